@@ -1,0 +1,60 @@
+# `make help` lists what there is. Everything is installed under .venv; nothing outside the checkout changes.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+# Reinstalled only when what is asked for has changed. The build backend is installed with the development
+# tools and used as it is: an isolated build would ignore the constraints.
+$(INSTALLED): pyproject.toml tests/constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --group dev
+	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --no-build-isolation --editable '.[arrow,cli,testing]'
+	touch $@
+
+.PHONY: help install demo test check nightly servers docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+install: $(INSTALLED) ## make .venv with every development dependency, pinned
+
+demo: $(INSTALLED) ## watch jobs commit, fail and recover on this machine
+	$(BIN)/python tests/demo/run.py
+
+test: $(INSTALLED) ## run the tests in parallel, without the slow searches and the benchmarks
+	$(BIN)/python -m pytest -n auto -m "not slow" --ignore=tests/benchmarks
+
+check: $(INSTALLED) ## format, lint, types, layers, spelling, packaging, documentation
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html
+
+# pytest exits with 5 where nothing is marked slow: that is no failure of this run.
+nightly: $(INSTALLED) ## the slow searches with many more examples, then the benchmarks
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto -m slow --ignore=tests/benchmarks || test $$? -eq 5
+	if test -d tests/benchmarks; then $(BIN)/python -m pytest -p no:randomly -s tests/benchmarks; fi
+
+servers: ## storage servers for the tests (none is needed in this release)
+	@echo "This release's stores are local disks and memory: there is no server to install or start."
+
+docs: $(INSTALLED) ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean: ## remove what the other targets made, .venv included
+	rm -rf .venv .servers build dist docs/_build htmlcov .coverage .coverage.* \
+	  .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find fsspec_commit stores tests docs -name __pycache__ -type d -prune -exec rm -rf {} +

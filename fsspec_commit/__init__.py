@@ -1,0 +1,94 @@
+"""Commit semantics for everything that writes through fsspec.
+
+A job writes a directory of files. All of them become visible, or none does, whatever crashes, is
+retried or runs twice.
+
+    >>> import fsspec_commit as fc
+    >>> with fc.Job("out/greetings", mode="append") as job, job.task() as task:
+    ...     with task.open("notes.txt", "w") as file:
+    ...         _ = file.write("hello")
+    >>> job.result.file_count
+    1
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from fsspec_commit.errors import (
+    CommitError,
+    CommitFailedError,
+    CommitStateUnknownError,
+    ConcurrentJobError,
+    ConflictError,
+    DestinationExistsError,
+    JobNotActiveError,
+    PartialCommitError,
+    RecordError,
+    RequestError,
+    SnapshotUnstableError,
+    StoreError,
+    UnknownProtocolError,
+    UnsafeStoreError,
+)
+from fsspec_commit.job import Job
+from fsspec_commit.names import hive_path
+from fsspec_commit.operations import abort, clean, explain, jobs, resume
+from fsspec_commit.options import JobOptions
+from fsspec_commit.protocol.file_names import FileNames
+from fsspec_commit.protocol.recovery import CleanReport, JobInfo
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.records.job import Mode, TaskCommit
+from fsspec_commit.selection import Selection
+from fsspec_commit.spec import JobSpec
+from fsspec_commit.store.capabilities import AtomicRename, Capabilities
+from fsspec_commit.store.registry import register
+from fsspec_commit.task import Task
+
+if TYPE_CHECKING:
+    from fsspec_commit.engines.arrow import write_dataset
+
+__all__ = [
+    "AtomicRename",
+    "Capabilities",
+    "CleanReport",
+    "CommitError",
+    "CommitFailedError",
+    "CommitResult",
+    "CommitStateUnknownError",
+    "ConcurrentJobError",
+    "ConflictError",
+    "DestinationExistsError",
+    "FileNames",
+    "Job",
+    "JobInfo",
+    "JobNotActiveError",
+    "JobOptions",
+    "JobSpec",
+    "Mode",
+    "PartialCommitError",
+    "RecordError",
+    "RequestError",
+    "Selection",
+    "SnapshotUnstableError",
+    "StoreError",
+    "Task",
+    "TaskCommit",
+    "UnknownProtocolError",
+    "UnsafeStoreError",
+    "abort",
+    "clean",
+    "explain",
+    "hive_path",
+    "jobs",
+    "register",
+    "resume",
+    "write_dataset",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs pyarrow on its first use."""
+    if name == "write_dataset":
+        from fsspec_commit.engines.arrow import write_dataset
+
+        return write_dataset
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,198 @@
+"""The files of one attempt as a writer holds them: closing finishes, anything else discards.
+
+``task.open`` returns the outermost object, which owns every layer below it. The layers of the
+standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a file whose writer
+failed; ours discard it when its ``with`` block is left by an exception or it is garbage.
+"""
+
+import io
+from collections.abc import Callable
+from types import TracebackType
+from typing import IO, Any, Self
+
+from fsspec_commit.committers import NewFile
+from fsspec_commit.store import DirectWriter
+
+
+class AttemptFile(io.BufferedIOBase):
+    """A binary file of an attempt: write, then close; ``tell`` works, ``seek`` does not."""
+
+    def __init__(
+        self, name: str, sink: DirectWriter[NewFile], ended: Callable[[str], None]
+    ) -> None:
+        super().__init__()
+        self.name = name
+        self.mode = "wb"
+        self._sink = sink
+        self._ended = ended
+        self._position = 0
+        self._over = False
+
+    def writable(self) -> bool:
+        """Files of a task are written, never read."""
+        return not self.closed
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._position
+
+    def write(self, data: Any, /) -> int:
+        """Append bytes."""
+        if self._over:
+            raise ValueError(f"write to closed file {self.name!r}")
+        length = data.nbytes if isinstance(data, memoryview) else len(data)
+        self._sink.write(data)
+        self._position += length
+        return length
+
+    def close(self) -> None:
+        """Finish the file; it becomes part of what the task commits."""
+        if self._over:
+            return
+        self._over = True
+        try:
+            self._sink.finish()
+        except BaseException:
+            self._sink.discard()
+            raise
+        finally:
+            self._ended(self.name)
+            super().close()
+
+    def discard(self) -> None:
+        """Leave nothing of the file."""
+        if self._over:
+            return
+        self._over = True
+        try:
+            self._sink.discard()
+        finally:
+            self._ended(self.name)
+            super().close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __del__(self) -> None:
+        # Nobody will ever close it: that is how a writer that failed leaves its file behind.
+        if not getattr(self, "_over", True):
+            self.discard()
+
+
+class _Undercoat(io.RawIOBase):
+    """What the layers write to: after a discard it swallows what they still flush."""
+
+    def __init__(self, file: AttemptFile) -> None:
+        super().__init__()
+        self.file = file
+        self.muted = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        length = data.nbytes if isinstance(data, memoryview) else len(data)
+        return length if self.muted else self.file.write(data)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+
+class LayeredFile:
+    """A text or compressed file of an attempt: the outermost object, which owns the layers.
+
+    Has what a writable file has; everything but closing and leaving is the outer layer's own.
+    """
+
+    def __init__(self, file: AttemptFile, mode: str, wrap: Callable[[IO[bytes]], IO[Any]]) -> None:
+        self.mode = mode
+        self._undercoat = _Undercoat(file)
+        self._file = file
+        self._outer = wrap(self._undercoat)  # type: ignore[arg-type]  # a RawIOBase is an IO[bytes]
+        self.name = file.name
+        self.closed = False
+
+    def write(self, data: Any, /) -> int:
+        """Append text or bytes, as the file was opened for."""
+        if self.closed:
+            raise ValueError(f"write to closed file {self.name!r}")
+        return self._outer.write(data)
+
+    def writelines(self, lines: Any, /) -> None:
+        """Append several."""
+        for line in lines:
+            self.write(line)
+
+    def writable(self) -> bool:
+        """Files of a task are written, never read."""
+        return True
+
+    def readable(self) -> bool:
+        """Files of a task are written, never read."""
+        return False
+
+    def seekable(self) -> bool:
+        """Files of a task are written from front to back."""
+        return False
+
+    def flush(self) -> None:
+        """Pass on what the layers hold, as far as they do."""
+        self._outer.flush()
+
+    def close(self) -> None:
+        """Close every layer, then finish the file."""
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self._outer.close()
+        except BaseException:
+            self._mute()
+            raise
+        self._file.close()
+
+    def discard(self) -> None:
+        """Leave nothing of the file."""
+        if self.closed:
+            return
+        self.closed = True
+        self._mute()
+        self._outer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __del__(self) -> None:
+        if not getattr(self, "closed", True):
+            self.discard()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._outer, name)
+
+    def _mute(self) -> None:
+        self._undercoat.muted = True
+        self._file.discard()

@@ -1,0 +1,32 @@
+"""The command ``fsspec-commit``: the public API for people at a terminal and for scripts.
+
+``main`` is the entry point. Everything it needs is imported when it runs, so that importing this
+package loads no terminal library and ``fsspec-commit --help`` no Arrow. The commands call the
+public API and nothing deeper.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and leave the process with its exit status.
+
+    Args:
+        arguments: What follows the program's name; the process's own by default.
+
+    Raises:
+        SystemExit: Always: 0 done, 1 not committed, 2 usage, 3 partial or unknown.
+    """
+    try:
+        from fsspec_commit.cli.application import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"typer", "rich"}:
+            raise
+        sys.stderr.write(
+            f"error: the command needs {error.name}, which is not installed;"
+            " install it with: pip install 'fsspec-commit[cli]'\n"
+        )
+        sys.exit(2)
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))

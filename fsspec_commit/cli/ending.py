@@ -1,0 +1,228 @@
+"""How a run of a command ends: every exception becomes one sentence and one exit status.
+
+The status says what stands on the store, so that a script never has to read the sentence: 0 done,
+1 not committed, 2 wrong usage, 3 partial or unknown. Only after 1 and 2 may a job be run again or
+cleaned up after; after 3 it is resumed, and nothing is deleted.
+"""
+
+import logging
+import shlex
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import typer
+
+import fsspec_commit as fc
+from fsspec_commit.cli.options import Redactor, StorageOptions
+from fsspec_commit.cli.output import Output, printable, put_error
+
+Outcome = Literal["not_committed", "committed", "partial", "unknown"]
+
+
+class Status(IntEnum):
+    """The exit statuses."""
+
+    DONE = 0
+    NOT_COMMITTED = 1
+    USAGE = 2
+    UNSETTLED = 3
+
+
+@dataclass(frozen=True)
+class CutShort:
+    """What stands on the store if the run ends here, by Ctrl-C or by an error nobody named.
+
+    Attributes:
+        status: The exit status that says so.
+        outcome: The same in the words of the API's errors.
+        consequence: The same in words for people.
+    """
+
+    status: Status
+    outcome: Outcome
+    consequence: str
+
+
+NOTHING_CHANGED = CutShort(Status.NOT_COMMITTED, "not_committed", "nothing was changed")
+NOT_COMMITTED = CutShort(Status.NOT_COMMITTED, "not_committed", "nothing was committed")
+COMMITTED = CutShort(Status.DONE, "committed", "the job had committed")
+
+
+def unsettled(command: str) -> CutShort:
+    """It may be half done: *command* finishes it, or shows what became of it."""
+    return CutShort(
+        Status.UNSETTLED, "unknown", f"what was begun may be half done; go on with: {command}"
+    )
+
+
+def command_line(command: str, *arguments: str, options: bool = False) -> str:
+    """A command that can be pasted into a shell; *options* reminds of what is never printed."""
+    line = shlex.join(["fsspec-commit", command, *arguments])
+    return f"{line} (and the same storage options)" if options else line
+
+
+class Run:
+    """One run of one command.
+
+    Attributes:
+        output: What it prints through.
+        storage_options: What the destination is opened with.
+        cut_short: What stands on the store if it ends now; the command keeps it up to date.
+        debug: Tracebacks are wanted, and what is logged.
+    """
+
+    def __init__(
+        self,
+        destination: str,
+        *,
+        as_json: bool = False,
+        quiet: bool = False,
+        debug: bool = False,
+        public: Sequence[str] = (),
+    ) -> None:
+        """*public* is what else the user typed for all to see."""
+        self.destination = destination
+        self.storage_options: StorageOptions = None
+        self.output = Output(as_json=as_json, quiet=quiet)
+        self.cut_short = NOTHING_CHANGED
+        self.debug = debug
+        self._public = [destination, *public]
+
+    def hide(self, options: StorageOptions) -> StorageOptions:
+        """From now on print no value of *options*; return them."""
+        self.output.redact |= Redactor(options, public=self._public)
+        return options
+
+    def command(self, name: str, *arguments: str) -> str:
+        """The command that does *name* at this destination."""
+        return command_line(
+            name, self.destination, *arguments, options=self.storage_options is not None
+        )
+
+    def fail(self, error: BaseException) -> Status:
+        """Say what happened and return the status that says what stands."""
+        status, outcome = self._verdict(error)
+        message, notes = self._sentence(error, outcome)
+        if self.debug:
+            put_error(self.output.redact("".join(traceback.format_exception(error)).rstrip()))
+        if status is Status.DONE:
+            self.output.warn(message)
+        elif self.output.as_json:
+            told = {
+                "class": type(error).__name__,
+                "message": message,
+                "outcome": outcome,
+                "kind": getattr(error, "kind", None),
+                "job_id": getattr(error, "job_id", None),
+                "notes": notes,
+            }
+            self.output.document({"error": told})
+        else:
+            put_error(self.output.redact(f"error: {message}"))
+            for note in notes:
+                put_error(self.output.redact(f"  {note}"))
+        return status
+
+    def _verdict(self, error: BaseException) -> tuple[Status, Outcome]:
+        if isinstance(error, fc.CommitError):
+            return _status_of(error), error.outcome
+        if isinstance(error, KeyboardInterrupt):
+            notes = _notes(error)
+            if notes and notes[0].startswith("committed"):
+                return Status.DONE, "committed"
+            if notes:
+                return Status.UNSETTLED, "partial"
+        elif isinstance(error, ImportError) and self.cut_short.status is Status.NOT_COMMITTED:
+            return Status.USAGE, "not_committed"
+        return self.cut_short.status, self.cut_short.outcome
+
+    def _sentence(self, error: BaseException, outcome: Outcome) -> tuple[str, list[str]]:
+        notes = _notes(error)
+        if isinstance(error, fc.CommitError):
+            if error.job_id and outcome in {"partial", "unknown"}:
+                said = " ".join([str(error), *notes])
+                if "fsspec-commit resume" not in said:
+                    notes.append(f"finish it with: {self.command('resume', error.job_id)}")
+            return printable(error), notes
+        if isinstance(error, KeyboardInterrupt):
+            if notes:
+                return f"interrupted; {notes[0]}", notes[1:]
+            return f"interrupted; {self.cut_short.consequence}", notes
+        return f"{_described(error)}; {self.cut_short.consequence}", notes
+
+
+def _status_of(error: fc.CommitError) -> Status:
+    if isinstance(error, fc.RequestError):
+        return Status.USAGE
+    if isinstance(error, fc.JobNotActiveError) or error.outcome == "not_committed":
+        return Status.NOT_COMMITTED
+    return Status.UNSETTLED
+
+
+def _notes(error: BaseException) -> list[str]:
+    return [printable(note) for note in getattr(error, "__notes__", ())]
+
+
+def _described(error: BaseException) -> str:
+    """An error that is none of ours, in its own words if they are meant for people."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.strerror.lower()}: {printable(repr(error.filename))}"
+    said = printable(error).rstrip(".")
+    arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
+    if said and (arrow or isinstance(error, OSError | ValueError | ImportError)):
+        return said
+    return f"{type(error).__name__}: {said} (--debug shows more)"
+
+
+@contextmanager
+def ending(run: Run) -> Iterator[Run]:
+    """End the process as *run* says, whatever happens inside.
+
+    Raises:
+        typer.Exit: With the exit status, if anything was raised inside.
+    """
+    with _logging(run):
+        try:
+            yield run
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, typer.Exit):
+                raise
+            raise typer.Exit(run.fail(error)) from None
+
+
+@contextmanager
+def _logging(run: Run) -> Iterator[None]:
+    """Show what libraries warn of, without secrets; what we log is shown on demand only.
+
+    What this package warns of is in the result, and printed from there.
+    """
+    debug = run.debug
+    ours = logging.getLogger("fsspec_commit")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_RedactingFormatter(run.output))
+    handler.addFilter(lambda record: debug or not record.name.startswith("fsspec_commit"))
+    handler.setLevel(logging.DEBUG if debug else logging.WARNING)
+    root, level = logging.getLogger(), ours.level
+    root.addHandler(handler)
+    if debug:
+        ours.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        ours.setLevel(level)
+        root.removeHandler(handler)
+
+
+class _RedactingFormatter(logging.Formatter):
+    """One line per record, without secrets; a traceback keeps its lines."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+        self._output = output
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._output.redact(super().format(record))

@@ -1,0 +1,246 @@
+"""``fsspec-commit explain``, ``probe``, ``jobs``, ``show``: what is there, what would be done."""
+
+from collections.abc import Sequence
+
+import typer
+
+import fsspec_commit as fc
+from fsspec_commit.cli.ending import Run, Status, ending
+from fsspec_commit.cli.options import (
+    AsJson,
+    Committer,
+    CommitterName,
+    Debug,
+    Destination,
+    JobIdText,
+    NoProbe,
+    SingleWriter,
+    StorageOption,
+    storage_options,
+)
+from fsspec_commit.cli.output import plain
+
+# What a job's state means for whoever finds it, and the command that settles it.
+_MEANING = {
+    "open": ("not decided: its driver may still be at work; if that is gone, abort it", "abort"),
+    "committing": (
+        "about to decide: its driver may still do so; if that is gone, abort it",
+        "abort",
+    ),
+    "decided": ("decided to commit, not all files are in place: it must be finished", "resume"),
+    "published": ("every file is in place, the rest of the work remains: finish it", "resume"),
+    "aborted": ("aborted: nothing of it becomes visible; what it left can be removed", "abort"),
+    "damaged": ("one of its records cannot be read: it is shown, and never acted on", None),
+}
+
+
+def explain(
+    destination: Destination,
+    *,
+    committer: Committer = CommitterName.AUTO,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    no_probe: NoProbe = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say which committer a job would use at a destination, and why.
+
+    Nothing is written. The capabilities are those that the adapter declares, each with how it is
+    known. The exit status is 1 where no committer is safe.
+
+    Examples:
+      fsspec-commit explain s3://out/events
+      fsspec-commit explain data/flights --committer manifest --json
+    """
+    run = Run(destination, as_json=as_json, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        selection = fc.explain(
+            destination,
+            committer=committer.value,
+            storage_options=run.storage_options,
+            single_writer=single_writer,
+            probe=not no_probe,
+        )
+        known = _capabilities(selection.capabilities)
+        rows: list[Sequence[object]] = [("committer", selection.committer or "none is safe", "")]
+        rows += [("reason", reason, "") for reason in selection.reasons]
+        rows += [(fact["name"], fact["value"], fact["evidence"]) for fact in known]
+        document = {
+            "destination": destination,
+            "committer": selection.committer,
+            "reasons": selection.reasons,
+            "capabilities": known,
+        }
+        run.output.answer(document, ("what", "answer", "evidence"), rows)
+        if selection.committer is None:
+            raise typer.Exit(Status.NOT_COMMITTED)
+
+
+def probe(
+    destination: Destination,
+    *,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Try what a store can really do, with some ten small objects.
+
+    They are written below the destination's _commit directory and removed again. The exit status
+    is 1 if the store does not do what its adapter declares.
+
+    Examples:
+      fsspec-commit probe s3://out/events --storage-option endpoint_url=http://localhost:9000
+      fsspec-commit probe data/flights --json
+    """
+    run = Run(destination, as_json=as_json, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        report = fc.probe(
+            destination, storage_options=run.storage_options, single_writer=single_writer
+        )
+        known = _capabilities(report.capabilities)
+        rows: list[Sequence[object]] = [("difference", text, "") for text in report.differences]
+        rows += [(fact["name"], fact["value"], fact["evidence"]) for fact in known]
+        document = {
+            "destination": destination,
+            "ok": report.ok,
+            "differences": report.differences,
+            "capabilities": known,
+        }
+        run.output.answer(document, ("what", "observed", "evidence"), rows)
+        if not report.ok:
+            raise typer.Exit(Status.NOT_COMMITTED)
+
+
+def jobs(
+    destination: Destination,
+    *,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    no_probe: NoProbe = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """List the jobs that have begun at a destination and are not finished.
+
+    A job that has decided or published is finished with `resume`; one that is open or committing
+    may belong to a driver that is at work, and is ended with `abort` if that is gone.
+
+    Examples:
+      fsspec-commit jobs s3://out/events
+      fsspec-commit jobs s3://out/events | awk '$2 == "decided" {print $1}'
+    """
+    run = Run(destination, as_json=as_json, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        found = _jobs(run, single_writer=single_writer, probe=not no_probe)
+        document = {"destination": destination, "jobs": [_known(job) for job in found]}
+        rows = [list(_known(job).values()) for job in found]
+        columns = ("job", "state", "mode", "started", "host", "tasks committed")
+        run.output.answer(document, columns, rows, none=f"no job is unfinished at {destination}")
+
+
+def show(
+    destination: Destination,
+    job_id: JobIdText,
+    *,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    no_probe: NoProbe = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Show what is known of one unfinished job, and what can be done about it.
+
+    Examples:
+      fsspec-commit show s3://out/events 20261120T140355-9c1e5d0a7b2f4e68
+      fsspec-commit show data/flights 9c1e --json
+    """
+    run = Run(destination, as_json=as_json, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        found = _jobs(run, single_writer=single_writer, probe=not no_probe)
+        job = _matching(run, found, job_id)
+        meaning, settled_by = _MEANING[job.state]
+        known = _known(job)
+        known["meaning"] = meaning
+        known["settle_with"] = run.command(settled_by, job.job_id) if settled_by else None
+        rows = [(name.replace("_", " "), value) for name, value in known.items()]
+        run.output.answer({"destination": destination, **known}, ("what", "answer"), rows)
+
+
+def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:
+    """The whole id of the job that *text* abbreviates; a whole one is not looked up.
+
+    Raises:
+        fc.RequestError: No unfinished job has it, or several do.
+    """
+    if _is_whole(text):
+        return text
+    found = _jobs(run, single_writer=single_writer, probe=probe)
+    return _matching(run, found, text).job_id
+
+
+def _jobs(run: Run, *, single_writer: bool, probe: bool) -> Sequence[fc.JobInfo]:
+    return fc.jobs(
+        run.destination,
+        storage_options=run.storage_options,
+        single_writer=single_writer,
+        probe=probe,
+    )
+
+
+def _matching(run: Run, found: Sequence[fc.JobInfo], text: str) -> fc.JobInfo:
+    """People type the beginning of an id, of its random part, or the end of it."""
+    matching = [job for job in found if _abbreviates(text, job.job_id)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        ids = ", ".join(job.job_id for job in matching)
+        raise fc.RequestError(
+            f"{text!r} is short for {len(matching)} jobs at {run.destination!r}: {ids}",
+            kind="ambiguous_job",
+        )
+    raise fc.RequestError(
+        f"no unfinished job at {run.destination!r} is called {text!r}: it has finished, was"
+        f" aborted or never was; list them with: {run.command('jobs')}",
+        kind="unknown_job",
+    )
+
+
+def _abbreviates(text: str, job_id: str) -> bool:
+    _, _, random = job_id.partition("-")
+    begins = job_id.startswith(text) or random.startswith(text)
+    return bool(text) and (begins or job_id.endswith(text))
+
+
+def _is_whole(text: str) -> bool:
+    time, dash, random = text.partition("-")
+    return bool(dash) and len(time) == len("20261120T140355") and len(random) == len("9c1e") * 4
+
+
+def _known(job: fc.JobInfo) -> dict[str, object]:
+    return {
+        "job_id": job.job_id,
+        "state": job.state,
+        "mode": job.mode,
+        "started": job.started,
+        "host": job.host,
+        "tasks_committed": job.tasks_committed,
+    }
+
+
+def _capabilities(capabilities: fc.Capabilities) -> list[dict[str, object]]:
+    """Each fact and how it is known; unknown is absent."""
+    facts = {name: value for name, value in plain(capabilities).items() if name != "evidence"}
+    return [
+        {
+            "name": name,
+            "value": value,
+            "evidence": capabilities.evidence.get(name, "declared"),
+        }
+        for name, value in facts.items()
+    ]

@@ -1,0 +1,218 @@
+"""What a command prints, and where: tables for people, lines for pipes, JSON for programs.
+
+On a terminal an answer is a table and a finished job is summed up. On a pipe an answer is one
+line per row, its fields separated by tabs, and nothing else is printed that was not asked for.
+Errors and warnings go to the standard error. Nothing is printed but through this module.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any, TextIO
+
+import fsspec_commit as fc
+from fsspec_commit.cli.options import Redactor
+
+_KILO = 1000
+_LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
+
+
+def put(text: str) -> None:
+    """Print one line to the standard output."""
+    _put(sys.stdout, text)
+
+
+def put_error(text: str) -> None:
+    """Print one line to the standard error."""
+    _put(sys.stderr, text)
+
+
+def _put(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(f"{text}\n")
+        stream.flush()
+    except BrokenPipeError:
+        # A reader that left, as `head` does, changes nothing about what was done. The interpreter
+        # flushes once more when it ends, and must not stumble over it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def printable(text: object) -> str:
+    """One line of text that moves no cursor: records on a store may hold anything."""
+    line = _LINE_BREAKS.sub(" ", str(text).strip())
+    return "".join(c if c.isprintable() else _escaped(c) for c in line)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def human_bytes(count: int) -> str:
+    """61.2 MB, in steps of a thousand."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < _KILO:
+            return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= _KILO
+    return f"{size:,.1f} PB"
+
+
+def counted(count: int, noun: str) -> str:
+    """1 file, 1,200 files."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def plain(value: object) -> Any:
+    """What JSON can say of a value."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(plain(name)): plain(inner) for name, inner in value.items()}
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [plain(inner) for inner in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+class Output:
+    """Where one run of a command says what it has to say.
+
+    Attributes:
+        as_json: One JSON document is wanted, and nothing else on the standard output.
+        quiet: Nothing but errors is wanted.
+        redact: Takes the values of storage options out of a text.
+    """
+
+    def __init__(
+        self, *, as_json: bool = False, quiet: bool = False, redact: Redactor | None = None
+    ) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.redact = redact or Redactor()
+
+    @property
+    def for_people(self) -> bool:
+        """Somebody reads along: tables and summaries are welcome."""
+        return sys.stdout.isatty() and not self.as_json
+
+    @property
+    def shows_progress(self) -> bool:
+        """Somebody watches: a bar that moves is welcome."""
+        return sys.stderr.isatty() and not self.quiet
+
+    def document(self, document: Mapping[str, object]) -> None:
+        """Print what a program asked for."""
+        put(json.dumps(self.redact.document(plain(document)), indent=2))
+
+    def answer(
+        self,
+        document: Mapping[str, object],
+        columns: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        *,
+        none: str = "",
+    ) -> None:
+        """Answer a question: a document, a table, or a line for each row.
+
+        Args:
+            document: The answer for a program.
+            columns: The table's headings.
+            rows: The answer for people and for pipes.
+            none: What people are told when there is no row.
+        """
+        if self.as_json:
+            self.document(document)
+            return
+        cells = [[self._cell(value) for value in row] for row in rows]
+        if not self.for_people:
+            for row in cells:
+                put("\t".join(row))
+        elif cells:
+            self._table(columns, cells)
+        else:
+            self.say(none)
+
+    def say(self, text: str) -> None:
+        """Tell people what was done; pipes and programs did not ask."""
+        if self.for_people and not self.quiet:
+            put(self.redact(text))
+
+    def warn(self, text: str) -> None:
+        """Tell of something that is not as it should be, although the command did its work."""
+        put_error(f"warning: {self.redact(printable(text))}")
+
+    def result(self, result: fc.CommitResult) -> None:
+        """Sum up a finished job."""
+        if self.as_json:
+            self.document(result_document(result))
+            return
+        for line in _summary(result):
+            self.say(line)
+        for warning in result.warnings:
+            self.warn(warning)
+
+    def _cell(self, value: object) -> str:
+        if isinstance(value, datetime):
+            return f"{value:%Y-%m-%d %H:%M:%S %Z}"
+        shown = plain(value)
+        return "-" if shown is None else self.redact(printable(shown))
+
+    def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+        for row in rows:
+            table.add_row(*(Text(cell, overflow="fold") for cell in row))
+        console = Console(highlight=False, markup=False, emoji=False)
+        console.print(table)
+
+
+def result_document(result: fc.CommitResult) -> dict[str, object]:
+    """What is known of a finished job; its files are counted, not listed."""
+    return {
+        "job_id": result.job_id,
+        "destination": result.destination,
+        "mode": result.mode,
+        "committer": result.committer,
+        "state": result.state,
+        "file_count": result.file_count,
+        "bytes": result.bytes,
+        "rows": result.rows,
+        "partitions": result.partitions,
+        "replaced_count": result.replaced_count,
+        "in_place": result.in_place,
+        "warnings": result.warnings,
+        "statistics": result.statistics,
+        "duration_s": result.duration_s,
+    }
+
+
+def _summary(result: fc.CommitResult) -> list[str]:
+    how = f"mode {result.mode}, committer {result.committer}, {result.duration_s:.1f} s"
+    where = printable(result.destination)
+    if result.state == "skipped":
+        return [
+            f"skipped {where}: nothing was to be done",
+            f"  {how}, job {result.job_id}",
+        ]
+    what = [counted(result.file_count, "file")]
+    if result.rows is not None:
+        what.append(counted(result.rows, "row"))
+    what.append(human_bytes(result.bytes))
+    lines = [f"committed {', '.join(what)} to {where}"]
+    if result.partitions:
+        lines.append(f"  {counted(len(result.partitions), 'partition')}")
+    if result.replaced_count or result.in_place:
+        lines.append(f"  {counted(result.replaced_count + len(result.in_place), 'file')} replaced")
+    return [*lines, f"  {how}, job {result.job_id}"]

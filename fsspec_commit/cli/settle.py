@@ -1,0 +1,181 @@
+"""``fsspec-commit resume``, ``abort`` and ``clean``: end what a job that died has left."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import fsspec_commit as fc
+from fsspec_commit.cli.ending import COMMITTED, Run, ending, unsettled
+from fsspec_commit.cli.inspect import found_job
+from fsspec_commit.cli.options import (
+    AsJson,
+    Debug,
+    Destination,
+    JobIdText,
+    NoProbe,
+    Quiet,
+    SingleWriter,
+    StorageOption,
+    duration,
+    storage_options,
+)
+from fsspec_commit.cli.output import counted, human_bytes
+from fsspec_commit.cli.progress import Publishing, bars
+
+_AcceptLoss = Annotated[
+    bool,
+    typer.Option(
+        "--accept-loss",
+        help="Some of the job's files are gone for good: publish the others, delete no file that"
+        " would have been replaced, write no _SUCCESS.",
+    ),
+]
+_OlderThan = Annotated[
+    str,
+    typer.Option(
+        metavar="DURATION", help="Look at nothing younger: 7d, 12h, 90m.", show_default=False
+    ),
+]
+_Delete = Annotated[bool, typer.Option("--delete", help="Delete, instead of only naming it.")]
+
+
+def resume(
+    destination: Destination,
+    job_id: JobIdText,
+    *,
+    accept_loss: _AcceptLoss = False,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    no_probe: NoProbe = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Finish a job that has decided to commit and did not come to its end.
+
+    Anybody may do so, on any machine, as often as they like: what is in place stays, the rest
+    follows. A job that has not decided is refused, because its driver may still be at work.
+
+    Examples:
+      fsspec-commit resume s3://out/events 20261120T140355-9c1e5d0a7b2f4e68
+      fsspec-commit resume data/flights 9c1e
+    """
+    run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        full = found_job(run, job_id, single_writer=single_writer, probe=not no_probe)
+        run.cut_short = unsettled(run.command("resume", full))
+        with bars(shown=run.output.shows_progress, reading=False) as seen:
+            result = fc.resume(
+                destination,
+                full,
+                accept_loss=accept_loss,
+                callback=Publishing(seen),
+                storage_options=run.storage_options,
+                single_writer=single_writer,
+                probe=not no_probe,
+            )
+            run.cut_short = COMMITTED
+        run.output.result(result)
+
+
+def abort(
+    destination: Destination,
+    job_id: JobIdText,
+    *,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    no_probe: NoProbe = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """End a job that has not decided to commit, and remove what it has left.
+
+    Nothing of it is or ever becomes visible. A driver that is still at work is told that its job
+    is no longer active. A job that has decided to commit is refused: resume it.
+
+    Examples:
+      fsspec-commit abort s3://out/events 20261120T140355-9c1e5d0a7b2f4e68
+      fsspec-commit abort data/flights 9c1e
+    """
+    run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        full = found_job(run, job_id, single_writer=single_writer, probe=not no_probe)
+        run.cut_short = unsettled(run.command("abort", full))
+        fc.abort(
+            destination,
+            full,
+            storage_options=run.storage_options,
+            single_writer=single_writer,
+            probe=not no_probe,
+        )
+        run.cut_short = COMMITTED
+        if as_json:
+            run.output.document({"destination": destination, "job_id": full, "state": "aborted"})
+        run.output.say(f"aborted job {full}: nothing of it is or will be visible")
+
+
+def clean(
+    destination: Destination,
+    *,
+    older_than: _OlderThan,
+    delete: _Delete = False,
+    storage_option: StorageOption = None,
+    single_writer: SingleWriter = False,
+    no_probe: NoProbe = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Name what abandoned jobs have left, and delete it when told to.
+
+    Jobs that have not decided are aborted first; a job that has decided and is not finished is
+    never touched: resume it. Choose an age that no living job reaches.
+
+    Examples:
+      fsspec-commit clean s3://out/events --older-than 7d
+      fsspec-commit clean s3://out/events --older-than 7d --delete
+    """
+    run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
+    with ending(run):
+        run.storage_options = run.hide(storage_options(storage_option))
+        age = duration(older_than, "--older-than")
+        if delete:
+            again = run.command("clean", "--older-than", older_than, "--delete")
+            run.cut_short = unsettled(again)
+        report = fc.clean(
+            destination,
+            older_than=age,
+            dry_run=not delete,
+            storage_options=run.storage_options,
+            single_writer=single_writer,
+            probe=not no_probe,
+        )
+        _report(run, report, deleted=delete)
+
+
+def _report(run: Run, report: fc.CleanReport, *, deleted: bool) -> None:
+    would = "" if deleted else "would be "
+    parts: Sequence[tuple[str, Sequence[object]]] = (
+        (f"{would}aborted", report.aborted),
+        (f"{would}deleted", report.deleted),
+        ("left alone", report.shown),
+    )
+    document = {
+        "destination": run.destination,
+        "dry_run": not deleted,
+        "aborted": report.aborted,
+        "deleted": report.deleted,
+        "shown": report.shown,
+        "bytes": report.bytes,
+    }
+    rows = [(what, item) for what, items in parts for item in items]
+    if run.output.quiet and not run.output.as_json:
+        return
+    run.output.answer(document, ("what", "which"), rows, none="nothing is to be cleaned up")
+    if rows:
+        freed = f"{counted(len(report.deleted), 'item')}, {human_bytes(report.bytes)}"
+        run.output.say(f"{would}deleted: {freed}" + ("" if deleted else "; do it with --delete"))

@@ -1,0 +1,208 @@
+"""Which files a run reads: what was typed becomes a list of files, each with its format.
+
+A source is a file, a directory, a glob or a URL of one. Whatever cannot be told for certain is
+refused, because a file that is left out, or read twice, is wrong output that nobody notices. A
+directory that holds jobs in flight is read as the snapshot that its readers should see.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+from urllib.parse import unquote
+
+import fsspec_commit as fc
+
+FORMATS = ("parquet", "csv", "json", "orc", "arrow")
+_BY_EXTENSION = {
+    "parquet": "parquet",
+    "parq": "parquet",
+    "pq": "parquet",
+    "csv": "csv",
+    "json": "json",
+    "jsonl": "json",
+    "ndjson": "json",
+    "orc": "orc",
+    "arrow": "arrow",
+    "feather": "arrow",
+    "ipc": "arrow",
+}
+_COMPRESSIONS = frozenset({"gz", "bz2", "zst", "lz4"})
+_TEXT_FORMATS = frozenset({"csv", "json"})
+_CREDENTIALS = re.compile(r"^[a-z0-9+.-]+://[^/@]*:[^/@]*@", re.IGNORECASE)
+_GLOB = re.compile(r"[*?\[]")
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file to read.
+
+    Attributes:
+        filesystem: The fsspec filesystem that it is on.
+        path: Where it is, in that filesystem's terms.
+        base: The leading part of the path that was not typed: no column is found in it.
+        format: One of ``FORMATS``.
+    """
+
+    filesystem: Any
+    path: str
+    base: str
+    format: str
+
+    @property
+    def partition_keys(self) -> dict[str, str | None]:
+        """The values of the directories named ``key=value`` in what was typed, or below it."""
+        directories = self.path.removeprefix(self.base).split("/")[:-1]
+        pairs = (name.partition("=") for name in directories)
+        return {
+            unquote(key): None if value == _NULL_PARTITION else unquote(value)
+            for key, equals, value in pairs
+            if key and equals
+        }
+
+
+def known_format(text: str) -> str:
+    """Check ``--source-format``; Feather is Arrow's own format under another name."""
+    name = text.lower().lstrip(".")
+    if name in FORMATS:
+        return name
+    if name in _BY_EXTENSION:
+        return _BY_EXTENSION[name]
+    raise fc.RequestError(
+        f"--source-format {text!r} is none of {', '.join(FORMATS)}", kind="unknown_format"
+    )
+
+
+def find_sources(
+    sources: Sequence[str], *, as_format: str | None, options: Mapping[str, object] | None
+) -> list[SourceFile]:
+    """Find every file that the sources name, in the order they were given.
+
+    Raises:
+        fc.RequestError: A source is missing, empty, named twice, or of a format that its name does
+            not tell.
+    """
+    found = [file for source in sources for file in _find(source, as_format, options)]
+    seen = set[tuple[str, str]]()
+    for file in found:
+        key = (str(file.filesystem.protocol), file.path)
+        if key in seen:
+            raise fc.RequestError(
+                f"source {file.path!r} is named twice; its rows would be written twice",
+                kind="duplicate_source",
+            )
+        seen.add(key)
+    return found
+
+
+def _find(
+    source: str, as_format: str | None, options: Mapping[str, object] | None
+) -> Iterator[SourceFile]:
+    filesystem, path = _opened(source, options)
+    base = _untyped(source, filesystem)
+    paths = [path] if filesystem.exists(path) else []
+    if not paths and _GLOB.search(path):
+        paths = sorted(path for path in filesystem.glob(path) if not _is_hidden(path, base))
+    if not paths:
+        what = "no file matches" if _GLOB.search(path) else "there is no"
+        raise fc.RequestError(f"{what} source {source!r}", kind="missing_source")
+    for path in paths:
+        if not filesystem.isdir(path):
+            yield SourceFile(filesystem, path, base, as_format or _format_of(path, path))
+            continue
+        directory = path.rstrip("/")
+        files = list(_files_in(directory, filesystem, options))
+        if not files:
+            raise fc.RequestError(f"source {directory!r} holds no file", kind="missing_source")
+        for file in files:
+            known = as_format or _format_of(file, directory)
+            yield SourceFile(filesystem, file, base, known)
+
+
+def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str]:
+    from fsspec.core import url_to_fs
+
+    if _CREDENTIALS.match(source):
+        raise fc.RequestError(
+            "a source's URL carries credentials, which would be shown to everybody who lists"
+            " processes; use --source-storage-option",
+            kind="credentials_in_url",
+        )
+    try:
+        filesystem, path = url_to_fs(source, **(options or {}))
+    except ValueError as error:
+        raise fc.RequestError(
+            f"cannot open source {source!r}: {error}", kind="unknown_protocol"
+        ) from error
+    return filesystem, path
+
+
+def _untyped(source: str, filesystem: Any) -> str:
+    """The leading part of a source's paths that its user did not type.
+
+    Only relative paths have one. Where one begins with ``..``, that is not typed as a name either.
+    """
+    if "://" in source or source.startswith("/") or not _is_local(filesystem):
+        return ""
+    dots = takewhile(lambda part: part in {".", ".."}, source.split("/"))
+    return os.path.abspath("/".join(dots) or ".").rstrip("/") + "/"  # noqa: PTH100  # no symlinks resolved
+
+
+def _is_local(filesystem: Any) -> bool:
+    return "file" in _protocols(filesystem)
+
+
+def _protocols(filesystem: Any) -> tuple[str, ...]:
+    known = filesystem.protocol
+    return (known,) if isinstance(known, str) else tuple(known)
+
+
+def _files_in(
+    directory: str, filesystem: Any, options: Mapping[str, object] | None
+) -> Iterable[str]:
+    """Every file below a directory that is not hidden, whole jobs only."""
+    if filesystem.exists(f"{directory}/_commit"):
+        url = directory if _is_local(filesystem) else f"{_protocols(filesystem)[0]}://{directory}"
+        return sorted(fc.committed_files(url, storage_options=options).paths)
+    return (path for path in sorted(filesystem.find(directory)) if not _is_hidden(path, directory))
+
+
+def _is_hidden(path: str, base: str) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.removeprefix(base).split("/"))
+
+
+def _format_of(path: str, where: str) -> str:
+    """The format that a file's name tells."""
+    *_, name = path.rsplit("/", 1)
+    extensions = name.lower().split(".")[1:]
+    compressed = bool(extensions) and extensions[-1] in _COMPRESSIONS
+    if compressed:
+        extensions.pop()
+    known = _BY_EXTENSION.get(extensions[-1]) if extensions else None
+    if known and (known in _TEXT_FORMATS or not compressed):
+        return known
+    instead = "" if where == path else f", or name its other files with a glob: '{where}/*.parquet'"
+    raise fc.RequestError(
+        f"the name of {path!r} tells no format that is read here ({', '.join(FORMATS)});"
+        f" use --source-format{instead}",
+        kind="unknown_format",
+    )
+
+
+def partition_types(files: Iterable[SourceFile]) -> dict[str, bool]:
+    """The columns that directories hold, and whether each is of whole numbers.
+
+    ``month=01`` is text: as a number it would be written as ``month=1``.
+    """
+    values: dict[str, set[str]] = {}
+    for file in files:
+        for key, value in file.partition_keys.items():
+            values.setdefault(key, set()).update(() if value is None else (value,))
+    return {key: bool(some) and all(map(_is_whole, some)) for key, some in values.items()}
+
+
+def _is_whole(text: str) -> bool:
+    return bool(re.fullmatch(r"0|-?[1-9]\d{0,17}", text))

@@ -1,0 +1,126 @@
+"""How finished attempts become visible files: the verbs, and their contract.
+
+A committer has a worker side, :class:`AttemptOutput`, which collects files that nobody sees, and
+a driver side, :class:`Committer`, which makes the files of chosen manifests visible. What travels
+between the two is bytes, so commit and resume are one path.
+"""
+
+from collections.abc import AsyncIterable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
+from fsspec_commit.names import Target
+from fsspec_commit.records.job import CommitterName, FileIdentity
+from fsspec_commit.store import DirectWriter, Expectation, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """One finished file of an attempt, by the name it will be published under."""
+
+    target: Target
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestBytes:
+    """What one attempt wrote down, with the attempt's paths; only its committer reads it."""
+
+    layout: AttemptLayout
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFiles:
+    """What one manifest says: the attempt's files, and their rows where they are known."""
+
+    files: Sequence[NewFile]
+    rows: int | None
+
+
+class Expectations(Protocol):
+    """What must stand at a target for a file to be published there."""
+
+    def __getitem__(self, name: Target, /) -> Expectation:
+        """``Expect.ABSENT``, or the token of the old file that is replaced in place."""
+
+
+Lost = Callable[[Target], None]
+"""Told of a file whose source is gone for good, where the operator accepted that."""
+
+
+class AttemptOutput(Protocol):
+    """Worker side, one attempt; nothing it does is visible.
+
+    Writers may be opened, used and finished on any thread; one writer belongs to one at a time.
+    """
+
+    def writer(self, name: Target) -> Writer[NewFile]:
+        """Write one file through the loop."""
+
+    def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:
+        """Write one file on the caller's thread; ``None`` where the store cannot."""
+
+    def native_directory(self) -> str | None:
+        """A directory of the operating system where an engine may write working files itself.
+
+        ``None`` where there is none. Each file is to be named as
+        :func:`~fsspec_commit.names.working_name` says, and handed to :meth:`adopt`.
+        """
+
+    async def adopt(self, path: StorePath) -> NewFile:
+        """Take a file that a native engine finished in :meth:`native_directory`."""
+
+    def finished(self) -> Sequence[NewFile]:
+        """Every finished file, in the order of their names."""
+
+    async def delete(self, name: Target) -> None:
+        """Drop a finished file."""
+
+    async def seal(self, rows: int | None) -> bytes:
+        """Fix the set of files, out of reach of late writers, and return their manifest."""
+
+    async def discard(self) -> None:
+        """Leave nothing of the attempt."""
+
+
+class Committer(Protocol):
+    """Driver side; everything it does is safe to repeat, by anyone, after any crash."""
+
+    @property
+    def name(self) -> CommitterName:
+        """What ``job.json`` calls it."""
+
+    def attempt(self, layout: AttemptLayout) -> AttemptOutput:
+        """The worker side of one attempt."""
+
+    def read(self, manifest: ManifestBytes) -> AttemptFiles:
+        """Decode a manifest strictly.
+
+        Raises:
+            RecordError: It is torn, hostile or another attempt's.
+        """
+
+    async def publish(
+        self,
+        manifests: AsyncIterable[ManifestBytes],
+        expected: Expectations,
+        *,
+        lost: Lost | None,
+        progress: Progress | None,
+    ) -> int:
+        """Make every file visible and return how many are.
+
+        Raises:
+            PartialCommitError: A file is neither where the attempt left it nor published, and
+                *lost* is ``None``; nothing was deleted.
+            StoreError: Something else stands at a target.
+        """
+
+    async def prepare_success(self, layout: JobLayout, data: bytes) -> FileIdentity:
+        """Prepare the marker, so that publishing it is one-shot like any file's."""
+
+    async def publish_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+        """Publish the prepared marker; another job's that stands there by now is left alone."""

@@ -1,0 +1,94 @@
+"""Publishing by one rename a file, from manifests: what the rename committers share."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
+
+from fsspec_commit.committers import Expectations, Lost, ManifestBytes
+from fsspec_commit.effects.parallel import Progress, for_each
+from fsspec_commit.effects.settled import SettledFiles, SettledStore
+from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.names import Target
+from fsspec_commit.records.job import FileIdentity
+from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
+from fsspec_commit.store import Entry, Expect, Token
+
+
+async def publish_by_renaming(
+    store: SettledStore,
+    renames: SettledFiles,
+    manifests: AsyncIterable[ManifestBytes],
+    expected: Expectations,
+    *,
+    lost: Lost | None,
+    progress: Progress | None,
+) -> int:
+    """Rename every file of the manifests from its attempt's committed directory to its target.
+
+    A rename consumes its source, so repeating all of it publishes what is missing and nothing
+    else: source gone and target as expected is done (HADOOP-18163). Directories are made by the
+    renames that find them missing, so a job pays for those that are new and no others.
+    """
+    layout = DestinationLayout(store.root)
+
+    async def rename(item: tuple[StorePath, WorkingFile]) -> None:
+        source, file = item
+        arrived = await renames.rename(
+            source,
+            layout.final(file.target),
+            token=Token(file.token),
+            expecting=expected[file.target],
+            within=layout.root,
+        )
+        if not arrived:
+            _report(file.target, lost)
+
+    return await for_each(
+        _working_files(manifests), rename, in_flight_max=store.in_flight_max, progress=progress
+    )
+
+
+async def _working_files(
+    manifests: AsyncIterable[ManifestBytes],
+) -> AsyncIterator[Sequence[tuple[StorePath, WorkingFile]]]:
+    async for manifest in manifests:
+        directory = manifest.layout.committed_directory
+        decoded = TaskManifest.decode(manifest.data, manifest.layout)
+        yield [(StorePath(f"{directory}/{file.name}"), file) for file in decoded.files]
+
+
+def _report(name: Target, lost: Lost | None) -> None:
+    if lost is None:
+        message = (
+            f"{name!r} is neither in place nor where its task left it: somebody else removed it; "
+            "nothing was deleted"
+        )
+        raise PartialCommitError(message, path=name, stage="publish")
+    lost(name)
+
+
+async def prepare_success(store: SettledStore, layout: JobLayout, data: bytes) -> FileIdentity:
+    """Write the marker into the area, whole and flushed."""
+    entry = await store.write_whole(layout.prepared_success, data, within=layout.area)
+    return FileIdentity(size=entry.size_bytes, token=entry.token)
+
+
+async def publish_success(
+    store: SettledStore, renames: SettledFiles, layout: JobLayout, marker: FileIdentity
+) -> None:
+    """Rename the prepared marker into place, unless another's stands there.
+
+    The source is consumed, so a stale driver cannot write its marker over a later job's.
+    """
+    final = layout.destination.success
+    there = await store.stat(final)
+    if isinstance(there, Entry) and there.token != marker.token:
+        return
+    await renames.rename(
+        layout.prepared_success,
+        final,
+        token=Token(marker.token),
+        expecting=Expect.ABSENT,
+        within=layout.destination.root,
+        looks=1,
+        yielding=True,
+    )

@@ -1,0 +1,1 @@
+"""How a store is changed with certainty: every verb settled, every deletion permitted."""

@@ -1,0 +1,140 @@
+"""May I delete? The only place that says yes; a reviewer reads this file and is done (P5, P9, P10).
+
+Every deletion on a store takes a :class:`Permit`, and a permit is made here only, each from a
+record that stands on the store for everyone, or, for what nobody else has been told of yet, by
+its owner. Nothing permits a path outside the destination, and only a replaced list permits one
+outside the destination's work area.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsspec_commit.errors import RecordError
+from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
+from fsspec_commit.names import is_in_work_area, target
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import (
+    Claim,
+    Decision,
+    FileIdentity,
+    Published,
+    ReplacedFile,
+)
+from fsspec_commit.store import Entry, Token
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What may go, and why; made by the functions below only."""
+
+    trees: tuple[StorePath, ...]
+    files: frozenset[StorePath]
+    because: str
+
+    def check(self, path: StorePath) -> None:
+        """Raise unless *path* may go: a mistake of ours, never of a caller."""
+        if path not in self.files and not any(
+            path == tree or path.startswith(f"{tree}/") for tree in self.trees
+        ):
+            raise AssertionError(f"no permit to delete {path!r} ({self.because})")
+
+
+def of_aborted(layout: JobLayout, decision: Standing[Decision]) -> Permit:
+    """The job's area: its aborted decision stands, no attempt can become visible any more."""
+    _must_be(decision, "aborted", layout)
+    return _area(layout, "the job is aborted")
+
+
+def of_published(layout: JobLayout, published: Standing[Published]) -> Permit:
+    """The job's area: every new file is in place and everything after it is done."""
+    if published.record.job_id != layout.job_id:
+        raise AssertionError("published is another job's")
+    return _area(layout, "the job is finished")
+
+
+def of_stale_success(
+    layout: JobLayout, decision: Standing[Decision]
+) -> tuple[Permit, Entry] | None:
+    """The ``_SUCCESS`` seen before the decision, by its token: never a later job's."""
+    _must_be(decision, "committed", layout)
+    seen = decision.record.stale_success
+    if seen is None:
+        return None
+    path = layout.destination.success
+    return Permit((), frozenset([path]), "the marker of an earlier job"), _entry(path, seen)
+
+
+def of_replaced(
+    layout: JobLayout, published: Standing[Published], listed: Sequence[ReplacedFile]
+) -> tuple[Permit, list[Entry]]:
+    """Old files with exactly the tokens they were listed with: every new file is in place.
+
+    *listed* comes from the list that the decision fixes by its digest. Names are checked again:
+    a list cannot name the work area or a place outside the destination.
+    """
+    if published.record.job_id != layout.job_id or published.record.lost:
+        raise AssertionError("a job that lost files deletes none")
+    entries = []
+    for file in listed:
+        if file.in_place:
+            continue
+        name = target(file.name)
+        if is_in_work_area(name):
+            raise RecordError(f"the replaced list names {file.name!r}, a path of the work area")
+        path = layout.destination.final(name)
+        entries.append(Entry(path=path, size_bytes=file.size, token=Token(file.token)))
+    paths = frozenset(entry.path for entry in entries)
+    return Permit((), paths, "replaced, and every new file is in place"), entries
+
+
+def of_epochs(published: Standing[Published], seen: Sequence[Entry]) -> Permit:
+    """The epochs listed before ours was created: empty files that only ever change."""
+    paths = frozenset(entry.path for entry in seen)
+    return Permit((), paths, f"epochs before the end of {published.record.job_id}")
+
+
+def of_own_attempt(attempt: AttemptLayout) -> Permit:
+    """An attempt's own files, by itself, while no message of it has been sent."""
+    trees = (attempt.working_directory, attempt.committed_directory)
+    return Permit(trees, frozenset([attempt.manifest]), "the attempt's own")
+
+
+def of_own_claim(layout: JobLayout, claim: Claim) -> Permit:
+    """A claim that we withdraw; its nonce is never used again."""
+    return Permit((), frozenset([layout.claim(claim.nonce)]), "the claim is withdrawn")
+
+
+def of_own_decision(layout: JobLayout) -> Permit:
+    """A decision that we created in the area of a job that was already gone: it means nothing."""
+    return Permit((), frozenset([layout.decision]), "the job was gone before the decision")
+
+
+def of_void_area(layout: JobLayout) -> Permit:
+    """An area without ``job.json``: its job is over, whatever else lies in it means nothing."""
+    return _area(layout, "an area without job.json is void")
+
+
+def of_remains(layout: DestinationLayout, path: StorePath) -> Permit:
+    """A settled job's area, renamed away before its deletion."""
+    if not layout.is_gone(path):
+        raise AssertionError(f"{path!r} is not a settled job's area")
+    return Permit((path,), frozenset(), "the remains of a settled job")
+
+
+def of_retired(layout: JobLayout, permit: Permit, remains: StorePath) -> Permit:
+    """The same area under the name it was renamed to, by a permit for the area."""
+    permit.check(layout.area)
+    return of_remains(layout.destination, remains)
+
+
+def _area(layout: JobLayout, because: str) -> Permit:
+    return Permit((layout.area,), frozenset(), because)
+
+
+def _must_be(decision: Standing[Decision], state: str, layout: JobLayout) -> None:
+    if decision.record.state != state or decision.record.job_id != layout.job_id:
+        raise AssertionError(f"the decision that stands is not {state!r} for {layout.job_id}")
+
+
+def _entry(path: StorePath, seen: FileIdentity) -> Entry:
+    return Entry(path=path, size_bytes=seen.size, token=Token(seen.token))

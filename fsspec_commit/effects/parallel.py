@@ -1,0 +1,115 @@
+"""for_each: bounded, streaming; the first error starts nothing new and awaits what is in flight."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+Progress: TypeAlias = Callable[[int], None]
+"""Told how many more are done."""
+
+_BREATH = 128
+"""After so many items that never waited, a worker lets the loop run, so that it can be stopped."""
+
+
+async def for_each(
+    batches: AsyncIterator[Sequence[T]],
+    run: Callable[[T], Awaitable[None]],
+    *,
+    in_flight_max: int,
+    progress: Progress | None = None,
+) -> int:
+    """Run *run* for every item, at most *in_flight_max* at a time; return how many.
+
+    Memory holds a batch or two, never all items. After the first error nothing new starts, what
+    is in flight is awaited, and that error is raised: no call is left running behind it.
+    """
+    feed = _Feed(batches)
+    await feed.fill_first()
+    workers = [
+        asyncio.ensure_future(_work(feed, run, progress))
+        for _ in range(min(in_flight_max, feed.waiting))
+    ]
+    try:
+        await asyncio.gather(*workers, return_exceptions=True)
+    except asyncio.CancelledError as error:
+        feed.fail(error)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        raise
+    if feed.failed is not None:
+        raise feed.failed
+    return feed.done
+
+
+async def _work(
+    feed: "_Feed[T]", run: Callable[[T], Awaitable[None]], progress: Progress | None
+) -> None:
+    streak = 0
+    while (items := feed.ready()) is not None or (items := await feed.fill()) is not None:
+        for item in items:
+            try:
+                await run(item)
+            except BaseException as error:
+                feed.fail(error)
+                raise
+            feed.done += 1
+            if progress is not None:
+                progress(1)
+        streak += 1
+        if streak == _BREATH:
+            streak = 0
+            await asyncio.sleep(0)
+
+
+class _Feed(Generic[T]):
+    """What is to be run next, one item at a time, for several workers."""
+
+    def __init__(self, batches: AsyncIterator[Sequence[T]]) -> None:
+        self._batches = batches
+        self._items: Iterator[T] = iter(())
+        self._filling = asyncio.Lock()
+        self._ended = False
+        self.waiting = 0
+        self.done = 0
+        self.failed: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        """Hand out nothing more."""
+        if self.failed is None:
+            self.failed = error
+
+    def ready(self) -> tuple[T] | None:
+        """The next item, if one is at hand."""
+        if self.failed is None:
+            for item in self._items:
+                return (item,)
+        return None
+
+    async def fill_first(self) -> None:
+        """Fetch the first batch, so that no more workers start than there is work for."""
+        self.waiting = await self._fetch()
+
+    async def fill(self) -> tuple[T] | None:
+        """The next item, after fetching another batch; ``None`` when there is none."""
+        async with self._filling:
+            while self.failed is None and (item := self.ready()) is None:
+                try:
+                    if await self._fetch() == 0:
+                        return None
+                except BaseException as error:
+                    self.fail(error)
+                    raise
+            return item if self.failed is None else None
+
+    async def _fetch(self) -> int:
+        """Fetch batches until one holds something; 0 at the end."""
+        while not self._ended:
+            batch = await anext(self._batches, None)
+            if batch is None:
+                self._ended = True
+            elif batch:
+                self._items = iter(batch)
+                return len(batch)
+        return 0

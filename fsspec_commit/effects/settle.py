@@ -1,0 +1,88 @@
+"""The three outcomes of a change, handled here and nowhere else.
+
+A request to a store is *done*, *not done* or *unknown*, and a refusal can be the echo of our own
+earlier success. So nothing that changes a store is called bare: it is an :class:`Effect`, which
+can be applied and can be observed, and :func:`settle` goes on until the answer is certain.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from fsspec_commit.effects.pacing import TRIES_MAX, Pace
+from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
+
+T = TypeVar("T")
+
+
+class Undone(Enum):
+    """What ``observe`` answers when the change certainly has not happened."""
+
+    UNDONE = "undone"
+
+
+@dataclass(slots=True)
+class Effect(Generic[T]):
+    """One change, and the question whether it happened; both may be repeated.
+
+    Attributes:
+        apply: Send the change once.
+        observe: The redo rule: what the change has brought about, or ``UNDONE``.
+        name: What it is, for messages.
+    """
+
+    apply: Callable[[], Awaitable[T]]
+    observe: Callable[[], Awaitable[T | Undone]]
+    name: str
+
+
+async def settle(effect: Effect[T], pace: Pace) -> T:
+    """Apply until done, certainly refused, or beyond knowing.
+
+    Raises:
+        StoreError: It certainly did not happen, and repeating it did not help.
+        CommitStateUnknownError: It may have happened, and the store would not say.
+    """
+    last: StoreError | None = None
+    doubt = False
+    backoff = 0
+    for _ in range(TRIES_MAX):
+        async with pace.turn(backoff):
+            try:
+                if doubt:
+                    seen = await effect.observe()
+                    if not isinstance(seen, Undone):
+                        return seen
+                    if last is not None and last.reply is Reply.REFUSED:
+                        raise last
+                return await effect.apply()
+            except StoreError as error:
+                if error is last:
+                    raise
+                if error.reply is not Reply.REFUSED:
+                    backoff += 1
+                last, doubt = error, doubt or error.reply is not Reply.NOT_DONE
+                pace.heard(error)
+    if last is not None and not doubt:
+        raise last
+    message = f"it is not known whether {effect.name} happened: {last}"
+    raise CommitStateUnknownError(message, path=last.path if last else None) from last
+
+
+async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:
+    """Ask a store something that changes nothing, until it answers.
+
+    Raises:
+        StoreError: It refused, or did not answer in the end.
+    """
+    backoff = 0
+    while True:
+        async with pace.turn(backoff):
+            try:
+                return await question()
+            except StoreError as error:
+                backoff += 1
+                if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
+                    raise
+                pace.heard(error)

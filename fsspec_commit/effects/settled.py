@@ -1,0 +1,316 @@
+"""The store as the protocol sees it: paced, counted, settled, every deletion permitted."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
+from fsspec_commit.effects.settle import Effect, Undone, ask, settle
+from fsspec_commit.errors import CommitStateUnknownError, StoreError
+from fsspec_commit.ids import IdSource
+from fsspec_commit.layout import StorePath
+from fsspec_commit.records import RECORD_BYTES_MAX
+from fsspec_commit.statistics import Statistics
+from fsspec_commit.store import (
+    Capabilities,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    RenamesDirectories,
+    RenamesFiles,
+    Store,
+    Token,
+    Writer,
+    WritesDirectly,
+)
+
+T = TypeVar("T")
+LOOKS_MAX = 4
+
+
+class _Counted:
+    """Counts and times calls under Hadoop's names."""
+
+    def __init__(self, store: Store, pace: Pace, statistics: Statistics) -> None:
+        self._store = store
+        self._pace = pace
+        self._statistics = statistics
+        self.clock = asyncio.get_running_loop().time
+
+    async def _counted(self, name: str, call: Awaitable[T]) -> T:
+        begin = self.clock()
+        try:
+            answer = await call
+        except StoreError:
+            self._statistics.failed(name)
+            raise
+        self._statistics.took(name, self.clock() - begin)
+        return answer
+
+    async def _ask(self, name: str, question: Callable[[], Awaitable[T]]) -> T:
+        return await ask(lambda: self._counted(name, question()), self._pace)
+
+
+class SettledFiles(_Counted):
+    """Renames of files, settled: source gone and target as expected is done."""
+
+    def __init__(
+        self, ability: RenamesFiles, store: Store, pace: Pace, statistics: Statistics
+    ) -> None:
+        super().__init__(store, pace, statistics)
+        self._ability = ability
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token,
+        expecting: Expectation,
+        within: StorePath,
+        looks: int = LOOKS_MAX,
+        yielding: bool = False,
+    ) -> bool:
+        """Bring the content *token* from *source* to *target*; safe to repeat, by anyone.
+
+        Args:
+            source: Where it is.
+            target: Where it goes.
+            token: Which content it is; a rename keeps it.
+            expecting: What must stand at *target*.
+            within: Directories of *target* below it are made as needed.
+            looks: How often to look again while neither source nor target shows the content.
+            yielding: Another's file at *target* is as good as ours.
+
+        Returns:
+            False when neither the source nor the expected content at the target is there: the
+            content is lost, and nothing was changed.
+
+        Raises:
+            StoreError: It certainly did not happen: something else stands at the target.
+            CommitStateUnknownError: The store would not say.
+        """
+
+        async def apply() -> bool:
+            await self._counted(
+                "op_rename",
+                self._ability.rename(
+                    source, target, token=token, expecting=expecting, within=within
+                ),
+            )
+            return True
+
+        async def observe() -> bool | Undone:
+            # A rename in flight, or a listing of a peer, can show neither for a moment.
+            for look in range(looks):
+                there = await self._store.stat(target)
+                if isinstance(there, Entry) and (yielding or there.token == token):
+                    return True
+                if await self._store.stat(source) is not None:
+                    return Undone.UNDONE
+                if look + 1 < looks:
+                    await asyncio.sleep(0.01 * 4**look)
+            return False
+
+        return await settle(Effect(apply, observe, f"renaming {source!r}"), self._pace)
+
+
+class SettledDirectories(_Counted):
+    """Renames of directories, settled; targets are names that nobody else ever makes."""
+
+    def __init__(
+        self, ability: RenamesDirectories, store: Store, pace: Pace, statistics: Statistics
+    ) -> None:
+        super().__init__(store, pace, statistics)
+        self._ability = ability
+
+    async def rename(self, source: StorePath, target: StorePath, *, within: StorePath) -> bool:
+        """Rename; False when there is neither source nor target."""
+
+        async def apply() -> bool:
+            await self._counted(
+                "op_rename_directory",
+                self._ability.rename_directory(source, target, within=within),
+            )
+            return True
+
+        async def observe() -> bool | Undone:
+            if await self._store.stat(source) is not None:
+                return Undone.UNDONE
+            return await self._store.stat(target) is not None
+
+        return await settle(Effect(apply, observe, f"renaming {source!r}"), self._pace)
+
+
+class SettledStore(_Counted):
+    """All of a store that committers and protocol ever hold."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        ids: IdSource,
+        statistics: Statistics,
+        in_flight_max: int | None = None,
+    ) -> None:
+        pace = Pace(ids, in_flight_max=in_flight_max or IN_FLIGHT_MAX)
+        super().__init__(store, pace, statistics)
+        self.ids = ids
+        self.statistics = statistics
+        self.in_flight_max = pace.in_flight_max
+        files, directories = store.files, store.directories
+        self.files = None if files is None else SettledFiles(files, store, pace, statistics)
+        self.directories = (
+            None
+            if directories is None
+            else SettledDirectories(directories, store, pace, statistics)
+        )
+
+    @property
+    def root(self) -> StorePath:
+        """The destination as the store names it."""
+        return self._store.root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store declares of itself."""
+        return self._store.capabilities
+
+    @property
+    def direct(self) -> WritesDirectly | None:
+        """Writing on the caller's own thread."""
+        return self._store.direct
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*."""
+        return await self._ask("op_get_file_status", lambda: self._store.stat(path))
+
+    async def read(self, path: StorePath, *, limit_bytes: int = RECORD_BYTES_MAX) -> bytes | None:
+        """The whole file at *path*, if there is one."""
+        content = await self._ask(
+            "op_open", lambda: self._store.read(path, limit_bytes=limit_bytes)
+        )
+        return None if content is None else content.data
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; ``None`` when there is no such file."""
+        return await self._ask(
+            "op_open", lambda: self._store.read_range(path, start=start, length=length)
+        )
+
+    def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below the directory *path* but those below *without*, in any order."""
+        self._statistics.count("op_list_files")
+        return self._store.list_tree(path, without=without)
+
+    async def list_children(self, path: StorePath) -> list[Entry | Directory]:
+        """What stands directly in the directory *path*."""
+
+        async def listing() -> list[Entry | Directory]:
+            return [child async for child in self._store.list_children(path)]
+
+        return await self._ask("op_list_status", listing)
+
+    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+        """Write the file *path*, a name that nobody else ever writes."""
+        self._statistics.count("op_create")
+        return self._store.writer(path, within=within)
+
+    async def create(
+        self, path: StorePath, data: bytes, *, within: StorePath | None
+    ) -> bytes | None:
+        """Create a record exclusively, and say what stands at *path* now.
+
+        An unknown outcome is never resolved by absence: the create is repeated until a record
+        stands, ours or another's.
+
+        Returns:
+            *data* if we came first, else what another wrote; ``None`` when *within* is gone, so
+            that nothing can be created there any more.
+        """
+
+        async def apply() -> bytes | None:
+            await self._counted(
+                "op_create",
+                self._store.put(path, data, expecting=Expect.ABSENT, within=within),
+            )
+            return data
+
+        async def observe() -> bytes | Undone | None:
+            content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
+            if content is not None:
+                return content.data
+            if within is not None and await self._store.stat(within) is None:
+                return None
+            return Undone.UNDONE
+
+        return await settle(Effect(apply, observe, f"creating {path!r}"), self._pace)
+
+    async def write_whole(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
+        """Write a small file that only we write, whatever stands there; it appears whole."""
+
+        async def apply() -> Entry:
+            token = await self._counted(
+                "op_create", self._store.put(path, data, expecting=Expect.ANYTHING, within=within)
+            )
+            return Entry(path=path, size_bytes=len(data), token=token)
+
+        async def observe() -> Entry | Undone:
+            content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
+            if content is None or content.data != data:
+                return Undone.UNDONE
+            return content.entry
+
+        return await settle(Effect(apply, observe, f"writing {path!r}"), self._pace)
+
+    async def delete(self, path: StorePath, permit: Permit) -> None:
+        """Delete a file that only we name; a missing one is done."""
+        permit.check(path)
+
+        async def apply() -> None:
+            await self._counted("op_delete", self._store.delete(path, expecting=Expect.ANYTHING))
+
+        async def observe() -> Undone | None:
+            return None if await self._store.stat(path) is None else Undone.UNDONE
+
+        await settle(Effect(apply, observe, f"deleting {path!r}"), self._pace)
+
+    async def delete_or_leave(self, path: StorePath, permit: Permit) -> None:
+        """Delete a file whose presence means nothing: try, and leave it where that fails."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.delete(path, permit)
+
+    async def delete_if_same(self, entry: Entry, permit: Permit) -> None:
+        """Delete a file if it still is *entry*; gone or replaced by another, it is done."""
+        permit.check(entry.path)
+
+        async def apply() -> None:
+            await self._counted("op_delete", self._store.delete(entry.path, expecting=entry.token))
+
+        async def observe() -> Undone | None:
+            there = await self._store.stat(entry.path)
+            same = isinstance(there, Entry) and there.token == entry.token
+            return Undone.UNDONE if same else None
+
+        await settle(Effect(apply, observe, f"deleting {entry.path!r}"), self._pace)
+
+    async def delete_tree(self, path: StorePath, permit: Permit) -> None:
+        """Delete a directory and all below it."""
+        permit.check(path)
+
+        async def apply() -> None:
+            await self._counted("op_delete_dir", self._store.delete_tree(path))
+
+        async def observe() -> Undone | None:
+            return None if await self._store.stat(path) is None else Undone.UNDONE
+
+        await settle(Effect(apply, observe, f"deleting {path!r}"), self._pace)
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        await self._store.close()

@@ -1,0 +1,37 @@
+"""Records on the store: establish one exclusively, or recall what stands."""
+
+from typing import TypeVar
+
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.errors import RecordError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.records import Record, Standing
+
+R = TypeVar("R", bound=Record)
+
+
+async def establish(
+    store: SettledStore, path: StorePath, record: R, *, within: StorePath | None
+) -> Standing[R] | None:
+    """Create *record* exclusively; ``None`` when another stands there, or *within* is gone."""
+    data = record.encode()
+    if len(data) > record.limit_bytes:
+        message = f"{path}: a record of {len(data)} bytes is over its cap of {record.limit_bytes}"
+        raise RecordError(message, path=path)
+    standing = await store.create(path, data, within=within)
+    return Standing(record) if standing == data else None
+
+
+async def recall(store: SettledStore, path: StorePath, kind: type[R]) -> Standing[R] | None:
+    """The record that stands at *path*, strictly decoded.
+
+    Raises:
+        RecordError: What stands there cannot be read: it is damaged, and never acted on.
+    """
+    data = await store.read(path, limit_bytes=kind.limit_bytes)
+    if data is None:
+        return None
+    try:
+        return Standing(kind.decode(data))
+    except RecordError as error:
+        raise RecordError(f"{path}: {error}", path=path) from error

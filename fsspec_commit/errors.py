@@ -1,0 +1,241 @@
+"""The exceptions of the package, grouped by what a handler does next.
+
+    CommitError                      .outcome .job_id .task_id .path .stage
+    ├── RequestError (ValueError)    the call is wrong, nothing was touched      .kind
+    │   ├── UnsafeStoreError         no committer is safe here; says what is missing
+    │   └── UnknownProtocolError     no adapter for this URL
+    ├── ConflictError                somebody else's output stands
+    │   ├── DestinationExistsError (FileExistsError)
+    │   ├── ConcurrentJobError       another job holds these partitions          .other_job_id
+    │   └── JobNotActiveError        somebody else settled this job: read .outcome
+    ├── CommitFailedError            it did not happen; retry the job
+    ├── PartialCommitError           decided, unfinished: resume, delete nothing .done .remaining
+    ├── CommitStateUnknownError      it may have happened; resume, delete nothing
+    ├── SnapshotUnstableError        (reading) too many jobs came and went
+    ├── RecordError (ValueError)     a record on the store is torn, hostile or from the future
+    └── StoreError (OSError)         one request to a store failed               .reply
+
+Only ``outcome == "not_committed"`` permits cleaning up or running the job again. Every class
+pickles with all its attributes, because executors send them to drivers. Wrong order of calls,
+second use, pickling what cannot be pickled: ``RuntimeError`` or ``TypeError``, never these.
+"""
+
+from collections.abc import Callable, Coroutine
+from enum import Enum
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Outcome: TypeAlias = Literal["not_committed", "committed", "partial", "unknown"]
+
+
+class Reply(Enum):
+    """What a store's answer to one changing request says about its effect."""
+
+    NOT_DONE = "not done"
+    """Certainly without effect, and worth sending again: throttled, or never sent."""
+    REFUSED = "refused"
+    """Certainly without effect *if the request was sent once*, and repeating it cannot help."""
+    UNKNOWN = "unknown"
+    """Timeout, reset, 5xx: it may have happened, or may still happen."""
+
+
+class CommitError(Exception):
+    """Root of everything a job, a task or an operation raises about a commit.
+
+    Attributes:
+        outcome: What is on the store now. Only ``"not_committed"`` permits cleaning up.
+        job_id: The job concerned, if one is known.
+        task_id: The task concerned, if one is known.
+        path: The file or record concerned, if one is known.
+        stage: The step of the protocol that raised, in its own words.
+    """
+
+    default_outcome: Outcome = "not_committed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        outcome: Outcome | None = None,
+        job_id: str | None = None,
+        task_id: int | None = None,
+        path: str | None = None,
+        stage: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.outcome: Outcome = outcome or self.default_outcome
+        self.job_id = job_id
+        self.task_id = task_id
+        self.path = path
+        self.stage = stage
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
+
+
+def _rebuild(
+    kind: type[CommitError], args: tuple[object, ...], state: dict[str, object]
+) -> CommitError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class RequestError(CommitError, ValueError):
+    """The call cannot be honoured as it was made; nothing was changed.
+
+    Attributes:
+        kind: A stable code such as ``"missing_tasks"`` or ``"duplicate_file"``; new codes may
+            appear in any release, existing ones keep their meaning.
+    """
+
+    def __init__(self, message: str, *, kind: str = "invalid_request", **where: Any) -> None:
+        super().__init__(message, **where)
+        self.kind = kind
+
+
+class UnsafeStoreError(RequestError):
+    """No committer is safe on this store, or not the one that was asked for."""
+
+    def __init__(self, message: str, *, kind: str = "unsafe_store", **where: Any) -> None:
+        super().__init__(message, kind=kind, **where)
+
+
+class UnknownProtocolError(RequestError):
+    """No adapter serves this kind of URL or filesystem."""
+
+    def __init__(self, message: str, *, kind: str = "unknown_protocol", **where: Any) -> None:
+        super().__init__(message, kind=kind, **where)
+
+
+class ConflictError(CommitError):
+    """Somebody else's output stands; nothing of this job is visible."""
+
+
+class DestinationExistsError(ConflictError, FileExistsError):
+    """The mode forbids writing where something already is."""
+
+
+class ConcurrentJobError(ConflictError):
+    """Another job on these partitions came first and did not end in time.
+
+    This job's claim was withdrawn and it stays open: ``commit()`` may be called again.
+
+    Attributes:
+        other_job_id: The job that holds the partitions.
+    """
+
+    def __init__(self, message: str, *, other_job_id: str | None = None, **where: Any) -> None:
+        super().__init__(message, **where)
+        self.other_job_id = other_job_id
+
+
+class JobNotActiveError(ConflictError):
+    """This very job was settled by somebody else.
+
+    ``outcome`` is ``"committed"`` when a resumer or another driver committed it and
+    ``"not_committed"`` when it was aborted, which is also how an older job fences this one.
+    """
+
+
+class CommitFailedError(CommitError):
+    """It certainly did not happen; abort, or try again."""
+
+
+class PartialCommitError(CommitError):
+    """The job is decided and not finished: readers may see a part of it.
+
+    Attributes:
+        done: Files in place, when counted.
+        remaining: Files not yet in place, when counted.
+    """
+
+    default_outcome: Outcome = "partial"
+
+    def __init__(
+        self, message: str, *, done: int | None = None, remaining: int | None = None, **where: Any
+    ) -> None:
+        super().__init__(message, **where)
+        self.done = done
+        self.remaining = remaining
+
+
+class CommitStateUnknownError(CommitError):
+    """The store did not say whether it happened, and could not be asked.
+
+    Never delete and never write again: resume the job, which reads before it acts.
+    """
+
+    default_outcome: Outcome = "unknown"
+
+
+class SnapshotUnstableError(CommitError):
+    """Too many jobs came and went while the destination was listed; ask again."""
+
+
+class RecordError(CommitError, ValueError):
+    """A record on the store is torn, hostile or from a newer release; it is never acted on."""
+
+
+class StoreError(CommitError, OSError):
+    """One request to a store failed; made by adapters only, from the raw status and code.
+
+    Attributes:
+        reply: What the failure says about the request's effect.
+        retry_after_s: How long the store asked to be left alone, if it did.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reply: Reply = Reply.UNKNOWN,
+        retry_after_s: float | None = None,
+        **where: Any,
+    ) -> None:
+        super().__init__(message, **where)
+        self.reply = reply
+        self.retry_after_s = retry_after_s
+
+
+def failing_as(
+    kind: type[CommitError],
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Make a phase of the protocol raise *kind* for whatever a store left open in it.
+
+    The phase decides the outcome, no call site does: before the decision an unanswered request is
+    harmless (``CommitFailedError``), after it the job must be finished (``PartialCommitError``).
+    Errors that already name an outcome of their own pass unchanged.
+    """
+    settled_by_phase = (StoreError, CommitStateUnknownError, RecordError)
+
+    def decorate(
+        phase: Callable[P, Coroutine[Any, Any, T]],
+    ) -> Callable[P, Coroutine[Any, Any, T]]:
+        @wraps(phase)
+        async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return await phase(*args, **kwargs)
+            except settled_by_phase as error:
+                if isinstance(error, kind) or (
+                    isinstance(error, RecordError) and kind is CommitFailedError
+                ):
+                    raise
+                raise kind(
+                    str(error),
+                    job_id=error.job_id,
+                    task_id=error.task_id,
+                    path=error.path,
+                    stage=error.stage or phase.__name__,
+                ) from error
+
+        return run
+
+    return decorate

@@ -1,0 +1,179 @@
+"""The fsspec filesystem of one task attempt: what libraries write through.
+
+Paths are relative to the destination and are the names the caller gives; under
+``names="unique"`` a file is published under another. It shows this attempt's finished files and
+nothing else, and its files are write-once, the same on every store.
+"""
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from fsspec import AbstractFileSystem
+
+from fsspec_commit.names import Target, target
+
+_PREFIX = re.compile(r"^commit-[0-9a-f]{16}://")
+_WRITE_ONCE = (
+    "files of a task are write-once, on every store; write to a local file and "
+    "task.filesystem.put_file() it (DuckDB: add USE_TMP_FILE false)"
+)
+
+
+def given_name(path: str) -> Target:
+    """The name that a path of the attempt's filesystem stands for.
+
+    Raises:
+        RequestError: It leaves the destination, or names what this library keeps for itself.
+    """
+    return target(bare_path(path))
+
+
+def bare_path(path: str) -> str:
+    """A path without the filesystem's protocol, ``./`` and trailing slashes."""
+    bare = _PREFIX.sub("", path)
+    while bare.startswith("./"):
+        bare = bare[2:].lstrip("/")
+    return "" if bare == "." else bare.rstrip("/") if bare != "/" else bare
+
+
+class AttemptFileSystem(AbstractFileSystem):
+    """Writes into one attempt; made by :class:`~fsspec_commit.Task` only."""
+
+    cachable = False
+    root_marker = ""
+
+    def __init__(
+        self,
+        attempt_id: str,
+        *,
+        open_file: Callable[..., IO[Any]],
+        sizes: Callable[[], dict[str, int]],
+        remove: Callable[[str], None],
+    ) -> None:
+        super().__init__(skip_instance_cache=True)
+        self.protocol = f"commit-{attempt_id}"
+        self._open_file = open_file
+        self._sizes = sizes
+        self._remove = remove
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        if isinstance(path, list):
+            return [cls._strip_protocol(one) for one in path]
+        return bare_path(str(path))
+
+    def unstrip_protocol(self, name: str) -> str:
+        """The URL by which a library that knows this filesystem finds *name*."""
+        return f"{self.protocol}://{bare_path(name)}"
+
+    def open(
+        self,
+        path: str,
+        mode: str = "wb",
+        block_size: int | None = None,  # noqa: ARG002  # parts are sized by the store
+        cache_options: object = None,  # noqa: ARG002  # nothing is read
+        compression: str | None = None,
+        **options: Any,
+    ) -> IO[Any]:
+        """Open a new file of the attempt; see :meth:`fsspec_commit.Task.open`."""
+        text = {name: options[name] for name in ("encoding", "newline") if name in options}
+        return self._open_file(path, mode, compression=compression, **text)
+
+    def _open(self, path: str, mode: str = "wb", **_: Any) -> IO[Any]:
+        return self._open_file(path, mode)
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """A finished file of this attempt, or a directory that holds one."""
+        bare = bare_path(path)
+        sizes = self._sizes()
+        if bare in sizes:
+            return {"name": bare, "size": sizes[bare], "type": "file"}
+        if bare == "" or any(name.startswith(f"{bare}/") for name in sizes):
+            return {"name": bare, "size": 0, "type": "directory"}
+        raise FileNotFoundError(path)
+
+    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:  # noqa: FBT001, FBT002
+        """What this attempt has finished directly below *path*."""
+        found = {entry["name"]: entry for entry in self._children(bare_path(path))}
+        if not found:
+            found = {entry["name"]: entry for entry in [self.info(path)] if entry["name"]}
+        entries = [found[name] for name in sorted(found)]
+        return entries if detail else [entry["name"] for entry in entries]
+
+    def _children(self, directory: str) -> Iterator[dict[str, Any]]:
+        prefix = f"{directory}/" if directory else ""
+        for name, size in self._sizes().items():
+            if name.startswith(prefix):
+                child, slash, _ = name[len(prefix) :].partition("/")
+                kind = "directory" if slash else "file"
+                yield {"name": prefix + child, "size": 0 if slash else size, "type": kind}
+
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Drop own finished files; a directory only with *recursive*."""
+        for one in [path] if isinstance(path, str) else path:
+            bare = bare_path(one)
+            if bare in self._sizes():
+                self._remove(bare)
+                continue
+            below = [name for name in self._sizes() if name.startswith(f"{bare}/")]
+            if below and not recursive:
+                raise IsADirectoryError(one)
+            for name in below:
+                self._remove(name)
+
+    def rm_file(self, path: str) -> None:
+        """Drop one own finished file."""
+        self.rm(path)
+
+    def _rm(self, path: str) -> None:
+        self.rm(path)
+
+    def touch(self, path: str, truncate: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Write an empty file."""
+        self._open_file(path, "wb").close()
+
+    def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:  # noqa: FBT001, FBT002
+        """Do nothing: directories come with the files in them."""
+
+    def makedirs(self, path: str, exist_ok: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Do nothing: directories come with the files in them."""
+
+    def rmdir(self, path: str) -> None:
+        """Do nothing: directories go with the files in them."""
+
+    def cp_file(self, *_: Any, **__: Any) -> None:
+        """Refuse: what is written cannot be read back."""
+        raise io.UnsupportedOperation(_WRITE_ONCE)
+
+    def mv(self, *_: Any, **__: Any) -> None:
+        """Refuse: an unfinished upload cannot be renamed."""
+        raise io.UnsupportedOperation(_WRITE_ONCE)
+
+    mv_file = mv
+
+    def cat_file(self, *_: Any, **__: Any) -> bytes:
+        """Refuse: what is written cannot be read back."""
+        raise io.UnsupportedOperation(_WRITE_ONCE)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(unpicklable("the filesystem of a task"))
+
+
+def unpicklable(what: str) -> str:
+    """Why something that belongs to one process was not sent to another."""
+    return (
+        f"{what} cannot be pickled: its files would never reach the driver; send job.spec, call "
+        "Task.from_spec(spec, task_id) there and return task.message"
+    )
+
+
+def check_mode(mode: str) -> None:
+    """Refuse whatever is not writing a new file.
+
+    Raises:
+        io.UnsupportedOperation: The file would be read, appended to, or changed in place.
+    """
+    if mode not in {"w", "x", "wt", "xt", "wb", "xb"}:
+        raise io.UnsupportedOperation(f"mode {mode!r}: {_WRITE_ONCE}")

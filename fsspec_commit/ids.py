@@ -1,0 +1,54 @@
+"""Ids, nonces and jitter: the one source of randomness and of wall time.
+
+Everything that must differ between two runs is made here, so that a simulator which passes a
+seeded :class:`IdSource` repeats a run exactly. No correctness decision reads the clock: the time
+in a job id orders jobs for people and breaks ties between claims, where any fixed order would do.
+"""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NewType
+
+JobId = NewType("JobId", str)
+AttemptId = NewType("AttemptId", str)
+Nonce = NewType("Nonce", str)
+
+JOB_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}")
+ATTEMPT_ID = re.compile(r"[0-9a-f]{16}")
+NONCE = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class IdSource:
+    """Makes every id; a simulator passes a seeded one, nobody else passes any."""
+
+    random: random.Random
+    now: Callable[[], datetime]
+
+    def job_id(self) -> JobId:
+        """UTC time, so that jobs sort by age, and 64 random bits, so that no two are equal."""
+        return JobId(f"{self.now():%Y%m%dT%H%M%S}-{self.random.getrandbits(64):016x}")
+
+    def attempt_id(self) -> AttemptId:
+        """64 random bits: unique for ever, so attempts never share a path."""
+        return AttemptId(f"{self.random.getrandbits(64):016x}")
+
+    def nonce(self) -> Nonce:
+        """Marks one write as ours."""
+        return Nonce(f"{self.random.getrandbits(128):032x}")
+
+    def jitter(self) -> float:
+        """Uniform in [0, 1)."""
+        return self.random.random()
+
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+SYSTEM_IDS = IdSource(random.SystemRandom(), lambda: datetime.now(UTC))
+
+
+def started(job_id: JobId) -> datetime:
+    """When a job was started, by the clock of the machine that started it."""
+    return datetime.strptime(job_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)

@@ -1,0 +1,477 @@
+"""Driver side, synchronous: one write of one dataset, a thin face on ``protocol.commit``."""
+
+import logging
+import os
+import socket
+import threading
+import warnings
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+
+from fsspec_commit import bridge
+from fsspec_commit.destination import Destination, DestinationLike, open_destination, place
+from fsspec_commit.effects.standing import recall
+from fsspec_commit.errors import (
+    CommitError,
+    CommitFailedError,
+    RequestError,
+)
+from fsspec_commit.filesystem import unpicklable
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.names import declared_partition
+from fsspec_commit.options import JobOptions, check_options
+from fsspec_commit.progress import ProgressReport
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.commit import Finished, abort_job, commit_job
+from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.protocol.start import create_job, has_nothing_to_do
+from fsspec_commit.records.job import Decision, JobRecord, Mode, TaskCommit
+from fsspec_commit.selection import Selection, check_names, refused
+from fsspec_commit.spec import JobSpec, open_spec
+from fsspec_commit.store import OpenOptions
+from fsspec_commit.task import Task, check_task_id
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from fsspec.callbacks import Callback
+
+_log = logging.getLogger("fsspec_commit")
+_STARTS_MAX = 3
+
+State = Literal["new", "open", "deciding", "committed", "skipped", "aborted"]
+
+
+class Job:
+    """One write of one dataset: all of it becomes visible, or nothing does.
+
+    Use it as a context manager: entering starts, leaving commits, any exception aborts. A job is
+    used once. Its methods are safe to call from any thread but an event loop's.
+
+    Example:
+        >>> with fc.Job("out", mode="append") as job, job.task() as task:  # doctest: +SKIP
+        ...     with task.open("notes.txt", "w") as f:
+        ...         f.write("hello")
+    """
+
+    def __init__(self, destination: DestinationLike, **options: Unpack[JobOptions]) -> None:
+        """Check the arguments; nothing is read or written before :meth:`start`.
+
+        Args:
+            destination: A URL, a path or a ``UPath``; a relative path is made absolute at once.
+            **options: See :class:`JobOptions`.
+
+        Raises:
+            RequestError: An option makes no sense; :class:`TypeError` for an unknown one.
+        """
+        check_options(options)
+        self._options: JobOptions = options
+        self._place = place(destination, options.get("storage_options"), options.get("filesystem"))
+        self._progress = ProgressReport(options.get("callback"))
+        self._state: State = "new"
+        self._destination: Destination | None = None
+        self._bound: BoundJob | None = None
+        self._tasks = _LocalTasks()
+        self._begun_here = True
+        self._pid = os.getpid()
+        self.skipped = False
+        self.result: CommitResult | None = None
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: JobSpec,
+        *,
+        storage_options: Mapping[str, object] | None = None,
+        filesystem: "AbstractFileSystem | None" = None,
+        callback: "Callback | None" = None,
+    ) -> Self:
+        """Another driver of a job that was started elsewhere; at most one of them commits."""
+        job = cls(spec.destination, mode=spec.record.mode, callback=callback)
+        destination = bridge.run(
+            open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
+        )
+        job._destination = destination
+        job._bound = destination.bind(spec.record)
+        job._state = "open"
+        job._begun_here = False
+        return job
+
+    @property
+    def destination(self) -> str:
+        """Where the job writes, as it is written down: a URL, or an absolute path."""
+        return self._place.url
+
+    @property
+    def mode(self) -> Mode:
+        """What happens to what is there."""
+        return self._options.get("mode", "error")
+
+    @property
+    def job_id(self) -> str:
+        """The job's id; known once it has started."""
+        return self._started().record.job_id
+
+    @property
+    def spec(self) -> JobSpec:
+        """What a worker needs; picklable, and without secrets unless they are shared."""
+        shared = self._place.storage_options if self._options.get("share_secrets") else None
+        return JobSpec(self._started().record, shared)
+
+    @property
+    def selection(self) -> Selection:
+        """Which committer, and why."""
+        self._started()
+        return self._opened().selection
+
+    def start(self) -> Self:
+        """Choose a committer, check the mode, and write ``job.json``: the job exists.
+
+        Raises:
+            UnsafeStoreError: No committer is safe here, or not the one asked for.
+            DestinationExistsError: ``mode="error"`` and data stands.
+            RuntimeError: The job was started before.
+        """
+        self._check_process()
+        if self._state != "new":
+            raise RuntimeError("a job is used once: make a new Job")
+        bridge.run(self._start())
+        self._state = "open"
+        _log.info("job %s to %r started", self.job_id, self.destination)
+        return self
+
+    def task(self, task_id: int | None = None) -> Task:
+        """An attempt at one part of the work: the next part, or *task_id* to try one again."""
+        self._check_process()
+        bound = self._started()
+        if self._state != "open":
+            raise RuntimeError(f"job {bound.record.job_id} is {self._state}: it takes no task")
+        number = self._tasks.next_id() if task_id is None else task_id
+        check_task_id(number, bound.record.job_id)
+        task = Task(bound, number, owner=self._tasks)
+        self._tasks.begun(task)
+        return task
+
+    def commit(self, messages: Iterable[TaskCommit] = ()) -> CommitResult:
+        """Make exactly the chosen attempts visible.
+
+        Args:
+            messages: What tasks elsewhere returned; those of this process are added by
+                themselves. None with ``collect="store"``.
+
+        Returns:
+            What was done; the same again when called again.
+
+        Raises:
+            RequestError: A message is missing, doubled or wrong; the job stays open.
+            ConcurrentJobError: Another job came first; ours stays open, call again.
+            PartialCommitError: Decided but not finished: call again, or ``resume``.
+            CommitStateUnknownError: It may be decided: call again, or ``resume``.
+            JobNotActiveError: Somebody else has settled this job; see its ``outcome``.
+            CommitFailedError: Nothing is visible; call again, or abort.
+        """
+        self._check_process()
+        bound = self._started()
+        if self.result is not None:
+            return self.result
+        if self._state == "aborted":
+            raise RuntimeError(f"job {bound.record.job_id} is aborted: make a new Job")
+        chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
+        try:
+            bridge.run(self._commit(bound, chosen), may_interrupt=lambda: self._state != "deciding")
+        except KeyboardInterrupt as interrupt:
+            self._note_settling(bound, interrupt)
+            raise
+        except CommitError as error:
+            if error.outcome == "not_committed":
+                self._state = "open"
+            raise
+        return self._committed_result()
+
+    def abort(self) -> None:
+        """Decide that the job never happens, and remove what it left; a second time, do nothing.
+
+        Raises:
+            JobNotActiveError: It is committed; nothing is deleted.
+        """
+        self._check_process()
+        if self._state in {"new", "aborted"} or (self.skipped and self.result is not None):
+            self._state = "aborted"
+            return
+        bound = self._started()
+        bridge.run(abort_job(bound, by=bound.record.host))
+        self._state = "aborted"
+        _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None and self._state == "open" and self.result is None:
+            try:
+                self.commit()
+            except BaseException as failure:
+                self._abort_after(failure)
+                raise
+        elif error is not None:
+            self._abort_after(error)
+
+    def _abort_after(self, error: BaseException) -> None:
+        """Abort unless the job may be decided; an error meanwhile never hides *error*."""
+        if self._state != "open" or self.result is not None or self._bound is None:
+            return
+        try:
+            self.abort()
+        except (CommitError, OSError) as failure:
+            error.add_note(
+                f"the job could not be aborted ({failure}); settle it with: "
+                f"{self._bound.settle_command('abort')}"
+            )
+
+    async def _start(self) -> None:
+        options = self._options
+        opening = OpenOptions(
+            durability=options.get("durability", "none"),
+            single_writer=options.get("single_writer", False),
+            concurrency=options.get("concurrency"),
+        )
+        request = options.get("committer", "auto")
+        destination = await open_destination(self._place, request, opening, ids=SYSTEM_IDS)
+        committer = destination.selection.committer
+        if committer is None:
+            raise refused(destination.selection, self.destination)
+        check_names(destination.selection, options.get("names", "unique"))
+        for _ in range(_STARTS_MAX):
+            bound = destination.bind(self._record(committer))
+            self.skipped = self.skipped or await has_nothing_to_do(bound)
+            if await create_job(destination.store, bound.layout, bound.record):
+                self._destination, self._bound = destination, bound
+                return
+        message = f"cannot start a job at {self.destination!r}: the store does not answer"
+        raise CommitFailedError(message, stage="start")
+
+    def _record(self, committer: Literal["v1", "manifest", "magic"]) -> JobRecord:
+        options = self._options
+        key = options.get("idempotency_key")
+        return JobRecord(
+            nonce=SYSTEM_IDS.nonce(),
+            job_id=SYSTEM_IDS.job_id(),
+            destination=self.destination,
+            committer=committer,
+            mode=self.mode,
+            partitions=tuple(declared_partition(p) for p in options.get("partitions", ())),
+            names=options.get("names", "unique"),
+            tasks=options.get("tasks"),
+            collect=options.get("collect", "messages"),
+            key_digest=None if key is None else sha256(key.encode()).hexdigest(),
+            success=options.get("success", "marker"),
+            allow_empty=options.get("allow_empty", False),
+            durability=options.get("durability", "none"),
+            single_writer=options.get("single_writer", False),
+            host=socket.gethostname(),
+        )
+
+    async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
+        clock = bridge.loop().time
+        begin = clock()
+        finished: Finished | None = None
+        if self.skipped:
+            await abort_job(bound, by="the job itself, which had nothing to do")
+        elif self._state == "deciding" and await self._is_decided(bound):
+            finished = await resume_job(
+                bound, announce=self._progress.announce, progress=self._progress.advance
+            )
+        else:
+            finished = await commit_job(
+                bound,
+                messages,
+                wait_s=self._options.get("wait_s", 60.0),
+                deciding=self._deciding,
+                announce=self._progress.announce,
+                progress=self._progress.advance,
+            )
+        self.result = result_of(bound, finished, clock() - begin)
+        self.skipped = finished is None
+        self._state = "skipped" if finished is None else "committed"
+        self._progress.finish()
+        for warning in self.result.warnings:
+            _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
+        _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
+
+    def _committed_result(self) -> CommitResult:
+        if self.result is None:
+            raise AssertionError("a commit that returns has a result")
+        return self.result
+
+    def _deciding(self) -> None:
+        self._state = "deciding"
+
+    async def _is_decided(self, bound: BoundJob) -> bool:
+        decision = await recall(bound.store, bound.layout.decision, Decision)
+        return decision is not None and decision.record.state == "committed"
+
+    def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:
+        """Say what an interrupted commit has left."""
+        if self.result is not None:
+            interrupt.add_note(f"{self.result.state}: {self.result!r}")
+        elif self._state == "deciding":
+            interrupt.add_note(
+                f"the job is decided but not finished; delete nothing; finish it with: "
+                f"{bound.settle_command('resume')}"
+            )
+
+    @property
+    def _is_collected(self) -> bool:
+        return self._started().record.collect == "store"
+
+    def _started(self) -> BoundJob:
+        if self._bound is None:
+            raise RuntimeError('the job has not started: use "with Job(...)", or call start()')
+        return self._bound
+
+    def _opened(self) -> Destination:
+        if self._destination is None:
+            raise RuntimeError('the job has not started: use "with Job(...)", or call start()')
+        return self._destination
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            raise RuntimeError(f"the job was used after fork: {unpicklable('a job')}")
+
+    def __reduce__(self) -> Any:
+        raise TypeError(unpicklable("a job"))
+
+    def __repr__(self) -> str:
+        which = "" if self._bound is None else f" {self._bound.record.job_id}"
+        return f"<Job{which} to {self.destination}: {self.mode}, {self._state}>"
+
+    def __del__(self) -> None:
+        if getattr(self, "_state", "new") not in {"open", "deciding"} or not self._begun_here:
+            return
+        if self._bound is None or self._pid != os.getpid() or self._is_collected:
+            return
+        job_id = self._bound.record.job_id
+        warnings.warn(
+            f"job {job_id} to {self.destination!r} was neither committed nor aborted; use "
+            f'"with Job(...)", or settle it with: {self._bound.settle_command("abort")}',
+            ResourceWarning,
+            stacklevel=2,
+            source=self,
+        )
+
+
+class _LocalTasks:
+    """The tasks of this process, and how each ended; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = 0
+        self._messages: dict[int, list[TaskCommit]] = {}
+        self._failed: dict[int, BaseException] = {}
+        self._running: dict[int, str] = {}
+
+    def next_id(self) -> int:
+        with self._lock:
+            return self._next
+
+    def begun(self, task: Task) -> None:
+        with self._lock:
+            self._next = max(self._next, task.task_id + 1)
+            self._running[task.task_id] = task.attempt_id
+
+    def task_committed(self, task: Task, message: TaskCommit) -> None:
+        with self._lock:
+            self._messages.setdefault(task.task_id, []).append(message)
+            self._over(task)
+
+    def task_failed(self, task: Task, error: BaseException) -> None:
+        with self._lock:
+            self._over(task)
+            self._failed[task.task_id] = error
+
+    def task_left_out(self, task: Task) -> None:
+        with self._lock:
+            self._over(task)
+
+    def _over(self, task: Task) -> None:
+        self._running.pop(task.task_id, None)
+        self._failed.pop(task.task_id, None)
+
+    def messages(
+        self, job: BoundJob, others: Iterable[TaskCommit], *, collected: bool
+    ) -> list[TaskCommit]:
+        """Every message the driver has; a caller's own choice for a task stands alone."""
+        given = list(others)
+        job_id = job.record.job_id
+        if collected:
+            if given:
+                message = 'collect="store" takes no messages: the tasks have left theirs'
+                raise RequestError(message, kind="unexpected_messages", job_id=job_id)
+            return []
+        named = {getattr(one, "task_id", -1) for one in given}
+        with self._lock:
+            self._refuse_unfinished(job_id, named)
+            for task_id, messages in self._messages.items():
+                if task_id not in named:
+                    given.extend(messages)
+        return given
+
+    def _refuse_unfinished(self, job_id: str, named: set[int]) -> None:
+        for task_id, error in sorted(self._failed.items()):
+            if task_id not in self._messages and task_id not in named:
+                message = (
+                    f"task {task_id} failed with {error!r} and was not retried; use "
+                    f"job.task({task_id}) to retry, or call task.abort() to leave it out on purpose"
+                )
+                raise RequestError(message, kind="missing_tasks", job_id=job_id, task_id=task_id)
+        for task_id in sorted(self._running):
+            if task_id not in self._messages and task_id not in named:
+                message = (
+                    f"task {task_id} has neither committed nor been aborted; call task.commit(), "
+                    'or write inside "with job.task()"'
+                )
+                raise RequestError(message, kind="missing_tasks", job_id=job_id, task_id=task_id)
+
+
+def result_of(job: BoundJob, finished: Finished | None, duration_s: float) -> CommitResult:
+    """What the caller is told, from what was done."""
+    record = job.record
+    statistics = job.store.statistics
+    if finished is None:
+        return CommitResult(
+            job_id=record.job_id,
+            destination=record.destination,
+            mode=record.mode,
+            committer=record.committer,
+            state="skipped",
+            statistics=statistics.snapshot(),
+            duration_s=duration_s,
+        )
+    new = finished.new
+    statistics.count("committer_files_committed", new.count)
+    statistics.count("committer_bytes_committed", new.bytes)
+    statistics.count("committer_jobs_completed")
+    return CommitResult(
+        job_id=record.job_id,
+        destination=record.destination,
+        mode=record.mode,
+        committer=record.committer,
+        state="committed",
+        files=new.names,
+        file_count=new.count,
+        bytes=new.bytes,
+        rows=new.rows,
+        partitions=tuple(sorted(new.partitions)),
+        replaced_count=finished.replaced_count,
+        in_place=finished.in_place,
+        warnings=finished.warnings,
+        statistics=statistics.snapshot(),
+        duration_s=duration_s,
+    )

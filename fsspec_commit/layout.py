@@ -1,0 +1,224 @@
+"""Every path under a destination: the only module that joins or splits one (P10).
+
+A :data:`StorePath` is where the store finds something. It is made here only, from checked names
+and checked ids: what a file may be called is said by :mod:`fsspec_commit.names`.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NewType
+from urllib.parse import quote
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.ids import ATTEMPT_ID, JOB_ID, NONCE, AttemptId, JobId, Nonce
+from fsspec_commit.names import (
+    AREA,
+    NAME_BYTES_MAX,
+    PENDING,
+    SUCCESS,
+    Partition,
+    Target,
+    outside,
+    target,
+    working_name,
+)
+
+StorePath = NewType("StorePath", str)
+
+_EPOCH = "epoch-"
+_CLAIM = "claim-"
+_GONE = "gone-"
+_PROBE = "probe-"
+_DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationLayout:
+    """The paths of a destination that belong to no single job."""
+
+    root: StorePath
+
+    @property
+    def areas(self) -> StorePath:
+        """Where every job has its work area."""
+        return self._below(AREA)
+
+    @property
+    def success(self) -> StorePath:
+        """The marker that readers and schedulers look for."""
+        return self._below(SUCCESS)
+
+    def final(self, name: Target) -> StorePath:
+        """Where a published file stands."""
+        return self._below(name)
+
+    def directory(self, partition: Partition) -> StorePath:
+        """Where the files of a partition stand."""
+        return self._below(partition) if partition else self.root
+
+    def relative(self, path: StorePath) -> str:
+        """What a listed path is called relative to the destination."""
+        return path[len(self._below("")) :]
+
+    def epoch(self, nonce: Nonce) -> StorePath:
+        """The empty file by which a reader sees that a job has finished meanwhile."""
+        return self._below(f"{AREA}/{_EPOCH}{nonce}")
+
+    def is_epoch(self, path: StorePath) -> bool:
+        """Whether a listed child of :attr:`areas` is an epoch."""
+        return self.relative(path).startswith(f"{AREA}/{_EPOCH}")
+
+    def done(self, key_digest: str) -> StorePath:
+        """The empty file that says: a job with this idempotency key has committed."""
+        return self._below(f"{AREA}/{_DONE}/{key_digest}")
+
+    def gone(self, nonce: Nonce) -> StorePath:
+        """Where a settled job's area is renamed to before it is deleted."""
+        return self._below(f"{AREA}/{_GONE}{nonce}")
+
+    def is_gone(self, path: StorePath) -> bool:
+        """Whether a listed child of :attr:`areas` is the remains of a settled job."""
+        return self.relative(path).startswith(f"{AREA}/{_GONE}")
+
+    def probe(self, nonce: Nonce) -> StorePath:
+        """Where one probe of the store writes, and nobody else."""
+        return self._below(f"{AREA}/{_PROBE}{nonce}")
+
+    def is_probe(self, path: StorePath) -> bool:
+        """Whether a listed child of :attr:`areas` is what a probe left behind."""
+        return self.relative(path).startswith(f"{AREA}/{_PROBE}")
+
+    def job_of(self, path: StorePath) -> JobId | None:
+        """The job whose area a listed child of :attr:`areas` is, if it is one."""
+        name = self.relative(path).removeprefix(f"{AREA}/").rstrip("/")
+        return JobId(name) if JOB_ID.fullmatch(name) else None
+
+    def job(self, job_id: str) -> "JobLayout":
+        """The paths of one job.
+
+        Raises:
+            RequestError: *job_id* is none; nothing is ever joined from an unchecked id.
+        """
+        if JOB_ID.fullmatch(job_id) is None:
+            message = f"{job_id!r} is not a job id: one looks like 20261120T140355-9c1e5f00a1b2c3d4"
+            raise RequestError(message, kind="invalid_job_id")
+        return JobLayout(self, JobId(job_id))
+
+    def _below(self, name: str) -> StorePath:
+        return StorePath(f"{self.root}{name}" if self.root.endswith("/") else f"{self.root}/{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class JobLayout:
+    """The paths of one job."""
+
+    destination: DestinationLayout
+    job_id: JobId
+
+    @property
+    def area(self) -> StorePath:
+        """The work area: everything of the job that is not published."""
+        return StorePath(f"{self.destination.areas}/{self.job_id}")
+
+    @property
+    def spec(self) -> StorePath:
+        """``job.json``: the life of the job."""
+        return self._record("job.json")
+
+    def claim(self, nonce: str) -> StorePath:
+        """One claim on the partitions; a nonce is never used twice."""
+        return self._record(_CLAIM + nonce)
+
+    def claim_nonce(self, path: StorePath) -> Nonce | None:
+        """The nonce of a listed child of :attr:`area` that is a claim."""
+        name = path.rpartition("/")[2]
+        nonce = name.removeprefix(_CLAIM)
+        return Nonce(nonce) if name != nonce and NONCE.fullmatch(nonce) else None
+
+    def replaced(self, claim_nonce: str) -> StorePath:
+        """The old files that will go, as listed under one claim."""
+        return self._record(f"replaced-{claim_nonce}")
+
+    @property
+    def decision(self) -> StorePath:
+        """The commit point."""
+        return self._record("decision")
+
+    @property
+    def published(self) -> StorePath:
+        """Every new file is in place."""
+        return self._record("published")
+
+    @property
+    def prepared_success(self) -> StorePath:
+        """The marker before it is published."""
+        return self._record(SUCCESS + PENDING)
+
+    def chosen(self, task_id: int) -> StorePath:
+        """Which attempt of a task came first, for engines whose workers send no messages."""
+        return self._record(f"chosen/{task_id}")
+
+    def trash(self, name: str) -> StorePath:
+        """Where a replaced file waits for its deletion: the trash name encodes its path."""
+        encoded = quote(name, safe="")
+        if len(encoded) > NAME_BYTES_MAX:
+            encoded = sha256(name.encode()).hexdigest()
+        return self._record(f"trash/{encoded}")
+
+    def attempt(self, task_id: int, attempt_id: str) -> "AttemptLayout":
+        """The paths of one attempt.
+
+        Raises:
+            RequestError: An id is none; ids come from messages, which are not trusted.
+        """
+        if task_id < 0 or ATTEMPT_ID.fullmatch(attempt_id) is None:
+            message = f"not an attempt: task {task_id!r}, attempt {attempt_id!r}"
+            raise RequestError(message, kind="invalid_attempt_id", job_id=self.job_id)
+        return AttemptLayout(self, task_id, AttemptId(attempt_id))
+
+    def _record(self, name: str) -> StorePath:
+        return StorePath(f"{self.destination.areas}/{self.job_id}/{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLayout:
+    """The paths of one task attempt."""
+
+    job: JobLayout
+    task_id: int
+    attempt_id: AttemptId
+
+    @property
+    def working_directory(self) -> StorePath:
+        """Where a running attempt writes."""
+        return StorePath(f"{self.job.area}/tasks/{self.task_id}/{self.attempt_id}")
+
+    @property
+    def committed_directory(self) -> StorePath:
+        """What v1 renames the working directory to when the attempt commits."""
+        return StorePath(f"{self.job.area}/committed/{self.task_id}/{self.attempt_id}")
+
+    @property
+    def manifest(self) -> StorePath:
+        """What the attempt produced."""
+        return StorePath(f"{self.job.area}/manifests/{self.task_id}/{self.attempt_id}")
+
+    @property
+    def manifest_name(self) -> str:
+        """The manifest's name relative to all work areas, as messages carry it."""
+        return f"{self.job.job_id}/manifests/{self.task_id}/{self.attempt_id}"
+
+    def working_file(self, name: Target) -> StorePath:
+        """Where a running attempt writes *name*."""
+        return StorePath(f"{self.working_directory}/{working_name(name)}")
+
+    def working_target(self, path: StorePath) -> Target:
+        """The target of a file found in the working directory.
+
+        Raises:
+            RequestError: It is not named as a working file is.
+        """
+        name = path[len(self.working_directory) + 1 :]
+        if not name.endswith(PENDING):
+            raise outside(name)
+        return target(name.removesuffix(PENDING))

@@ -1,0 +1,213 @@
+"""What a file may be called: every name relative to a destination is checked here only (P10).
+
+A :data:`Target` is a checked name: no manifest, message or caller can name a place outside the
+destination or inside somebody else's work area. Where such a name stands on a store is said by
+:mod:`fsspec_commit.layout`.
+"""
+
+import re
+import unicodedata
+from hashlib import sha256
+from typing import NewType
+from urllib.parse import quote, unquote
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.ids import AttemptId, JobId
+
+Target = NewType("Target", str)
+Partition = NewType("Partition", str)
+
+AREA = "_commit"
+SUCCESS = "_SUCCESS"
+PENDING = ".pending"
+NAME_BYTES_MAX = 255
+"""The longest name of one file or directory that every store and file system takes."""
+TARGET_BYTES_MAX = 1024
+"""The longest key that every object store takes."""
+ROOT_PARTITION = Partition("")
+
+_SUMMARY_FILES = ("_metadata", "_common_metadata")
+
+_PLAIN = re.compile(
+    r"[A-Za-z0-9=+,@~-][A-Za-z0-9._=+,@~-]*(?:/[A-Za-z0-9=+,@~-][A-Za-z0-9._=+,@~-]*)*"
+)
+_EXTENSION = re.compile(
+    r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?"
+    r"\.[A-Za-z][A-Za-z0-9]{0,9}"
+    r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?$",
+)
+
+
+def target(text: str) -> Target:
+    """Check a caller's or a manifest's relative name.
+
+    Raises:
+        RequestError: *text* leaves the destination, is a name this library keeps for itself, or
+            is one that some store cannot hold.
+    """
+    if len(text) <= NAME_BYTES_MAX and _PLAIN.fullmatch(text) is not None:
+        return Target(text)
+    if not text or text.startswith("/") or "\0" in text or "://" in text:
+        raise outside(text)
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        message = f"cannot write {text!a}: the name is not valid unicode, no store can hold it"
+        raise RequestError(message, kind="invalid_name", path=ascii(text)) from None
+    if len(encoded) > TARGET_BYTES_MAX:
+        message = f"cannot write {text[:80]!r}…: {len(encoded)} bytes of path, at most 1024 fit"
+        raise RequestError(message, kind="name_too_long", path=text)
+    names = text.split("/")
+    for name in names:
+        if name in {"", ".", ".."}:
+            raise outside(text)
+        if len(name.encode()) > NAME_BYTES_MAX:
+            message = (
+                f"cannot write {text!r}: a file or directory name of {len(name.encode())} bytes "
+                f"is longer than stores take ({NAME_BYTES_MAX})"
+            )
+            raise RequestError(message, kind="name_too_long", path=text)
+        if name == AREA:
+            raise _reserved(text, AREA)
+    if names[-1] == SUCCESS:
+        raise _reserved(text, SUCCESS)
+    return Target(text)
+
+
+def outside(text: str) -> RequestError:
+    return RequestError(
+        f"cannot write {text!r}: a name must be relative to the destination and stay inside it",
+        kind="outside_destination",
+        path=text,
+    )
+
+
+def _reserved(text: str, name: str) -> RequestError:
+    return RequestError(
+        f"cannot write {text!r}: {name!r} is kept for the commit protocol; choose another name",
+        kind="reserved_name",
+        path=text,
+    )
+
+
+def unique_suffix(job_id: JobId, task_id: int, attempt_id: AttemptId | None = None) -> str:
+    """What ``names="unique"`` puts before a name's extension.
+
+    Carries the attempt as well where pending uploads are keyed by path, so that two attempts
+    never share one.
+    """
+    return f"-{job_id}-{task_id}" if attempt_id is None else f"-{job_id}-{task_id}-{attempt_id}"
+
+
+def uniquely_named(name: Target, suffix: str) -> Target:
+    """*name* with *suffix* before its extension; hidden names (``_…``, ``.…``) keep theirs.
+
+    Raises:
+        RequestError: The result is longer than stores take.
+    """
+    directory, slash, file_name = name.rpartition("/")
+    if is_hidden_name(file_name):
+        return name
+    extension = _EXTENSION.search(file_name)
+    stem = file_name if extension is None else file_name[: extension.start()]
+    if not stem:
+        stem, extension = file_name, None
+    ending = "" if extension is None else extension.group()
+    return target(f"{directory}{slash}{stem}{suffix}{ending}")
+
+
+def is_hidden_name(name: str) -> bool:
+    """Readers skip such names: Spark, pyarrow and pandas by this very rule."""
+    return name.startswith(("_", "."))
+
+
+def is_visible(name: str) -> bool:
+    """Whether a reader would take *name*, relative to the destination, for data."""
+    return not any(is_hidden_name(part) for part in name.split("/"))
+
+
+def is_in_work_area(name: str) -> bool:
+    """Whether *name* lies in the work area of this or of another destination."""
+    return name == AREA or name.startswith(AREA + "/") or f"/{AREA}/" in name
+
+
+def is_summary_file(name: str) -> bool:
+    """``_metadata`` files describe other files, so an overwrite makes them wrong."""
+    return name.rpartition("/")[2] in _SUMMARY_FILES
+
+
+def partition_of(name: Target) -> Partition:
+    """The directory that *name* is in, relative to the destination; ``""`` for the root."""
+    return Partition(name.rpartition("/")[0])
+
+
+def declared_partition(text: str) -> Partition:
+    """Check a partition as a caller names it: ``"day=2026-11-20"``, without a trailing slash."""
+    return Partition(target(text.strip("/")))
+
+
+def partition_key(partition: str) -> tuple[str, ...]:
+    """What two spellings of one partition have in common.
+
+    Stores, engines and file systems spell one value in several ways (percent-escapes, unicode
+    normal forms, case-folding file systems), so overlap is decided on one percent-decoding, NFC
+    and casefold of each component. ``month=1`` and ``month=01`` stay different.
+    """
+    if not partition:
+        return ()
+    return tuple(
+        unicodedata.normalize("NFC", unicodedata.normalize("NFC", unquote(name)).casefold())
+        for name in partition.split("/")
+    )
+
+
+def overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of two partition keys is the other or lies above it."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def hive_path(**values: object) -> str:
+    """The Hive directory of partition values: ``hive_path(day="a b", h=3) == "day=a b/h=3"``.
+
+    Escapes what Spark escapes (``ExternalCatalogUtils.escapePathName``), in the order given;
+    ``None`` and the empty string become ``__HIVE_DEFAULT_PARTITION__``.
+    """
+    return "/".join(f"{_escaped(name)}={_hive_value(value)}" for name, value in values.items())
+
+
+def _hive_value(value: object) -> str:
+    if value is None or value == "":
+        return "__HIVE_DEFAULT_PARTITION__"
+    return _escaped(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(1, 0x20)}
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
+
+
+def uri_path(name: str) -> str:
+    """A name as a relative URI, the form in which Hadoop's manifests hold paths."""
+    return name if _PLAIN.fullmatch(name) is not None else quote(name, safe="/=+,@~!$&'()*;")
+
+
+def from_uri_path(text: str) -> str:
+    """The name that :func:`uri_path` was given."""
+    return unquote(text, errors="strict") if "%" in text else text
+
+
+def working_name(name: Target) -> str:
+    """The name of an unpublished file, relative to its attempt's working directory.
+
+    ``<name>.pending``, which no ``*.parquet`` glob matches; the digest of *name* where the
+    suffix would make it longer than stores take.
+    """
+    if len(name) < NAME_BYTES_MAX // 4:
+        return name + PENDING
+    file_name = name.rpartition("/")[2]
+    if len(file_name.encode()) + len(PENDING) <= NAME_BYTES_MAX:
+        return name + PENDING
+    return sha256(name.encode()).hexdigest() + PENDING

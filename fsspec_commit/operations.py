@@ -1,0 +1,182 @@
+"""What one does to a whole destination: open it, call one protocol function, synchronously."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from fsspec_commit.bridge import blocking, run
+from fsspec_commit.destination import Destination, DestinationLike, open_destination, place
+from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.job import result_of
+from fsspec_commit.layout import DestinationLayout
+from fsspec_commit.progress import ProgressReport
+from fsspec_commit.protocol import recovery
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.commit import abort_job
+from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.recovery import CleanReport, JobInfo
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.selection import Selection
+from fsspec_commit.store import OpenOptions
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from fsspec.callbacks import Callback
+
+
+@blocking
+async def jobs(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> list[JobInfo]:
+    """Every job that has a work area at *destination*, oldest first; a finished one has none."""
+    to = await _open(destination, storage_options, filesystem, probe, single_writer)
+    return [job async for job in recovery.jobs(to.store)]
+
+
+def resume(
+    destination: DestinationLike,
+    job_id: str,
+    *,
+    accept_loss: bool = False,
+    callback: "Callback | None" = None,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> CommitResult:
+    """Finish a job whose decision stands, whoever took it; safe to repeat, from anywhere.
+
+    Args:
+        destination: Where the job writes.
+        job_id: The job.
+        accept_loss: Settle a job whose source files are gone for good: publish the rest, delete
+            no replaced file, write no ``_SUCCESS``; what was lost is in the result's warnings.
+        callback: Told about files as they are published.
+        storage_options: fsspec's options for the destination.
+        filesystem: The same as an fsspec filesystem.
+        probe: Whether an unknown endpoint is probed once, or refused.
+        single_writer: A promise: one job at a time here.
+
+    Raises:
+        RequestError: The job has not decided; its driver may still commit it.
+        JobNotActiveError: It was aborted, or is over already.
+        PartialCommitError: It is still not finished.
+    """
+    progress = ProgressReport(callback)
+
+    async def finish() -> CommitResult:
+        to = await _open(destination, storage_options, filesystem, probe, single_writer)
+        clock = to.store.clock
+        begin = clock()
+        job = await _job(to, job_id)
+        finished = await recovery.resume_job(
+            job,
+            accept_loss=accept_loss,
+            announce=progress.announce,
+            progress=progress.advance,
+        )
+        progress.finish()
+        return result_of(job, finished, clock() - begin)
+
+    return run(finish())
+
+
+@blocking
+async def abort(
+    destination: DestinationLike,
+    job_id: str,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> None:
+    """Fence a job and remove what it left: nothing of it is or ever becomes visible.
+
+    A driver of it that is still alive gets :class:`JobNotActiveError`.
+
+    Raises:
+        JobNotActiveError: It is committed, or over already; nothing was deleted.
+    """
+    to = await _open(destination, storage_options, filesystem, probe, single_writer)
+    await abort_job(await _job(to, job_id), by="fsspec_commit.abort()")
+
+
+@blocking
+async def clean(
+    destination: DestinationLike,
+    *,
+    older_than: timedelta,
+    dry_run: bool = True,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> CleanReport:
+    """Remove what jobs older than *older_than* have left that will never commit.
+
+    Undecided jobs are fenced first; a decided, unfinished job is never touched, only shown. A
+    clock picks the candidates; only the fence decides.
+
+    Args:
+        destination: Where to clean.
+        older_than: Jobs that started later are left alone; choose more than the longest job.
+        dry_run: Only say what would go.
+        storage_options: fsspec's options for the destination.
+        filesystem: The same as an fsspec filesystem.
+        probe: Whether an unknown endpoint is probed once, or refused.
+        single_writer: A promise: one job at a time here.
+    """
+    to = await _open(destination, storage_options, filesystem, probe, single_writer)
+    return await recovery.clean(to.store, older_than=older_than, dry_run=dry_run, bind=to.bind)
+
+
+@blocking
+async def explain(
+    destination: DestinationLike,
+    *,
+    committer: Literal["auto", "v1", "manifest", "magic"] = "auto",
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> Selection:
+    """Which committer a job would use here, and why; writes nothing.
+
+    Returns:
+        The selection; ``committer`` is ``None`` where every job is refused, and the last reason
+        says what is missing.
+    """
+    to = await _open(
+        destination, storage_options, filesystem, probe, single_writer, committer=committer
+    )
+    return to.selection
+
+
+async def _open(
+    destination: DestinationLike,
+    storage_options: Mapping[str, object] | None,
+    filesystem: "AbstractFileSystem | None",
+    probe: bool,  # noqa: ARG001, FBT001  # every store of this release vouches for itself
+    single_writer: bool,  # noqa: FBT001
+    *,
+    committer: Literal["auto", "v1", "manifest", "magic"] = "auto",
+) -> Destination:
+    where = place(destination, storage_options, filesystem)
+    options = OpenOptions(single_writer=single_writer)
+    return await open_destination(where, committer, options, ids=SYSTEM_IDS)
+
+
+async def _job(to: Destination, job_id: str) -> BoundJob:
+    layout = DestinationLayout(to.store.root).job(job_id)
+    record = await read_record(to.store, layout)
+    if record is None:
+        message = f"job {job_id} at {to.place.url!r} is finished, aborted, or never was"
+        raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="open")
+    return to.bind(record)

@@ -1,0 +1,147 @@
+"""What a job can be told, checked before anything is done."""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.names import declared_partition
+from fsspec_commit.records.job import (
+    MODES,
+    Collect,
+    Durability,
+    Mode,
+    Names,
+    Success,
+)
+from fsspec_commit.selection import REQUESTS
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from fsspec.callbacks import Callback
+
+
+class JobOptions(TypedDict, total=False):
+    """The keyword arguments of :class:`~fsspec_commit.Job`, and of whatever starts a job.
+
+    Attributes:
+        mode: What happens to what is there. ``"error"`` (default) refuses if data stands,
+            ``"ignore"`` then does nothing, ``"append"`` adds, ``"overwrite"`` replaces all,
+            ``"overwrite_partitions"`` the partitions written or declared.
+        partitions: Directories such as ``"day=2026-11-20"`` that ``overwrite_partitions`` clears
+            even if nothing is written there.
+        names: ``"unique"`` (default) puts ``-<job>-<task>`` before a name's extension, so that
+            tasks and jobs never collide; ``"exact"`` keeps names as given.
+        committer: ``"auto"`` (default), or one that is refused where it would be unsafe.
+        tasks: How many tasks there are: ids 0 to N-1 must all be committed, or the job is not.
+        collect: ``"store"`` where no message can travel back from a worker; needs *tasks*.
+        idempotency_key: At most one job with this key ever commits at this destination.
+        success: ``"marker"`` (default) an empty ``_SUCCESS``, ``"json"`` Hadoop's
+            ``SuccessData/1``, ``"none"`` no marker.
+        allow_empty: Whether a job without files is meant.
+        wait_s: How long to wait for a conflicting job that is committing.
+        concurrency: The most calls in flight.
+        durability: What data local disks flush: ``"none"`` (default), ``"marker"``, ``"full"``.
+        probe: Whether an unknown endpoint is probed once, or refused.
+        single_writer: A promise: one job at a time here.
+        storage_options: fsspec's options for the destination; never stored or logged.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+        share_secrets: Whether a *pickled* spec carries the options, secrets included.
+        callback: Told about files as they are published; driver side only.
+    """
+
+    mode: Mode
+    partitions: Sequence[str]
+    names: Names
+    committer: Literal["auto", "v1", "manifest", "magic"]
+    tasks: int | None
+    collect: Collect
+    idempotency_key: str | None
+    success: Success
+    allow_empty: bool
+    wait_s: float
+    concurrency: int | None
+    durability: Durability
+    probe: bool
+    single_writer: bool
+    storage_options: Mapping[str, object] | None
+    filesystem: "AbstractFileSystem | None"
+    share_secrets: bool
+    callback: "Callback | None"
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "mode": MODES,
+    "names": get_args(Names),
+    "committer": REQUESTS,
+    "collect": get_args(Collect),
+    "success": get_args(Success),
+    "durability": get_args(Durability),
+}
+_FLAGS = ("allow_empty", "probe", "single_writer", "share_secrets")
+_TASKS_MAX = 1 << 31
+
+
+def check_options(options: JobOptions) -> None:
+    """Refuse what makes no sense, with a suggestion where one is near.
+
+    Raises:
+        TypeError: An option is unknown.
+        RequestError: A value is wrong, or two options contradict each other.
+    """
+    given: dict[str, Any] = dict(options)
+    for name in given:
+        if name not in JobOptions.__annotations__:
+            close = difflib.get_close_matches(name, JobOptions.__annotations__, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"a job has no option {name!r}{hint}")
+    for name, choices in _CHOICES.items():
+        if name in given and given[name] not in choices:
+            close = difflib.get_close_matches(str(given[name]), choices, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            listed = ", ".join(map(repr, choices))
+            raise _invalid(f"{name}={given[name]!r} is none of {listed}{hint}")
+    for name in _FLAGS:
+        if not isinstance(given.get(name, False), bool):
+            raise _invalid(f"{name} is True or False, not {given[name]!r}")
+    _check_numbers(given)
+    _check_together(given)
+
+
+def _check_numbers(given: dict[str, Any]) -> None:
+    tasks = given.get("tasks")
+    if tasks is not None and not (_is_int(tasks) and 0 < tasks < _TASKS_MAX):
+        raise _invalid(f"tasks={tasks!r} is no count of tasks: at least 1, or leave it out")
+    concurrency = given.get("concurrency")
+    if concurrency is not None and not (_is_int(concurrency) and concurrency > 0):
+        raise _invalid(f"concurrency={concurrency!r} is no count of calls: at least 1, or None")
+    wait_s = given.get("wait_s", 60)
+    if isinstance(wait_s, bool) or not isinstance(wait_s, int | float) or not wait_s >= 0:
+        raise _invalid(f"wait_s={wait_s!r} is no number of seconds")
+
+
+def _check_together(given: dict[str, Any]) -> None:
+    if given.get("collect") == "store" and given.get("tasks") is None:
+        message = (
+            'collect="store" needs tasks=N: without messages only the count says what is missing'
+        )
+        raise _invalid(message)
+    partitions = given.get("partitions", ())
+    if isinstance(partitions, str | os.PathLike):
+        raise _invalid(f"partitions is a list of directories, not one: write [{partitions!r}]")
+    if partitions and given.get("mode") != "overwrite_partitions":
+        raise _invalid('partitions=[…] is for mode="overwrite_partitions"')
+    for partition in partitions:
+        declared_partition(partition)
+    key = given.get("idempotency_key")
+    if key is not None and (not isinstance(key, str) or not key):
+        raise _invalid("idempotency_key is a non-empty text")
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(message, kind="invalid_option")

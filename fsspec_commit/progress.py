@@ -1,0 +1,50 @@
+"""Progress of a commit for a caller's fsspec ``Callback``: rarely enough, and never fatal."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fsspec.callbacks import Callback
+
+_log = logging.getLogger("fsspec_commit")
+_INTERVAL_S = 0.1
+
+
+class ProgressReport:
+    """Tells a callback about published files, at most ten times a second, from one thread."""
+
+    def __init__(self, callback: "Callback | None") -> None:
+        self._callback = callback
+        self._untold = 0
+        self._told_at = 0.0
+
+    def announce(self, files: int) -> None:
+        """Say how many files there will be."""
+        if self._callback is not None:
+            self._tell(lambda callback: callback.set_size(files))
+
+    def advance(self, files: int) -> None:
+        """Count published files, and pass the count on if it is time."""
+        if self._callback is None:
+            return
+        self._untold += files
+        now = time.monotonic()
+        if now - self._told_at >= _INTERVAL_S:
+            self._told_at = now
+            self.finish()
+
+    def finish(self) -> None:
+        """Pass on what has not been told yet."""
+        untold, self._untold = self._untold, 0
+        if untold:
+            self._tell(lambda callback: callback.relative_update(untold))
+
+    def _tell(self, what: Callable[["Callback"], object]) -> None:
+        if self._callback is None:
+            return
+        try:
+            what(self._callback)
+        except Exception:  # noqa: BLE001  # a progress bar must not decide the fate of a job
+            _log.warning("the progress callback failed", exc_info=True)

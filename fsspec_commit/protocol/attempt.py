@@ -1,0 +1,96 @@
+"""Worker side: seal the files, write the manifest, make the message."""
+
+from hashlib import sha256
+
+from fsspec_commit.committers import AttemptOutput
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.errors import (
+    CommitFailedError,
+    JobNotActiveError,
+    RequestError,
+    failing_as,
+)
+from fsspec_commit.layout import AttemptLayout
+from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.records import RECORD_BYTES_MAX
+from fsspec_commit.records.job import ChosenRecord, Collect, TaskCommit
+
+
+async def commit_attempt(
+    layout: AttemptLayout,
+    output: AttemptOutput,
+    store: SettledStore,
+    *,
+    rows: int | None,
+    collect: Collect,
+) -> TaskCommit:
+    """Fix what the attempt produced; nothing becomes visible.
+
+    When this returns, the attempt's manifest stands and the message names it. Until the message
+    reaches the driver the attempt never happened; with ``collect="store"`` the message is left
+    beside the job instead, and the first attempt of a task to do so is the chosen one.
+
+    Raises:
+        JobNotActiveError: The job was settled while the task ran.
+        CommitFailedError: It did not happen; run the task again.
+    """
+    try:
+        message = await _write_manifest(layout, output, store, rows=rows)
+        return await _choose(layout, message, store) if collect == "store" else message
+    except CommitFailedError as error:
+        if await read_record(store, layout.job) is None:
+            raise _inactive(layout) from error
+        raise
+
+
+@failing_as(CommitFailedError)
+async def _write_manifest(
+    layout: AttemptLayout, output: AttemptOutput, store: SettledStore, *, rows: int | None
+) -> TaskCommit:
+    files = output.finished()
+    manifest = await output.seal(rows)
+    if len(manifest) > RECORD_BYTES_MAX:
+        message = (
+            f"task {layout.task_id} wrote {len(files)} files, and the list of them is longer than "
+            f"a driver reads ({RECORD_BYTES_MAX >> 20} MiB); write fewer, larger files or use more "
+            "tasks"
+        )
+        raise RequestError(message, kind="manifest_too_large", task_id=layout.task_id)
+    if await store.create(layout.manifest, manifest, within=layout.job.area) != manifest:
+        raise _inactive(layout)
+    return TaskCommit(
+        task_id=layout.task_id,
+        attempt_id=layout.attempt_id,
+        file_count=len(files),
+        bytes=sum(file.size_bytes for file in files),
+        manifest=layout.manifest_name,
+        digest=sha256(manifest).hexdigest(),
+    )
+
+
+@failing_as(CommitFailedError)
+async def _choose(layout: AttemptLayout, message: TaskCommit, store: SettledStore) -> TaskCommit:
+    record = ChosenRecord(nonce=store.ids.nonce(), message=message)
+    path = layout.job.chosen(layout.task_id)
+    first = await establish(store, path, record, within=layout.job.area)
+    if first is None and await recall(store, path, ChosenRecord) is None:
+        raise _inactive(layout)
+    return message.told_chosen(chosen=first is not None)
+
+
+async def may_discard(layout: AttemptLayout, store: SettledStore) -> bool:
+    """Whether an attempt that has begun to commit under ``collect="store"`` may be deleted.
+
+    Only once another attempt is read as the chosen one: its own pointer may be on its way.
+    """
+    chosen = await recall(store, layout.job.chosen(layout.task_id), ChosenRecord)
+    return chosen is not None and chosen.record.message.attempt_id != layout.attempt_id
+
+
+def _inactive(layout: AttemptLayout) -> JobNotActiveError:
+    job_id = layout.job.job_id
+    message = f"task {layout.task_id} cannot commit: job {job_id} is already finished or aborted"
+    return JobNotActiveError(
+        message, job_id=job_id, task_id=layout.task_id, outcome="unknown", stage="commit_task"
+    )

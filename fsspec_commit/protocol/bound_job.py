@@ -1,0 +1,28 @@
+"""A job with all that its protocol works on."""
+
+from dataclasses import dataclass, replace
+
+from fsspec_commit.committers import Committer
+from fsspec_commit.effects.removal import Removal
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.layout import JobLayout
+from fsspec_commit.records.job import JobRecord
+
+
+@dataclass(frozen=True, slots=True)
+class BoundJob:
+    """One job, its paths, and the store, committer and removal that were bound to it."""
+
+    record: JobRecord
+    layout: JobLayout
+    store: SettledStore
+    committer: Committer
+    removal: Removal
+
+    def of(self, record: JobRecord) -> "BoundJob":
+        """Another job of the same destination, as its record says."""
+        return replace(self, record=record, layout=self.layout.destination.job(record.job_id))
+
+    def settle_command(self, verb: str) -> str:
+        """The shell command that settles this job."""
+        return f"fsspec-commit {verb} {self.record.destination} {self.record.job_id}"

@@ -1,0 +1,184 @@
+"""Claim, then look: conflicting jobs become serial (P11).
+
+Every job writes its claim before it reads the others', so of two jobs one always sees the other.
+The rules are those of ``models/claim_conflict.py`` and ``claim_more.py``: each weaker set of them
+fails there. Waiting only decides who is patient; it never decides who is right.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.standing import establish
+from fsspec_commit.errors import ConcurrentJobError, JobNotActiveError
+from fsspec_commit.names import Partition, partition_key
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.job_state import JobState, job_layouts, read_state
+from fsspec_commit.records.job import Claim, Decision, JobRecord
+
+PARTITIONS_MAX = 10_000
+"""A claim on more partitions claims the whole destination."""
+FENCE_S = 5.0
+"""How long a newer job that has claimed is given to decide, before it is fenced."""
+_POLL_S = 0.01
+_POLL_S_MAX = 0.5
+
+
+def conflicts(one: Claim, other: Claim) -> bool:
+    """Whether two jobs must not commit at the same time; pure.
+
+    They may when both only add files that nobody else can name, or touch different partitions.
+    Two jobs with one idempotency key never may.
+    """
+    if one.key_digest is not None and one.key_digest == other.key_digest:
+        return True
+    if all(claim.mode == "append" and claim.names == "unique" for claim in (one, other)):
+        return False
+    if one.partitions is None or other.partitions is None:
+        return True
+    return _overlap(one.partitions, other.partitions)
+
+
+def _overlap(ones: Iterable[str], others: Iterable[str]) -> bool:
+    mine = {partition_key(name) for name in ones}
+    theirs = {partition_key(name) for name in others}
+
+    def below(keys: set[tuple[str, ...]], above: set[tuple[str, ...]]) -> bool:
+        return any(key[:depth] in above for key in keys for depth in range(len(key) + 1))
+
+    return below(mine, theirs) or below(theirs, mine)
+
+
+def claim_of(record: JobRecord, written: set[Partition], nonce: str) -> Claim:
+    """What a job touches, given the partitions that its files are in."""
+    touched = {*written, *record.partitions}
+    bounded = record.mode in {"append", "overwrite_partitions"} and len(touched) <= PARTITIONS_MAX
+    return Claim(
+        nonce=nonce,
+        job_id=record.job_id,
+        mode=record.mode,
+        names=record.names,
+        partitions=tuple(sorted(touched)) if bounded else None,
+        key_digest=record.key_digest,
+    )
+
+
+async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -> Claim:
+    """Hold a claim beside which no conflicting job can commit.
+
+    Returns:
+        The claim, which stands. It is withdrawn, or goes with the job's area.
+
+    Raises:
+        ConcurrentJobError: A conflicting job did not end within *wait_s*; ours is withdrawn.
+        JobNotActiveError: This job was settled by somebody else.
+    """
+    deadline = asyncio.get_running_loop().time() + wait_s
+    while True:
+        claim = claim_of(job.record, written, job.store.ids.nonce())
+        path = job.layout.claim(claim.nonce)
+        if await establish(job.store, path, claim, within=job.layout.area) is None:
+            message = f"job {claim.job_id} is already finished or aborted"
+            raise JobNotActiveError(message, job_id=claim.job_id, stage="claim")
+        try:
+            older = await _clear(job, claim, deadline, fence_s=min(FENCE_S, wait_s / 2))
+        except ConcurrentJobError:
+            await withdraw_claim(job, claim)
+            raise
+        if older is None:
+            return claim
+        await withdraw_claim(job, claim)
+        await _until_over(job, claim, older, deadline)
+
+
+async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
+    """Let other jobs pass; this one stays open and may claim again."""
+    path = job.layout.claim(claim.nonce)
+    await job.store.delete(path, deletion.of_own_claim(job.layout, claim))
+
+
+async def _clear(
+    job: BoundJob, claim: Claim, deadline: float, *, fence_s: float
+) -> JobState | None:
+    """Wait until no other job is in the way; return an older one that must go first."""
+    loop = asyncio.get_running_loop()
+    for layout in await job_layouts(job.store, job.layout.destination):
+        if layout.job_id == claim.job_id:
+            continue
+        patience = _Patience(job)
+        fence_at = min(loop.time() + fence_s, deadline)
+        while True:
+            other = await read_state(job.store, layout)
+            if not _in_the_way(claim, other):
+                break
+            if other.state == "committing":
+                if layout.job_id < claim.job_id:
+                    return other
+                if loop.time() >= fence_at:
+                    await _fence(job, other)
+                    continue
+            elif loop.time() >= deadline:
+                raise _concurrent(job, other)
+            await patience.wait()
+    return None
+
+
+def _in_the_way(claim: Claim, other: JobState) -> bool:
+    if other.state in {"void", "aborted", "open"}:
+        return False
+    if other.state == "damaged":
+        return True
+    return any(conflicts(claim, held) for held in other.stands_for)
+
+
+async def _fence(job: BoundJob, other: JobState) -> None:
+    """Abort a newer job that claimed and does not decide; its driver will be told."""
+    record = Decision(
+        nonce=job.store.ids.nonce(),
+        job_id=other.layout.job_id,
+        state="aborted",
+        by=f"job {job.record.job_id}, which came first",
+    )
+    try:
+        await decide(job.store, other.layout, record)
+    except JobNotActiveError:
+        return
+
+
+async def _until_over(job: BoundJob, claim: Claim, older: JobState, deadline: float) -> None:
+    """Wait, without a claim, until *older* is not in the way any more."""
+    patience = _Patience(job)
+    while _in_the_way(claim, older):
+        if asyncio.get_running_loop().time() >= deadline:
+            raise _concurrent(job, older)
+        await patience.wait()
+        older = await read_state(job.store, older.layout)
+
+
+def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
+    destination, other_id = job.record.destination, other.layout.job_id
+    doing, verb = {
+        "committing": ("is committing", "abort"),
+        "damaged": (f"is damaged ({other.damage})", "show"),
+    }.get(other.state, ("is committed but not finished", "resume"))
+    message = (
+        f"cannot commit job {job.record.job_id} to {destination!r}: job {other_id} {doing} there; "
+        f"this job stays open, commit() again later, or settle the other: "
+        f"fsspec-commit {verb} {destination} {other_id}"
+    )
+    return ConcurrentJobError(
+        message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"
+    )
+
+
+class _Patience:
+    """Sleeps longer each time, with jitter, so that waiting jobs do not march in step."""
+
+    def __init__(self, job: BoundJob) -> None:
+        self._ids = job.store.ids
+        self._pause_s = _POLL_S
+
+    async def wait(self) -> None:
+        await asyncio.sleep(self._pause_s * (0.5 + self._ids.jitter()))
+        self._pause_s = min(_POLL_S_MAX, self._pause_s * 1.5)

@@ -1,0 +1,311 @@
+"""The sequence, top to bottom; every driver, resumer and simulator runs these functions.
+
+Numbers are the steps of the protocol; ids on the right are the guarantees a step is for. Before
+``decide`` nothing is visible and anything may say no. From the decision on, the job will be
+committed, by this driver or by whoever resumes it: ``finish_job`` works from the decision alone.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.errors import (
+    CommitError,
+    CommitFailedError,
+    CommitStateUnknownError,
+    JobNotActiveError,
+    PartialCommitError,
+    RequestError,
+    StoreError,
+    failing_as,
+)
+from fsspec_commit.names import Target
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.claim import take_claim, withdraw_claim
+from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
+from fsspec_commit.protocol.messages import check_messages, collect_messages
+from fsspec_commit.protocol.replaced import (
+    ReplacedFiles,
+    delete_replaced,
+    list_replaced,
+    may_write,
+    overtaken,
+    recall_replaced,
+)
+from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done
+from fsspec_commit.protocol.success import (
+    prepare_success,
+    publish_success,
+    remove_stale_success,
+    seen_success,
+)
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Claim, Decision, Published, TaskCommit
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A decision that could be taken, and the new files it would publish."""
+
+    decision: Decision
+    new: NewFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What was done: the new files, the old ones that went, what could not be helped."""
+
+    new: NewFiles
+    replaced_count: int = 0
+    in_place: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+async def commit_job(
+    job: BoundJob,
+    messages: Iterable[object],
+    *,
+    wait_s: float = 60,
+    deciding: Callable[[], None] = lambda: None,
+    announce: Callable[[int], None] = lambda _: None,
+    progress: Progress | None = None,
+) -> Finished | None:
+    """Make exactly the chosen attempts visible, or raise saying what was left.
+
+    Args:
+        job: The job, bound.
+        messages: One message for every task; none with ``collect="store"``.
+        wait_s: How long to wait for a conflicting job.
+        deciding: Called just before the decision; from then on the commit must not be cancelled.
+        announce: Told how many files will be published.
+        progress: Told as they are.
+
+    Returns:
+        ``None`` when the job had nothing to do and was dropped: ``mode="ignore"`` and data
+        stands, or its idempotency key has committed.
+    """
+    prepared = await prepare_job(job, messages, wait_s=wait_s)  # 1-3
+    if prepared is None:
+        await abort_job(job, by="the job itself, which had nothing to do")
+        return None
+    deciding()
+    announce(prepared.new.count)
+    decision = await decide(job.store, job.layout, prepared.decision)  # 4    P3 P7
+    return await finish_job(job, decision, prepared.new, progress=progress)  # 5-7  P1 P9
+
+
+@failing_as(CommitFailedError)
+async def prepare_job(
+    job: BoundJob, messages: Iterable[object], *, wait_s: float
+) -> Prepared | None:
+    """Everything that may still say no; whatever it raises, the job stays open."""
+    chosen = await _chosen(job, messages)
+    new = await check_new_files(job, ChosenManifests(job, chosen))  # 1    P1 P2 P10
+    _refuse_empty(job, new)
+    claim = await take_claim(job, new.partitions, wait_s=wait_s)  # 2    P11
+    try:
+        if await is_done(job) or not await may_write(job, new):
+            await withdraw_claim(job, claim)
+            return None
+        return Prepared(await _wanted(job, claim, chosen, new), new)  # 3    P9
+    except CommitError:
+        await withdraw_claim(job, claim)
+        raise
+
+
+async def _chosen(job: BoundJob, messages: Iterable[object]) -> tuple[TaskCommit, ...]:
+    if job.record.collect == "store" and job.record.tasks is not None:
+        return await collect_messages(job, job.record.tasks)
+    return check_messages(job, messages)
+
+
+async def _wanted(
+    job: BoundJob, claim: Claim, chosen: tuple[TaskCommit, ...], new: NewFiles
+) -> Decision:
+    """The decision to take, with all that finishing the job will need."""
+    return Decision(
+        nonce=job.store.ids.nonce(),
+        job_id=job.record.job_id,
+        state="committed",
+        by=job.record.host,
+        claim=claim,
+        chosen=chosen,
+        replaced=await list_replaced(job, claim, new),
+        stale_success=await seen_success(job),
+        success=await prepare_success(job, new),
+    )
+
+
+async def finish_job(
+    job: BoundJob,
+    decision: Standing[Decision],
+    new: NewFiles,
+    *,
+    accept_loss: bool = False,
+    progress: Progress | None = None,
+) -> Finished:
+    """Everything after the decision, from the decision alone; repeatable by anyone (P8).
+
+    Args:
+        job: The job, bound.
+        decision: The committed decision that stands.
+        new: What its manifests name.
+        accept_loss: Publish what is left when sources are gone for good; then no old file is
+            deleted and no marker written.
+        progress: Told as files are published.
+
+    Raises:
+        PartialCommitError: Files may be visible and the rest will follow; resume.
+        JobNotActiveError: A resumer has finished the job meanwhile (``outcome="committed"``).
+    """
+    try:
+        return await _finish(job, decision, new, accept_loss=accept_loss, progress=progress)
+    except PartialCommitError as error:
+        if await _is_over(job):
+            raise overtaken(job) from error
+        error.job_id = error.job_id or job.record.job_id
+        error.add_note(f"delete nothing; finish with: {job.settle_command('resume')}")
+        raise
+
+
+@failing_as(PartialCommitError)
+async def _finish(
+    job: BoundJob,
+    decision: Standing[Decision],
+    new: NewFiles,
+    *,
+    accept_loss: bool,
+    progress: Progress | None,
+) -> Finished:
+    lost: list[Target] = []
+    replaced = await recall_replaced(job, decision)
+    published = await recall(job.store, job.layout.published, Published)
+    if published is None:
+        await remove_stale_success(job, decision)
+        await _publish(job, decision, replaced, lost if accept_loss else None, progress)  # 5
+        published = await _publication(job, decision, len(lost))
+    warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
+    if not published.record.lost:
+        await delete_replaced(job, published, replaced)  # 6    P9
+        await publish_success(job, decision)  # 7
+    await mark_done(job)
+    await begin_epoch(job, published)
+    warnings += await _retired(job, deletion.of_published(job.layout, published))
+    return Finished(new, replaced.count, tuple(sorted(replaced.in_place)), tuple(warnings))
+
+
+async def _publish(
+    job: BoundJob,
+    decision: Standing[Decision],
+    replaced: ReplacedFiles,
+    lost: list[Target] | None,
+    progress: Progress | None,
+) -> None:
+    done = 0
+
+    def count(files: int) -> None:
+        nonlocal done
+        done += files
+        if progress is not None:
+            progress(files)
+
+    manifests = ChosenManifests(job, decision.record.chosen)
+    total = sum(message.file_count for message in decision.record.chosen)
+    try:
+        await job.committer.publish(
+            manifests,
+            replaced,
+            lost=None if lost is None else lost.append,
+            progress=count,
+        )
+    except (StoreError, CommitStateUnknownError, PartialCommitError) as error:
+        message = (
+            f"{done} of {total} files are in place and the rest will follow; delete nothing; "
+            f"finish with job.commit() or: {job.settle_command('resume')} ({error})"
+        )
+        raise PartialCommitError(
+            message,
+            done=done,
+            remaining=total - done,
+            job_id=job.record.job_id,
+            path=error.path,
+            stage="publish",
+        ) from error
+
+
+async def _publication(
+    job: BoundJob, decision: Standing[Decision], lost: int
+) -> Standing[Published]:
+    """Say that every file is in place; a resumer's word stands as well as ours."""
+    record = Published(
+        nonce=job.store.ids.nonce(),
+        job_id=job.record.job_id,
+        decision=decision.record.nonce,
+        lost=lost,
+    )
+    path = job.layout.published
+    published = await establish(job.store, path, record, within=job.layout.area)
+    published = published or await recall(job.store, path, Published)
+    if published is None:
+        raise overtaken(job)
+    return published
+
+
+async def abort_job(job: BoundJob, *, by: str) -> None:
+    """Decide that the job never happens, then remove what it left (P5, P6).
+
+    The aborted decision comes first and stays until ``job.json`` is gone, so no late driver can
+    make anything visible. Safe to repeat.
+
+    Raises:
+        JobNotActiveError: A committed decision stands, or the job is over.
+        CommitFailedError: Nothing is visible, but not all could be removed; abort again.
+    """
+    await _abort(job, by)
+
+
+@failing_as(CommitFailedError)
+async def _abort(job: BoundJob, by: str) -> None:
+    wanted = Decision(nonce=job.store.ids.nonce(), job_id=job.record.job_id, state="aborted", by=by)
+    try:
+        aborted = await decide(job.store, job.layout, wanted)
+    except JobNotActiveError as error:
+        if error.outcome != "not_committed":
+            raise
+        standing = await recall(job.store, job.layout.decision, Decision)
+        if standing is None:
+            return
+        aborted = standing
+    await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
+
+
+async def _retired(job: BoundJob, permit: deletion.Permit) -> list[str]:
+    """Remove the area; the data is right whether or not that works."""
+    try:
+        await job.removal.retire(job.layout, permit)
+    except (StoreError, CommitStateUnknownError) as error:
+        return [f"the work area was not removed ({error}); `fsspec-commit clean` removes it"]
+    return []
+
+
+async def _is_over(job: BoundJob) -> bool:
+    try:
+        return await read_record(job.store, job.layout) is None
+    except CommitError:
+        return False
+
+
+def _refuse_empty(job: BoundJob, new: NewFiles) -> None:
+    if new.count or job.record.allow_empty or job.record.partitions:
+        return
+    message = (
+        f"cannot commit job {job.record.job_id} to {job.record.destination!r}: no file was "
+        "written through its tasks; open files with task.open() or pass "
+        "filesystem=task.filesystem, a plain path goes to the working directory "
+        "(allow_empty=True if this is meant)"
+    )
+    raise RequestError(message, kind="empty_job", job_id=job.record.job_id, stage="check")

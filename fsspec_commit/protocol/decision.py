@@ -1,0 +1,45 @@
+"""The commit point: one exclusive create, by whoever comes first (P7)."""
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.layout import JobLayout
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Decision, JobRecord
+
+
+async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> Standing[Decision]:
+    """Make *wanted* the job's decision.
+
+    The create is repeated until some record stands; absence decides nothing. Whoever has created
+    a decision then reads ``job.json``: in an area without it the decision means nothing, since
+    the job was finished or aborted before (``models/job_life.py``, rule "void").
+
+    Raises:
+        JobNotActiveError: Another decision stands, or the job was over; says which.
+        CommitStateUnknownError: The store would not say; the job must be looked at again.
+    """
+    standing = await establish(store, layout.decision, wanted, within=layout.area)
+    if standing is None:
+        raise _settled(layout, await recall(store, layout.decision, Decision))
+    if await recall(store, layout.spec, JobRecord) is None:
+        await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))
+        raise _settled(layout, None)
+    return standing
+
+
+def _settled(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:
+    job_id = layout.job_id
+    if other is None:
+        message = (
+            f"job {job_id} was finished or aborted by somebody else; look at the destination "
+            "before you run it again"
+        )
+        return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="decide")
+    by = f" by {other.record.by}" if other.record.by else ""
+    if other.record.state == "aborted":
+        message = f"job {job_id} was aborted{by}; nothing of it is visible, run it again"
+        return JobNotActiveError(message, job_id=job_id, stage="decide")
+    message = f"job {job_id} was committed{by}; do not run it again"
+    return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="decide")

@@ -1,0 +1,90 @@
+"""What stands in a job's area: how every other party sees a job."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import recall
+from fsspec_commit.errors import RecordError
+from fsspec_commit.layout import DestinationLayout, JobLayout
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Claim, Decision, JobRecord
+from fsspec_commit.store import Directory
+
+State: TypeAlias = Literal[
+    "open", "committing", "decided", "published", "aborted", "damaged", "void"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A job as its area shows it at one moment.
+
+    Attributes:
+        layout: Whose state it is.
+        state: ``"void"`` when ``job.json`` is gone: the job is over and the rest means nothing.
+        decision: The decision that stands, if it can be read.
+        claims: While undecided, every claim of the job.
+        task_count: How many tasks have left a manifest.
+        damage: What cannot be read, if anything.
+    """
+
+    layout: JobLayout
+    state: State
+    decision: Standing[Decision] | None = None
+    claims: tuple[Claim, ...] = ()
+    has_manifests: bool = False
+    damage: str | None = None
+
+    @property
+    def stands_for(self) -> tuple[Claim, ...]:
+        """What the job holds: its claims, or once committed the claim it was decided under."""
+        if self.decision is None:
+            return self.claims
+        claim = self.decision.record.claim
+        return () if claim is None or self.state == "aborted" else (claim,)
+
+
+async def job_layouts(store: SettledStore, destination: DestinationLayout) -> list[JobLayout]:
+    """Every job that has an area, oldest first."""
+    children = await store.list_children(destination.areas)
+    found = (destination.job_of(c.path) for c in children if isinstance(c, Directory))
+    return [destination.job(job_id) for job_id in sorted(filter(None, found))]
+
+
+async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
+    """What stands in the area of *layout* now; damaged records are reported, never raised."""
+    children = {child.path for child in await store.list_children(layout.area)}
+    if layout.spec not in children:
+        return JobState(layout, "void")
+    claims: list[Claim] = []
+    decision: Standing[Decision] | None = None
+    try:
+        if layout.decision in children:
+            decision = await recall(store, layout.decision, Decision)
+        else:
+            for path in sorted(children):
+                if layout.claim_nonce(path) is not None:
+                    claim = await recall(store, path, Claim)
+                    claims.extend([claim.record] if claim is not None else [])
+    except RecordError as error:
+        return JobState(layout, "damaged", damage=str(error))
+    state: State = "committing" if claims else "open"
+    if decision is not None:
+        if decision.record.state == "aborted":
+            state = "aborted"
+        else:
+            state = "published" if layout.published in children else "decided"
+    manifests = any(path.endswith("/manifests") for path in children)
+    return JobState(layout, state, decision, tuple(claims), manifests)
+
+
+async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
+    """``job.json``, or ``None`` when the job is over or never was."""
+    standing = await recall(store, layout.spec, JobRecord)
+    if standing is None:
+        return None
+    if standing.record.job_id != layout.job_id:
+        message = f"{layout.spec} is another job's"
+        raise RecordError(message, job_id=layout.job_id, path=layout.spec)
+    return standing.record

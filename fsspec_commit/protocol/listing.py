@@ -1,0 +1,80 @@
+"""What stands at the destination already: data files, never anything of a work area."""
+
+from collections.abc import AsyncIterator
+from typing import TypeAlias
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.names import Partition, is_in_work_area, is_visible, partition_key
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.store import Directory, Entry
+
+Key: TypeAlias = tuple[str, ...]
+Found: TypeAlias = tuple[str, Entry]
+
+
+async def old_files(job: BoundJob) -> AsyncIterator[Found]:
+    """Every file of the destination with its relative name, the work area's left out.
+
+    Raises:
+        RequestError: Another destination lies inside this one.
+    """
+    layout = job.layout.destination
+    async for found in _below(job, layout.root):
+        yield found
+
+
+async def first_visible(job: BoundJob) -> str | None:
+    """The name of some file that a reader would take for data, if there is one."""
+    files = old_files(job)
+    try:
+        async for name, _ in files:
+            if is_visible(name):
+                return name
+    finally:
+        await files.aclose()  # type: ignore[attr-defined]  # it is a generator
+    return None
+
+
+async def old_files_of_partitions(
+    job: BoundJob, written: set[Key], declared: set[Key]
+) -> AsyncIterator[Found]:
+    """The files of *written* partitions without their subdirectories, of *declared* ones with.
+
+    Walks down only where a partition can be, and takes every directory whose name is another
+    spelling of one (see :func:`~fsspec_commit.names.partition_key`).
+    """
+    towards = {key[:depth] for key in written | declared for depth in range(len(key) + 1)}
+    waiting: list[tuple[StorePath, Key]] = [(job.layout.destination.root, ())]
+    while waiting:
+        path, key = waiting.pop()
+        if key in declared:
+            async for found in _below(job, path):
+                yield found
+            continue
+        for child in await job.store.list_children(path):
+            name = job.layout.destination.relative(child.path)
+            if isinstance(child, Directory):
+                below = partition_key(name)
+                if below in towards and not is_in_work_area(name):
+                    waiting.append((child.path, below))
+            elif key in written:
+                yield name, child
+
+
+async def _below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
+    layout = job.layout.destination
+    async for entry in job.store.list_tree(path, without=layout.areas):
+        name = layout.relative(entry.path)
+        if is_in_work_area(name):
+            raise _nested(job, name)
+        yield name, entry
+
+
+def _nested(job: BoundJob, name: str) -> RequestError:
+    inner = Partition(name.split("/_commit/", 1)[0])
+    message = (
+        f"cannot commit to {job.record.destination!r}: another destination lies inside it, at "
+        f"{inner!r}; give each its own directory"
+    )
+    return RequestError(message, kind="nested_destination", path=inner)

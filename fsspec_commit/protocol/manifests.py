@@ -1,0 +1,151 @@
+"""The chosen attempts' manifests: streamed, size-capped, with the digest the message gave."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from fsspec_commit.committers import AttemptFiles, ManifestBytes, NewFile
+from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.layout import AttemptLayout
+from fsspec_commit.names import Partition, partition_of, unique_suffix
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
+from fsspec_commit.records.job import TaskCommit
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenManifests:
+    """The manifests of *chosen*, to be iterated as often as needed.
+
+    Memory does not grow with the job: each is read, checked and let go.
+    """
+
+    job: BoundJob
+    chosen: tuple[TaskCommit, ...]
+
+    async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
+        for message in self.chosen:
+            yield await self.load(message)
+
+    async def load(self, message: TaskCommit) -> ManifestBytes:
+        """One manifest, exactly as its message names it.
+
+        Raises:
+            RecordError: It is gone, or has other bytes.
+        """
+        layout = self.job.layout.attempt(message.task_id, message.attempt_id)
+        if message.manifest != layout.manifest_name:
+            raise self._damaged(message, f"{message.manifest!r} is not where it is kept")
+        data = await self.job.store.read(layout.manifest)
+        if data is None:
+            raise self._damaged(message, f"{layout.manifest} is gone")
+        if sha256(data).hexdigest() != message.digest:
+            raise self._damaged(message, f"{layout.manifest} is not the one its message names")
+        return ManifestBytes(layout, data)
+
+    def _damaged(self, message: TaskCommit, what: str) -> RecordError:
+        return RecordError(
+            f"the manifest of task {message.task_id} cannot be used: {what}",
+            job_id=self.job.record.job_id,
+            task_id=message.task_id,
+            path=message.manifest,
+            stage="load_manifests",
+        )
+
+
+@dataclass(slots=True)
+class NewFiles:
+    """What a job is about to publish, summed up while its manifests stream by.
+
+    Attributes:
+        names: Every final name.
+        reusable: The names that another job could have as well: ``names="exact"``, and hidden
+            ones. All others carry this job's id.
+    """
+
+    count: int = 0
+    bytes: int = 0
+    rows: int | None = 0
+    names: FileNames = field(default_factory=FileNames)
+    reusable: NameIndex = field(default_factory=NameIndex)
+    partitions: set[Partition] = field(default_factory=set)
+
+    def add(self, layout: AttemptLayout, files: AttemptFiles) -> None:
+        """Count one attempt's files."""
+        own = unique_suffix(layout.job.job_id, layout.task_id)
+        names = [file.target for file in files.files]
+        self.names.extend(names)
+        self.count += len(names)
+        self.bytes += sum(file.size_bytes for file in files.files)
+        if names:
+            unknown = self.rows is None or files.rows is None
+            self.rows = None if unknown else (self.rows or 0) + (files.rows or 0)
+        self.partitions.update(map(partition_of, names))
+        for name in names:
+            if own not in name:
+                self.reusable.add(name)
+
+    def names_digest(self) -> str:
+        """SHA-256 of every name, one a line, in order."""
+        digest = sha256()
+        for name in self.names:
+            digest.update(name.encode() + b"\n")
+        return digest.hexdigest()
+
+    def holds_any(self, candidates: Iterable[str]) -> set[str]:
+        """Of *candidates*, those that are names of new files."""
+        wanted = set(candidates)
+        return {name for name in self.names if name in wanted} if wanted else set()
+
+
+async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles:
+    """Load and validate every chosen manifest; nothing is changed (P1, P2, P10).
+
+    Raises:
+        RecordError: A manifest is gone, torn, hostile, or not the one its message names.
+        RequestError: Two files have one name, a file is in no partition where partitions are
+            replaced, or the job has no file at all.
+    """
+    new = NewFiles()
+    for message in manifests.chosen:
+        manifest = await manifests.load(message)
+        files = job.committer.read(manifest)
+        _check_against(message, files)
+        new.add(manifest.layout, files)
+    repeated = new.reusable.freeze()
+    if repeated:
+        names = repeated_names(new.names, repeated)
+        if names:
+            await _refuse_repeated(job, manifests, names[0])
+    if job.record.mode == "overwrite_partitions" and Partition("") in new.partitions:
+        stray = next(name for name in new.names if "/" not in name)
+        raise outside_partition(job.record.destination, stray)
+    return new
+
+
+def outside_partition(destination: str, name: str) -> RequestError:
+    """The refusal of a file that would make a partition of the whole destination."""
+    message = (
+        f'mode="overwrite_partitions" cannot take {name!r}, which is in no subdirectory: it would '
+        f'clear all of {destination!r}; use mode="overwrite" if that is meant'
+    )
+    return RequestError(message, kind="file_outside_partition", path=name)
+
+
+def _check_against(message: TaskCommit, files: AttemptFiles) -> None:
+    total = sum(file.size_bytes for file in files.files)
+    if (len(files.files), total) != (message.file_count, message.bytes):
+        text = f"task {message.task_id}: its message and its manifest count different files"
+        raise RecordError(text, task_id=message.task_id, path=message.manifest)
+
+
+async def _refuse_repeated(job: BoundJob, manifests: ChosenManifests, name: str) -> None:
+    tasks: list[int] = []
+    async for manifest in manifests:
+        files: Iterator[NewFile] = iter(job.committer.read(manifest).files)
+        tasks.extend(manifest.layout.task_id for file in files if file.target == name)
+    both = " and ".join(str(task) for task in sorted(tasks)[:2])
+    message = f'tasks {both} both wrote {name!r}; use names="unique"'
+    raise RequestError(
+        message, kind="duplicate_file", job_id=job.record.job_id, path=name, stage="check"
+    )

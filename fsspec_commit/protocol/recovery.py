@@ -1,0 +1,226 @@
+"""Other people's jobs: list them, finish them, abort them, clean up after them."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import recall
+from fsspec_commit.errors import JobNotActiveError, RequestError
+from fsspec_commit.ids import started
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
+from fsspec_commit.protocol.job_state import JobState, job_layouts, read_record, read_state
+from fsspec_commit.protocol.manifests import ChosenManifests, check_new_files
+from fsspec_commit.records.job import Decision, JobRecord, Mode
+from fsspec_commit.store import Directory
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobInfo:
+    """One job that has an area at a destination.
+
+    Attributes:
+        job_id: The job.
+        state: How far it is. ``"damaged"``: a record cannot be read, so nothing is done to it.
+        mode: Its mode.
+        started: When, by the clock of the machine that started it.
+        host: That machine.
+        tasks_committed: How many tasks have committed; ``None`` when that is not known.
+        committer: The committer it is bound to.
+        damage: What cannot be read, if anything.
+    """
+
+    job_id: str
+    state: Literal["open", "committing", "decided", "published", "aborted", "damaged"]
+    mode: Mode | None
+    started: datetime
+    host: str
+    tasks_committed: int | None
+    committer: str | None = None
+    damage: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanReport:
+    """What ``clean`` removed, or under ``dry_run`` would remove.
+
+    Attributes:
+        aborted: Undecided jobs that were fenced and aborted.
+        deleted: Areas of jobs that were over already.
+        shown: Jobs that only a person can settle, each with the reason.
+        bytes: How much that is.
+        dry_run: Whether nothing was done.
+    """
+
+    aborted: tuple[str, ...]
+    deleted: tuple[str, ...]
+    shown: tuple[str, ...]
+    bytes: int
+    dry_run: bool
+
+
+async def jobs(store: SettledStore) -> AsyncIterator[JobInfo]:
+    """Every job that has an area, oldest first; a finished job has none."""
+    for layout in await job_layouts(store, DestinationLayout(store.root)):
+        state = await read_state(store, layout)
+        if state.state != "void":
+            yield await _info(store, state)
+
+
+async def _info(store: SettledStore, state: JobState) -> JobInfo:
+    layout = state.layout
+    record: JobRecord | None = None
+    damage = state.damage
+    if damage is None:
+        try:
+            record = await read_record(store, layout)
+        except ValueError as error:
+            damage = str(error)
+    shown = "damaged" if damage is not None or state.state == "void" else state.state
+    return JobInfo(
+        job_id=layout.job_id,
+        state=shown,
+        mode=None if record is None else record.mode,
+        started=started(layout.job_id),
+        host="" if record is None else record.host,
+        tasks_committed=await _tasks_committed(store, state),
+        committer=None if record is None else record.committer,
+        damage=damage,
+    )
+
+
+async def _tasks_committed(store: SettledStore, state: JobState) -> int | None:
+    if state.decision is not None and state.state != "aborted":
+        return len(state.decision.record.chosen)
+    if state.state == "damaged":
+        return None
+    if not state.has_manifests:
+        return 0
+    tasks = await store.list_children(StorePath(f"{state.layout.area}/manifests"))
+    return sum(isinstance(task, Directory) for task in tasks)
+
+
+async def resume_job(
+    job: BoundJob,
+    *,
+    accept_loss: bool = False,
+    announce: Callable[[int], None] = lambda _: None,
+    progress: Progress | None = None,
+) -> Finished:
+    """Finish a job whose committed decision stands; safe to repeat, by anyone (P8).
+
+    Raises:
+        RequestError: The job has not decided; its driver may still commit it.
+        JobNotActiveError: It was aborted, or is over.
+        PartialCommitError: It is still not finished.
+    """
+    decision = await recall(job.store, job.layout.decision, Decision)
+    job_id = job.record.job_id
+    if decision is None:
+        message = (
+            f"job {job_id} has not decided; its driver may still commit it; abort it with: "
+            f"{job.settle_command('abort')}"
+        )
+        raise RequestError(message, kind="not_decided", job_id=job_id, stage="resume")
+    if decision.record.state == "aborted":
+        message = (
+            f"job {job_id} was aborted and cannot be resumed; remove what it left with: "
+            f"{job.settle_command('abort')}"
+        )
+        raise JobNotActiveError(message, job_id=job_id, stage="resume")
+    manifests = ChosenManifests(job, decision.record.chosen)
+    new = await check_new_files(job, manifests)
+    announce(new.count)
+    return await finish_job(job, decision, new, accept_loss=accept_loss, progress=progress)
+
+
+async def clean(
+    store: SettledStore,
+    *,
+    older_than: timedelta,
+    dry_run: bool,
+    bind: Callable[[JobRecord], BoundJob],
+) -> CleanReport:
+    """Remove what jobs that will never commit have left.
+
+    A clock picks the candidates; only the fence decides: an undecided job gets its ``aborted``
+    decision first, and one that commits at that moment is left alone. A decided, unfinished job
+    is never touched, only shown.
+    """
+    now = store.ids.now()
+    aborted: list[str] = []
+    deleted: list[str] = []
+    shown: list[str] = []
+    freed = 0
+    destination = DestinationLayout(store.root)
+    for remains in await store.list_children(destination.areas):
+        if isinstance(remains, Directory) and destination.is_gone(remains.path):
+            freed += await _bytes_below(store, remains.path)
+            deleted.append(destination.relative(remains.path))
+            if not dry_run:
+                permit = deletion.of_remains(destination, remains.path)
+                await store.delete_tree(remains.path, permit)
+    for layout in await job_layouts(store, destination):
+        if now - started(layout.job_id) < older_than:
+            continue
+        state = await read_state(store, layout)
+        problem = await _untouchable(store, state)
+        if problem is not None:
+            shown.append(f"{layout.job_id}: {problem}")
+            continue
+        size = await _bytes_below(store, layout.area)
+        if state.state == "void":
+            deleted.append(layout.job_id)
+            if not dry_run:
+                await store.delete_tree(layout.area, deletion.of_void_area(layout))
+        elif dry_run or await _abort_if_undecided(store, layout, bind):
+            aborted.append(layout.job_id)
+        else:
+            continue
+        freed += size
+    return CleanReport(
+        aborted=tuple(aborted),
+        deleted=tuple(deleted),
+        shown=tuple(shown),
+        bytes=freed,
+        dry_run=dry_run,
+    )
+
+
+async def _untouchable(store: SettledStore, state: JobState) -> str | None:
+    """Why only a person can settle this job, if so."""
+    if state.state == "damaged":
+        return f"damaged, {state.damage}"
+    if state.state in {"decided", "published"}:
+        return "committed but not finished, resume it"
+    if state.state == "void":
+        try:
+            decision = await recall(store, state.layout.decision, Decision)
+        except ValueError as error:
+            return f"damaged, {error}"
+        unpublished = await store.stat(state.layout.published) is None
+        if decision is not None and decision.record.state == "committed" and unpublished:
+            return "damaged, a committed decision stands but job.json is gone"
+    return None
+
+
+async def _abort_if_undecided(
+    store: SettledStore, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]
+) -> bool:
+    record = await read_record(store, layout)
+    if record is None:
+        return False
+    try:
+        await abort_job(bind(record), by="clean")
+    except JobNotActiveError:
+        return False
+    return True
+
+
+async def _bytes_below(store: SettledStore, path: StorePath) -> int:
+    return sum([entry.size_bytes async for entry in store.list_tree(path)])

@@ -1,0 +1,257 @@
+"""The old files: what the mode says of them, listed before the decision, removed at the end (P9).
+
+What goes is written down before the decision and fixed by its digest in it, so that whoever
+finishes the job removes exactly that. The list is streamed: it can be longer than memory.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import msgspec
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.errors import (
+    DestinationExistsError,
+    JobNotActiveError,
+    PartialCommitError,
+    RecordError,
+)
+from fsspec_commit.layout import StorePath
+from fsspec_commit.names import Target, is_summary_file, is_visible, partition_key
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.listing import first_visible, old_files, old_files_of_partitions
+from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.records import RECORD_BYTES_MAX, Standing, decode_strictly
+from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
+from fsspec_commit.store import Entry, Expect, Expectation, Token
+
+_CHUNK_BYTES = 1 << 20
+_BATCH = 1000
+_LISTINGS_MAX = 8
+
+
+async def may_write(job: BoundJob, new: NewFiles) -> bool:
+    """Whether the mode lets the job go on beside what is there; under the claim, so for good.
+
+    Returns:
+        False under ``ignore`` when data stands: there is nothing to do.
+
+    Raises:
+        DestinationExistsError: Under ``error``; or a new name is taken, where none is replaced.
+    """
+    mode = job.record.mode
+    if mode in {"error", "ignore"}:
+        standing = await first_visible(job)
+        if standing is not None and mode == "ignore":
+            return False
+        if standing is not None:
+            raise destination_exists(job, standing)
+    if mode in {"error", "ignore", "append"} and len(new.reusable):
+        await _refuse_taken_names(job, new)
+    return True
+
+
+def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
+    """The refusal of ``mode="error"``."""
+    message = (
+        f'{job.record.destination!r} already holds data ({name!r}) and mode="error" never '
+        'touches it; use mode="append", "overwrite", "overwrite_partitions" or "ignore"'
+    )
+    return DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
+
+
+async def _refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
+    candidates = set()
+    async for name, _ in _places_of(job, new):
+        if new.reusable.may_hold(name):
+            candidates.add(name)
+    taken = new.holds_any(candidates)
+    if taken:
+        name = min(taken)
+        message = (
+            f"{name!r} exists in {job.record.destination!r} and "
+            f'mode="{job.record.mode}" never replaces a file; use names="unique" or '
+            'mode="overwrite"'
+        )
+        raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
+
+
+async def _places_of(job: BoundJob, new: NewFiles) -> AsyncIterator[tuple[str, Entry]]:
+    """The old files where new ones go: a listing each, or one of all where they are many."""
+    if len(new.partitions) > _LISTINGS_MAX:
+        async for found in old_files(job):
+            yield found
+        return
+    for partition in sorted(new.partitions):
+        layout = job.layout.destination
+        for child in await job.store.list_children(layout.directory(partition)):
+            if isinstance(child, Entry):
+                yield layout.relative(child.path), child
+
+
+async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedList | None:
+    """Write down exactly the old files that will go, with their tokens.
+
+    Returns:
+        What fixes the list, or ``None`` when nothing is replaced.
+    """
+    mode = job.record.mode
+    if mode == "overwrite":
+        found = old_files(job)
+    elif mode == "overwrite_partitions":
+        written = {partition_key(partition) for partition in new.partitions}
+        declared = {partition_key(partition) for partition in job.record.partitions}
+        found = old_files_of_partitions(job, written, declared)
+    else:
+        return None
+    writer = _ListWriter(job, claim)
+    candidates: dict[str, Entry] = {}
+    try:
+        async for name, entry in found:
+            if new.reusable.may_hold(name):
+                candidates[name] = entry
+            elif is_visible(name) or is_summary_file(name):
+                await writer.add(name, entry, in_place=False)
+        taken = new.holds_any(candidates)
+        for name, entry in candidates.items():
+            if name in taken or is_visible(name) or is_summary_file(name):
+                await writer.add(name, entry, in_place=name in taken)
+    except BaseException:
+        await writer.discard()
+        raise
+    return await writer.finish()
+
+
+class _ListWriter:
+    """Writes the list, a line a file, without holding it."""
+
+    def __init__(self, job: BoundJob, claim: Claim) -> None:
+        self._file = job.store.writer(job.layout.replaced(claim.nonce), within=job.layout.area)
+        self._digest = sha256()
+        self._lines: list[bytes] = []
+        self._count = 0
+
+    async def add(self, name: str, entry: Entry, *, in_place: bool) -> None:
+        line = ReplacedFile(name, entry.size_bytes, entry.token, in_place)
+        self._lines.append(msgspec.json.encode(line) + b"\n")
+        self._count += 1
+        if len(self._lines) == _BATCH:
+            await self._flush()
+
+    async def finish(self) -> ReplacedList | None:
+        if self._count == 0:
+            await self.discard()
+            return None
+        await self._flush()
+        await self._file.finish()
+        return ReplacedList(count=self._count, digest=self._digest.hexdigest())
+
+    async def discard(self) -> None:
+        await self._file.discard()
+
+    async def _flush(self) -> None:
+        data = b"".join(self._lines)
+        self._lines.clear()
+        self._digest.update(data)
+        await self._file.write(data)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedFiles:
+    """The list that a decision fixes, read again from the store.
+
+    Indexing it says what must stand at a new file's name when it is published: nothing, or the
+    old file that is replaced in place.
+    """
+
+    job: BoundJob
+    decision: Decision
+    in_place: dict[str, Token] = field(default_factory=dict)
+
+    def __getitem__(self, name: Target) -> Expectation:
+        return self.in_place.get(name, Expect.ABSENT)
+
+    @property
+    def count(self) -> int:
+        """How many old files the list names."""
+        return 0 if self.decision.replaced is None else self.decision.replaced.count
+
+    async def batches(self) -> AsyncIterator[list[ReplacedFile]]:
+        """The list, some lines at a time.
+
+        Raises:
+            RecordError: At the end, when it is not the list that was decided on.
+        """
+        listed, claim = self.decision.replaced, self.decision.claim
+        if listed is None or claim is None:
+            return
+        path = self.job.layout.replaced(claim.nonce)
+        digest, rest, start, count = sha256(), b"", 0, 0
+        while True:
+            data = await self.job.store.read_range(path, start=start, length=_CHUNK_BYTES)
+            if not data:
+                break
+            start += len(data)
+            digest.update(data)
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > _CHUNK_BYTES:
+                raise RecordError(f"{path}: a line without an end", path=path)
+            count += len(lines)
+            yield [decode_strictly(line, ReplacedFile, RECORD_BYTES_MAX) for line in lines]
+        if rest or count != listed.count or digest.hexdigest() != listed.digest:
+            raise RecordError(f"{path}: not the list that was decided on", path=path)
+
+
+async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> ReplacedFiles:
+    """Read the list once, verify it whole, and keep what is replaced in place."""
+    replaced = ReplacedFiles(job, decision.record)
+    async for batch in replaced.batches():
+        replaced.in_place.update((file.name, Token(file.token)) for file in batch if file.in_place)
+    return replaced
+
+
+async def delete_replaced(
+    job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
+) -> None:
+    """Remove every listed file that still stands as it was listed.
+
+    ``job.json`` is read before each batch: a driver that was overtaken by a resumer which
+    finished must not delete beside a later job.
+
+    Raises:
+        JobNotActiveError: This driver was overtaken.
+        PartialCommitError: A file that is not the listed one was taken and cannot be put back.
+    """
+    kept: list[str] = []
+    async for batch in replaced.batches():
+        permit, entries = deletion.of_replaced(job.layout, published, batch)
+        if entries and await read_record(job.store, job.layout) is None:
+            raise overtaken(job)
+
+        async def remove(entry: Entry, permit: deletion.Permit = permit) -> None:
+            if not await job.removal.remove(job.layout, entry, permit):
+                kept.append(entry.path)
+
+        await for_each(_once(entries), remove, in_flight_max=job.store.in_flight_max)
+    if kept:
+        trash = job.layout.trash(job.layout.destination.relative(StorePath(kept[0])))
+        message = (
+            f"published, but {len(kept)} replaced files remain: {kept[0]!r} was replaced by "
+            f"somebody else meanwhile, twice; look at {trash!r}, then: "
+            f"{job.settle_command('resume')}"
+        )
+        raise PartialCommitError(message, job_id=job.record.job_id, path=kept[0], stage="replaced")
+
+
+def overtaken(job: BoundJob) -> JobNotActiveError:
+    """What a driver is told whose job was finished by a resumer, after its own decision."""
+    job_id = job.record.job_id
+    message = f"job {job_id} was finished by somebody else, who resumed it; it is committed"
+    return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="finish")
+
+
+async def _once(entries: list[Entry]) -> AsyncIterator[list[Entry]]:
+    yield entries

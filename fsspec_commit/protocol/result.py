@@ -1,0 +1,70 @@
+"""What a commit returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fsspec_commit.protocol.file_names import FileNames
+from fsspec_commit.records.job import CommitterName, Mode
+
+_KILO = 1000
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CommitResult:
+    """What one job did to its destination.
+
+    Attributes:
+        job_id: The job.
+        destination: The URL or path, as it was given.
+        mode: The job's mode.
+        committer: Which committer published the files.
+        state: ``"skipped"``: there was nothing to do, and nothing was changed.
+        files: Final names, relative to the destination; held compressed.
+        file_count: How many files were published.
+        bytes: How large they are together.
+        rows: How many rows they hold, where this library wrote the format.
+        partitions: The directories that hold the files.
+        replaced_count: How many old files went or were replaced.
+        in_place: New files that took the name of an old one.
+        warnings: What went wrong after every file was in place: the data is right.
+        statistics: Counts, and durations in milliseconds, under Hadoop's names.
+        duration_s: From the start of ``commit()`` to its end.
+    """
+
+    job_id: str
+    destination: str
+    mode: Mode
+    committer: CommitterName
+    state: Literal["committed", "skipped"]
+    files: FileNames = field(default_factory=FileNames)
+    file_count: int = 0
+    bytes: int = 0
+    rows: int | None = None
+    partitions: tuple[str, ...] = ()
+    replaced_count: int = 0
+    in_place: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    duration_s: float = 0.0
+
+    def __repr__(self) -> str:
+        if self.state == "skipped":
+            return f"<CommitResult skipped {self.destination}: {self.mode}, job {self.job_id}>"
+        count = f"{self.file_count:,} file{'' if self.file_count == 1 else 's'}"
+        return (
+            f"<CommitResult committed {count}, {shown_bytes(self.bytes)} to {self.destination}: "
+            f"{self.mode}, {self.committer}, {self.duration_s:.1f} s, job {self.job_id}>"
+        )
+
+
+def shown_bytes(count: int) -> str:
+    """A size as people read it: decimal units, as storage is sold."""
+    if count < _KILO:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("kB", "MB", "GB", "TB"):
+        size /= _KILO
+        if size < _KILO:
+            break
+    return f"{size:.1f} {unit}"

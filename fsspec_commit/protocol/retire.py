@@ -1,0 +1,45 @@
+"""The end of a job: what must stand before ``job.json`` goes, and then the area itself."""
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Published
+from fsspec_commit.store import Entry
+
+
+async def mark_done(job: BoundJob) -> None:
+    """Say for ever that a job with this idempotency key has committed here."""
+    if job.record.key_digest is not None:
+        layout = job.layout.destination
+        await _touch(job, layout.done(job.record.key_digest))
+
+
+async def is_done(job: BoundJob) -> bool:
+    """Whether a job with this idempotency key has committed here; the mark is read by name."""
+    key = job.record.key_digest
+    return key is not None and await job.store.stat(job.layout.destination.done(key)) is not None
+
+
+async def begin_epoch(job: BoundJob, published: Standing[Published]) -> None:
+    """Let every reader that is listing see that a job has finished meanwhile.
+
+    Creates a new epoch, then deletes those listed before, and no others: an epoch that another
+    job created in between stays (``models/reader.py``).
+    """
+    layout = job.layout.destination
+    children = await job.store.list_children(layout.areas)
+    before = [c for c in children if isinstance(c, Entry) and layout.is_epoch(c.path)]
+    await _touch(job, layout.epoch(job.store.ids.nonce()))
+    permit = deletion.of_epochs(published, before)
+    for entry in before:
+        await job.store.delete(entry.path, permit)
+
+
+async def _touch(job: BoundJob, path: StorePath) -> None:
+    areas = job.layout.destination.areas
+    if await job.store.create(path, b"", within=areas) is None:
+        job_id = job.record.job_id
+        message = f"the work areas of {job.record.destination!r} are gone"
+        raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="retire")

@@ -1,0 +1,51 @@
+"""Where a job begins: fail before the work where the work would be in vain."""
+
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import establish
+from fsspec_commit.errors import (
+    CommitFailedError,
+    CommitStateUnknownError,
+    RequestError,
+    failing_as,
+)
+from fsspec_commit.layout import JobLayout
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.listing import first_visible
+from fsspec_commit.protocol.replaced import destination_exists
+from fsspec_commit.protocol.retire import is_done
+from fsspec_commit.records.job import JobRecord
+
+
+async def has_nothing_to_do(job: BoundJob) -> bool:
+    """Whether the job can end before it begins; checked again, for good, under the claim.
+
+    Raises:
+        DestinationExistsError: ``mode="error"`` and data stands.
+        RequestError: ``mode="overwrite"`` of a whole bucket or disk.
+    """
+    if await is_done(job):
+        return True
+    mode = job.record.mode
+    if mode == "overwrite" and job.layout.destination.root.strip("/") == "":
+        message = f"cannot overwrite {job.record.destination!r}: it is the root of its store"
+        raise RequestError(message, kind="overwrite_root", stage="start")
+    if mode in {"error", "ignore"}:
+        standing = await first_visible(job)
+        if standing is not None and mode == "error":
+            raise destination_exists(job, standing)
+        return standing is not None
+    return False
+
+
+@failing_as(CommitFailedError)
+async def create_job(store: SettledStore, layout: JobLayout, record: JobRecord) -> bool:
+    """Create ``job.json``, which begins the life of the job; only here is an area made.
+
+    Returns:
+        False when it is not known whether it was created: the job id is spent, take another.
+    """
+    try:
+        standing = await establish(store, layout.spec, record, within=None)
+    except CommitStateUnknownError:
+        return False
+    return standing is not None

@@ -1,0 +1,101 @@
+"""``_SUCCESS``: prepared before the decision, published after every file, one-shot like any file.
+
+A stale driver cannot write its marker over a later job's, because publishing consumes what was
+prepared. The marker of an earlier job goes first, so that it never speaks for half a job.
+"""
+
+from itertools import islice
+
+from msgspec import Struct, field, json
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.ids import NEVER, started
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Decision, FileIdentity
+from fsspec_commit.store import Entry
+
+FILENAMES_MAX = 10_000
+"""Hadoop's marker lists at most 100 names; more serve people who compare, not programs."""
+
+
+class _IOStatistics(Struct, frozen=True, kw_only=True):
+    counters: dict[str, int]
+    gauges: dict[str, int] = field(default_factory=dict)
+    minimums: dict[str, int] = field(default_factory=dict)
+    maximums: dict[str, int] = field(default_factory=dict)
+    meanstatistics: dict[str, int] = field(default_factory=dict)
+
+
+class SuccessData(Struct, frozen=True, kw_only=True):
+    """Hadoop's ``SuccessData/1``, field by field, as its own ``ManifestSuccessData`` reads it."""
+
+    name: str = "org.apache.hadoop.fs.s3a.commit.files.SuccessData/1"
+    timestamp: int
+    success: bool = True
+    date: str
+    hostname: str
+    committer: str
+    job_id: str = field(name="jobId")
+    job_id_source: str = field(name="jobIdSource", default="fsspec_commit")
+    metrics: dict[str, int] = field(default_factory=dict)
+    diagnostics: dict[str, str]
+    filenames: list[str]
+    iostatistics: _IOStatistics
+
+
+async def prepare_success(job: BoundJob, new: NewFiles) -> FileIdentity | None:
+    """Prepare the marker that the job asks for, if it asks for one."""
+    if job.record.success == "none":
+        return None
+    data = b"" if job.record.success == "marker" else success_data(job, new)
+    return await job.committer.prepare_success(job.layout, data)
+
+
+def success_data(job: BoundJob, new: NewFiles) -> bytes:
+    """The marker as Hadoop's tools read it."""
+    now = job.store.ids.now()
+    record = SuccessData(
+        timestamp=round((now - NEVER).total_seconds() * 1000),
+        date=now.isoformat(),
+        hostname=job.record.host,
+        committer=job.committer.name,
+        job_id=job.record.job_id,
+        diagnostics={
+            "mode": job.record.mode,
+            "file_count": str(new.count),
+            "filenames_sha256": new.names_digest(),
+            "started": started(job.layout.job_id).isoformat(),
+        },
+        filenames=list(islice(new.names, FILENAMES_MAX)),
+        iostatistics=_IOStatistics(
+            counters={
+                "committer_files_committed": new.count,
+                "committer_bytes_committed": new.bytes,
+            }
+        ),
+    )
+    return json.encode(record)
+
+
+async def seen_success(job: BoundJob) -> FileIdentity | None:
+    """The marker that stands now: an earlier job's."""
+    entry = await job.store.stat(job.layout.destination.success)
+    if not isinstance(entry, Entry):
+        return None
+    return FileIdentity(size=entry.size_bytes, token=entry.token)
+
+
+async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> None:
+    """Remove the marker that was seen before the decision, and no other."""
+    stale = deletion.of_stale_success(job.layout, decision)
+    if stale is not None:
+        permit, entry = stale
+        await job.removal.remove(job.layout, entry, permit)
+
+
+async def publish_success(job: BoundJob, decision: Standing[Decision]) -> None:
+    """Publish the marker that the decision names, if it names one."""
+    if decision.record.success is not None:
+        await job.committer.publish_success(job.layout, decision.record.success)

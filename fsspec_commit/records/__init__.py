@@ -1,0 +1,86 @@
+"""Everything that is written down: typed, versioned, strictly decoded, size-capped; data only.
+
+A record is canonical UTF-8 JSON with ``format``, ``version`` and a ``nonce`` that makes its bytes
+unlike any other's, so that equal bytes mean "ours". Decoding refuses whatever encoding would not
+have produced: unknown fields, duplicate keys, other spacing, other numbers. Nothing a record says
+is believed about places: names are checked by :mod:`fsspec_commit.names`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import msgspec
+
+from fsspec_commit.errors import RecordError, RequestError
+
+RECORD_BYTES_MAX = 64 << 20
+"""The longest record; what can grow beyond it is streamed."""
+
+
+class Record(Protocol):
+    """What can be written down."""
+
+    limit_bytes: ClassVar[int]
+
+    def encode(self) -> bytes:
+        """The canonical bytes."""
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Read what :meth:`encode` wrote.
+
+        Raises:
+            RecordError: *data* is anything else.
+        """
+
+
+R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing(Generic[R_co]):
+    """A record that stands on the store for everyone: read back, or created exclusively.
+
+    Functions that need such a proof ask for this type; it is made in
+    :mod:`fsspec_commit.effects.standing` only.
+    """
+
+    record: R_co
+
+
+class JsonRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A record whose fields are its JSON form."""
+
+    limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
+
+    def encode(self) -> bytes:
+        """The canonical bytes."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Read what :meth:`encode` wrote; memory stays within a few times ``len(data)``."""
+        record = decode_strictly(data, cls, cls.limit_bytes)
+        if record.encode() != data:
+            raise RecordError(f"not a canonical {cls.__name__} record")
+        return record
+
+
+T = TypeVar("T")
+
+
+def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
+    """Decode JSON *data* into *kind*, or raise :class:`RecordError` for whatever is wrong."""
+    if len(data) > limit_bytes:
+        message = f"a {kind.__name__} record of {len(data)} bytes is over its cap of {limit_bytes}"
+        raise RecordError(message)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError) as error:
+        raise RecordError(f"not a readable {kind.__name__} record: {error}") from error
+
+
+def to_builtins(record: msgspec.Struct) -> dict[str, Any]:
+    """The record as plain JSON values, for people."""
+    plain: dict[str, Any] = msgspec.to_builtins(record)
+    return plain

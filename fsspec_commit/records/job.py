@@ -1,0 +1,180 @@
+"""The records of one job: its spec, the message of a task, claim, decision, publication."""
+
+from typing import Annotated, Literal, Self, TypeAlias
+
+from msgspec import Meta, Struct, json
+from msgspec.structs import replace
+
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.records import JsonRecord, decode_strictly
+
+CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
+Mode: TypeAlias = Literal["error", "ignore", "append", "overwrite", "overwrite_partitions"]
+MODES: tuple[Mode, ...] = ("error", "ignore", "append", "overwrite", "overwrite_partitions")
+Names: TypeAlias = Literal["unique", "exact"]
+Success: TypeAlias = Literal["marker", "json", "none"]
+Collect: TypeAlias = Literal["messages", "store"]
+Durability: TypeAlias = Literal["none", "marker", "full"]
+
+JobIdText: TypeAlias = Annotated[str, Meta(pattern=r"^\d{8}T\d{6}-[0-9a-f]{16}$")]
+NonceText: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+AttemptIdText: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+ShortText: TypeAlias = Annotated[str, Meta(max_length=4096)]
+
+
+class JobRecord(JsonRecord, frozen=True, kw_only=True):
+    """``job.json``: every option that a worker, a resumer or a person needs; never a secret."""
+
+    format: Literal["fsspec_commit.Job"] = "fsspec_commit.Job"
+    version: Literal[1] = 1
+    nonce: NonceText
+    job_id: JobIdText
+    destination: ShortText
+    committer: CommitterName
+    mode: Mode
+    partitions: tuple[ShortText, ...] = ()
+    names: Names = "unique"
+    tasks: Annotated[int, Meta(ge=1, lt=1 << 31)] | None = None
+    collect: Collect = "messages"
+    key_digest: Digest | None = None
+    success: Success = "marker"
+    allow_empty: bool = False
+    durability: Durability = "none"
+    single_writer: bool = False
+    host: ShortText = ""
+
+    def layout(self, root: StorePath) -> JobLayout:
+        """The job's paths below the destination as the opened store names it."""
+        return DestinationLayout(root).job(self.job_id)
+
+
+class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The proof of task commit: what an attempt tells the driver, and a line of the decision.
+
+    Small, picklable and comparable; without it the attempt never happened.
+
+    Attributes:
+        task_id: The task.
+        attempt_id: The one attempt of it that this message speaks of.
+        file_count: How many files the attempt wrote.
+        bytes: How large they are together.
+        manifest: Where the list of them is kept, relative to the destination's work area.
+        digest: SHA-256 of that list.
+        chosen: With ``collect="store"``: whether this attempt of the task came first.
+    """
+
+    task_id: Annotated[int, Meta(ge=0, lt=1 << 31)]
+    attempt_id: AttemptIdText
+    file_count: Count
+    bytes: Count
+    manifest: ShortText
+    digest: Digest
+    chosen: bool | None = None
+
+    def to_json(self) -> str:
+        """The message as text, for engines that carry no objects."""
+        return json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            RecordError: *text* is anything else.
+        """
+        return decode_strictly(text.encode(), cls, 1 << 16)
+
+    def told_chosen(self, *, chosen: bool) -> "TaskCommit":
+        """The message with the answer to whether its attempt came first."""
+        return replace(self, chosen=chosen)
+
+    def unbiased(self) -> "TaskCommit":
+        """The message as the decision holds it, whoever carried it here."""
+        return self if self.chosen is None else replace(self, chosen=None)
+
+
+class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
+    """``chosen/<task_id>``: the attempt that came first, where no messages travel."""
+
+    format: Literal["fsspec_commit.Chosen"] = "fsspec_commit.Chosen"
+    version: Literal[1] = 1
+    nonce: NonceText
+    message: TaskCommit
+
+
+class Claim(JsonRecord, frozen=True, kw_only=True):
+    """Commit has begun: what the job may touch until it is withdrawn or finished.
+
+    ``partitions`` holds directories; ``None`` is the whole destination. What lies below them counts as
+    touched as well.
+    """
+
+    format: Literal["fsspec_commit.Claim"] = "fsspec_commit.Claim"
+    version: Literal[1] = 1
+    nonce: NonceText
+    job_id: JobIdText
+    mode: Mode
+    names: Names
+    partitions: tuple[ShortText, ...] | None
+    key_digest: Digest | None = None
+
+
+class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Names, counts and fixes by its digest the list of old files that will go."""
+
+    count: Count
+    digest: Digest
+
+
+class FileIdentity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One content at one path: its size and its token."""
+
+    size: Count
+    token: ShortText
+
+
+class Decision(JsonRecord, frozen=True, kw_only=True):
+    """``decision``: the commit point, one exclusive create of the whole record.
+
+    A committed decision is all that publication is done from, whoever does it: the claim it was
+    made under, the chosen manifests with their digests, the old files that go, the marker that
+    was prepared and the stale one that was seen.
+    """
+
+    format: Literal["fsspec_commit.Decision"] = "fsspec_commit.Decision"
+    version: Literal[1] = 1
+    nonce: NonceText
+    job_id: JobIdText
+    state: Literal["committed", "aborted"]
+    by: ShortText = ""
+    claim: Claim | None = None
+    chosen: tuple[TaskCommit, ...] = ()
+    replaced: ReplacedList | None = None
+    success: FileIdentity | None = None
+    stale_success: FileIdentity | None = None
+
+
+class Published(JsonRecord, frozen=True, kw_only=True):
+    """``published``: every new file is in place, so old ones may go."""
+
+    format: Literal["fsspec_commit.Published"] = "fsspec_commit.Published"
+    version: Literal[1] = 1
+    nonce: NonceText
+    job_id: JobIdText
+    decision: NonceText
+    lost: Count = 0
+
+
+class ReplacedFile(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """One line of the replaced list: a name relative to the destination, and its identity.
+
+    ``in_place`` files are replaced by a new file of the same name, all others are deleted once
+    every new file is in place.
+    """
+
+    name: ShortText
+    size: Count
+    token: ShortText
+    in_place: bool

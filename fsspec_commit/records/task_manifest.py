@@ -1,0 +1,134 @@
+"""``TaskManifest/1``: what one attempt of a rename committer produced, in Hadoop's own fields.
+
+The format is ``org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest``,
+version 1 (Hadoop 3.5.0). Paths are relative URIs: a source to the attempt's directory, a
+destination to the job's. What Hadoop has no field for stands in ``extraData``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, Self
+
+import msgspec
+from msgspec import Meta, Struct
+
+from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.layout import AttemptLayout
+from fsspec_commit.names import Target, from_uri_path, target, uri_path, working_name
+from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
+from fsspec_commit.records.job import AttemptIdText, Count, JobIdText, NonceText
+
+
+class WorkingFile(Struct, frozen=True, gc=False):
+    """One finished, unpublished file of an attempt.
+
+    Attributes:
+        target: Its name at the destination.
+        name: Its name in the attempt's directory.
+        size_bytes: Its size.
+        token: Which content it is; survives the rename that publishes it.
+    """
+
+    target: Target
+    name: str
+    size_bytes: int
+    token: str
+
+
+class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    s: str
+    d: str
+    z: Count
+    e: str
+
+
+class _ExtraData(Struct, frozen=True, forbid_unknown_fields=True):
+    nonce: NonceText
+    rows: Annotated[str, Meta(pattern=r"^(\d{1,19})?$")] = ""
+
+
+class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    extra: _ExtraData = msgspec.field(name="extraData")
+    type: Literal[
+        "org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest/1"
+    ] = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest/1"
+    version: Literal[1] = 1
+    job_id: JobIdText = msgspec.field(name="jobId")
+    job_attempt: Literal[0] = msgspec.field(name="jobAttemptNumber")
+    task_id: Annotated[str, Meta(pattern=r"^\d{1,10}$")] = msgspec.field(name="taskID")
+    attempt_id: AttemptIdText = msgspec.field(name="taskAttemptID")
+    attempt_directory: str = msgspec.field(name="taskAttemptDir")
+    files: list[_FileEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskManifest:
+    """The files of one attempt.
+
+    Attributes:
+        layout: Whose manifest it is.
+        nonce: Makes it unlike any other.
+        files: Every file, in the order in which they were finished.
+        rows: How many rows they hold, where this library wrote the format.
+    """
+
+    limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
+
+    layout: AttemptLayout
+    nonce: str
+    files: Sequence[WorkingFile]
+    rows: int | None = None
+
+    def encode(self) -> bytes:
+        """The canonical bytes."""
+        return msgspec.json.encode(
+            _Manifest(
+                extra=_ExtraData(self.nonce, "" if self.rows is None else str(self.rows)),
+                job_id=self.layout.job.job_id,
+                job_attempt=0,
+                task_id=str(self.layout.task_id),
+                attempt_id=self.layout.attempt_id,
+                attempt_directory=f"committed/{self.layout.task_id}/{self.layout.attempt_id}",
+                files=[
+                    _FileEntry(
+                        uri_path(file.name), uri_path(file.target), file.size_bytes, file.token
+                    )
+                    for file in self.files
+                ],
+            )
+        )
+
+    @classmethod
+    def decode(cls, data: bytes, layout: AttemptLayout) -> Self:
+        """Read the manifest of *layout*'s attempt.
+
+        Raises:
+            RecordError: *data* is anything else, names a place outside the destination, names
+                one file twice, or is another attempt's.
+        """
+        raw = decode_strictly(data, _Manifest, cls.limit_bytes)
+        if (raw.job_id, raw.task_id, raw.attempt_id) != (
+            layout.job.job_id,
+            str(layout.task_id),
+            layout.attempt_id,
+        ):
+            raise RecordError(f"{layout.manifest_name}: a manifest of another attempt")
+        if msgspec.json.encode(raw) != data:
+            raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
+        try:
+            files = list(_working_files(raw.files))
+        except (RequestError, UnicodeError) as error:
+            raise RecordError(f"{layout.manifest_name}: {error}") from error
+        if len({file.target for file in files}) != len(files):
+            raise RecordError(f"{layout.manifest_name}: names one file twice")
+        rows = int(raw.extra.rows) if raw.extra.rows else None
+        return cls(layout, raw.extra.nonce, files, rows)
+
+
+def _working_files(entries: list[_FileEntry]) -> Iterator[WorkingFile]:
+    for entry in entries:
+        name = target(from_uri_path(entry.d))
+        working = from_uri_path(entry.s)
+        if working != working_name(name):
+            raise RecordError(f"{entry.d}: its source is not where an attempt writes it")
+        yield WorkingFile(name, working, entry.z, entry.e)

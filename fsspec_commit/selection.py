@@ -1,0 +1,156 @@
+"""Capabilities and a request in, a committer and the reasons out: the only branch on capabilities.
+
+:func:`choose` is pure; :func:`bind` hands the chosen committer the abilities its constructor
+names. The rule, in this order: no exclusive create and no exclusive rename -> refuse; listing not
+known to be consistent -> refuse (claims are found by listing); directory rename and unpaged
+listing -> ``v1``; file rename -> ``manifest``; multipart -> ``magic``; else refuse.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar
+
+from fsspec_commit.committers import Committer
+from fsspec_commit.committers.v1 import V1Committer
+from fsspec_commit.effects.removal import ConditionalRemoval, Removal, TrashRemoval
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.errors import UnsafeStoreError
+from fsspec_commit.records.job import CommitterName, Names
+from fsspec_commit.store import AtomicRename, Capabilities
+
+A = TypeVar("A")
+Request: TypeAlias = CommitterName | Literal["auto"]
+_NOT_EXCLUSIVE = (
+    "the store has no exclusive create and no exclusive rename, so two drivers of one job could "
+    "both believe that they committed it; nothing this library does can mend that"
+)
+REQUESTS: tuple[Request, ...] = ("auto", "v1", "manifest", "magic")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which committer, and why; picklable.
+
+    Attributes:
+        committer: ``None``: none is safe here, and the reasons say what is missing.
+        reasons: One sentence each, the decisive one last.
+        capabilities: The facts it was chosen from.
+    """
+
+    committer: CommitterName | None
+    reasons: tuple[str, ...]
+    capabilities: Capabilities = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the protocol works with on one store."""
+
+    committer: Committer
+    removal: Removal
+
+
+def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
+    """Choose the committer that is safe on *capabilities*; refuse what *request* cannot have."""
+    refusal = _refusal(capabilities)
+    if refusal is not None:
+        return Selection(None, refusal, capabilities)
+    safe = _safe(capabilities)
+    if not safe:
+        missing = (
+            "the store renames neither files nor directories atomically and has no multipart "
+            "uploads that another process can complete: there is no step that could publish a file"
+        )
+        return Selection(None, (missing,), capabilities)
+    reasons = tuple(f"{name}: {why}" for name, why in safe.items())
+    if request == "auto":
+        return Selection(next(iter(safe)), reasons[:1], capabilities)
+    if request not in safe:
+        best = next(iter(safe))
+        why = f"{request!r} is not safe here: {_lacking(request, capabilities)}; use {best!r}"
+        return Selection(None, (*reasons, why), capabilities)
+    return Selection(request, (f"{request}: {safe[request]}", "asked for"), capabilities)
+
+
+def refused(selection: Selection, destination: str) -> UnsafeStoreError:
+    """The error for a selection without a committer."""
+    message = f"cannot commit to {destination!r}: {selection.reasons[-1]}"
+    return UnsafeStoreError(message, stage="select")
+
+
+def check_names(selection: Selection, names: Names) -> None:
+    """Refuse exact names where two attempts of one name would destroy each other.
+
+    Raises:
+        UnsafeStoreError: Pending uploads are keyed by path, and no rename publishes.
+    """
+    if (
+        names == "exact"
+        and selection.committer == "magic"
+        and selection.capabilities.upload_keyed_by != "upload_id"
+    ):
+        message = (
+            'names="exact" is refused here: uploads are keyed by path, so two attempts that '
+            'write one name destroy each other; use names="unique"'
+        )
+        raise UnsafeStoreError(message, stage="select")
+
+
+def bind(committer: CommitterName, store: SettledStore) -> Bound:
+    """Hand a committer the abilities its constructor names.
+
+    Raises:
+        UnsafeStoreError: The store lacks one, or the committer is not part of this release.
+    """
+    if committer != "v1":
+        message = f"the {committer!r} committer is not part of this release"
+        raise UnsafeStoreError(message, kind="no_committer", stage="select")
+    directories, files = _present(store.directories), _present(store.files)
+    removal: Removal = (
+        ConditionalRemoval(store, directories)
+        if store.capabilities.delete_if_match
+        else TrashRemoval(store, files, directories)
+    )
+    return Bound(V1Committer(store, directories, files), removal)
+
+
+def _refusal(facts: Capabilities) -> tuple[str, ...] | None:
+    if not facts.exclusive_create and not facts.exclusive_rename:
+        return (_NOT_EXCLUSIVE,)
+    if not facts.consistent_listing:
+        known = "is not consistent" if facts.consistent_listing is False else "may be stale"
+        why = (
+            f"its listing {known}, and jobs that run at the same time find each other by listing; "
+            "if only one job at a time ever writes here, say single_writer=True"
+        )
+        return (why,)
+    return None
+
+
+def _safe(facts: Capabilities) -> dict[CommitterName, str]:
+    """Every committer that is safe, the best first, with the reason."""
+    safe: dict[CommitterName, str] = {}
+    renames = facts.atomic_rename
+    if renames is AtomicRename.DIRECTORY and facts.paged_listing is False:
+        safe["v1"] = "one atomic rename moves a directory, and a listing is one cheap call"
+    if renames in {AtomicRename.FILE, AtomicRename.DIRECTORY}:
+        safe["manifest"] = "one atomic rename moves a file"
+    if facts.multipart:
+        safe["magic"] = "an upload can be completed later by another process"
+    return safe
+
+
+def _lacking(request: Request, facts: Capabilities) -> str:
+    if request == "magic":
+        return "the store has no multipart uploads that another process can complete"
+    if request == "manifest":
+        return "the store has no atomic rename of files"
+    if facts.paged_listing is not False:
+        return "a listing is paged, so a job commit must not depend on directories"
+    return "the store has no atomic rename of directories"
+
+
+def _present(ability: A | None) -> A:
+    if ability is None:
+        message = "the adapter declares an ability that it does not implement"
+        raise UnsafeStoreError(message, kind="no_ability", stage="select")
+    return ability

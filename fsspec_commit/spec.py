@@ -1,0 +1,68 @@
+"""What a driver sends to its workers: a job as data, without secrets unless they are shared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from fsspec_commit.destination import Destination, open_destination, place
+from fsspec_commit.ids import IdSource
+from fsspec_commit.records.job import JobRecord
+from fsspec_commit.store import OpenOptions
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """One job, as plain data: picklable, and as JSON for engines that carry only text.
+
+    Neither ``repr`` nor JSON ever holds a secret; a pickle does with ``share_secrets=True``.
+    """
+
+    record: JobRecord = field(repr=False)
+    storage_options: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def job_id(self) -> str:
+        """The job."""
+        return self.record.job_id
+
+    @property
+    def destination(self) -> str:
+        """Where it writes: a URL, or an absolute path."""
+        return self.record.destination
+
+    def to_json(self) -> str:
+        """The job as text; no options of the store, so no secrets."""
+        return self.record.encode().decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            RecordError: *text* is anything else.
+        """
+        return cls(JobRecord.decode(text.encode()))
+
+    def __repr__(self) -> str:
+        return f"<JobSpec of job {self.job_id} to {self.destination}>"
+
+
+async def open_spec(
+    spec: JobSpec,
+    *,
+    storage_options: Mapping[str, object] | None,
+    filesystem: "AbstractFileSystem | None",
+    ids: IdSource,
+) -> Destination:
+    """Open the destination of a spec with this process's own credentials.
+
+    The committer is the one that the spec names: it is never selected again.
+    """
+    options = storage_options if storage_options is not None else spec.storage_options
+    where = place(spec.destination, None if filesystem is not None else options, filesystem)
+    record = spec.record
+    opening = OpenOptions(durability=record.durability, single_writer=record.single_writer)
+    return await open_destination(where, record.committer, opening, ids=ids)

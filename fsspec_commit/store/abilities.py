@@ -1,0 +1,248 @@
+"""What an adapter implements: each verb one native request, classified, never retried or paced.
+
+A verb either returns, and then its effect is complete and seen by every client, or raises
+:class:`~fsspec_commit.errors.StoreError` whose ``reply`` says what is known of the effect. An
+ability a store lacks is ``None``, so that types follow the facts; a guarantee never has a default
+implementation.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store.capabilities import Capabilities
+from fsspec_commit.store.values import (
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    Part,
+    PendingUpload,
+    Token,
+)
+
+W_co = TypeVar("W_co", covariant=True)
+Durability = Literal["none", "marker", "full"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions:
+    """How a caller wants a store opened.
+
+    Attributes:
+        storage_options: fsspec's options for this protocol; may hold secrets, is never stored.
+        durability: What data a local disk is told to flush before a file counts as written.
+        single_writer: The caller promises one job at a time, so facts that only concurrency
+            needs may be assumed.
+        concurrency: The most calls in flight; ``None`` leaves it to the adapter.
+    """
+
+    storage_options: Mapping[str, object] = field(default_factory=dict)
+    durability: Durability = "none"
+    single_writer: bool = False
+    concurrency: int | None = None
+
+
+class Writer(Protocol[W_co]):
+    """A file being written through the loop; abandoned unless finished."""
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*."""
+
+    async def finish(self) -> W_co:
+        """Close the file; what it is called is the caller's affair from now on."""
+
+    async def discard(self) -> None:
+        """Leave nothing of it; safe to call at any time, also after an error."""
+
+
+class DirectWriter(Protocol[W_co]):
+    """A file being written on the caller's own thread, without a loop."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        """Append *data*; raise ``OSError`` as a plain file would."""
+
+    def finish(self) -> W_co:
+        """Close the file; what it is called is the caller's affair from now on."""
+
+    def discard(self) -> None:
+        """Leave nothing of it; safe to call at any time, also after an error."""
+
+
+class WritesDirectly(Protocol):
+    """Bytes can go to the store on the caller's thread: local disks and memory."""
+
+    def writer(self, path: StorePath, *, within: StorePath) -> DirectWriter[Entry]:
+        """Create the file at *path*; directories below *within* are made as needed.
+
+        *within* itself must exist: an attempt of a job that is gone must not bring its area back.
+        """
+
+    def native_directory(self, path: StorePath, *, within: StorePath) -> str | None:
+        """*path*, made if needed, as the operating system names it; ``None`` when it has no name.
+
+        Lets a native engine write there by itself.
+        """
+
+
+class RenamesFiles(Protocol):
+    """Rename of one file is atomic; never a copy."""
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token | None,
+        expecting: Expectation,
+        within: StorePath,
+    ) -> None:
+        """Rename the file *source* to *target*; its content and token stay what they were.
+
+        ``Expect.ABSENT`` refuses an existing target atomically. A token refuses any other content
+        at the target: atomically where the store can, otherwise checked just before. Directories
+        of *target* below *within* are made as needed; a file in their way is refused by name.
+        *token*, when given and where the store can, pins the source's content.
+        """
+
+
+class RenamesDirectories(Protocol):
+    """Rename of a whole directory is atomic."""
+
+    async def rename_directory(
+        self, source: StorePath, target: StorePath, *, within: StorePath
+    ) -> None:
+        """Rename the directory *source* to *target*, refusing a target that exists.
+
+        Directories of *target* below *within* are made as needed.
+        """
+
+
+class CompletesUploads(Protocol):
+    """An upload is finished later, by any process, from plain data."""
+
+    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
+        """Begin an upload of *path* that carries *nonce* in its metadata; nothing is visible."""
+
+    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        """Store part *number*, counted from 1."""
+
+    async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
+        """Make the object visible, whole."""
+
+    async def abort(self, upload: PendingUpload) -> None:
+        """Drop the upload and its parts."""
+
+    def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
+        """Every pending upload below the directory *prefix*, all pages."""
+
+
+@runtime_checkable
+class Store(Protocol):
+    """What every store gives.
+
+    Paths are :data:`~fsspec_commit.layout.StorePath` below :attr:`root`. Listings never follow
+    symbolic links, and a link inside the destination is refused wherever a verb meets one.
+    """
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Open the store of *url*, a whole destination; may ask the store what it is.
+
+        Raises:
+            StoreError: It cannot be reached, or the credentials are refused.
+            RequestError: *url* or an option makes no sense for this store.
+        """
+
+    @property
+    def root(self) -> StorePath:
+        """The destination as this store names it."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this store declares of itself."""
+
+    @property
+    def direct(self) -> WritesDirectly | None:
+        """Writing on the caller's own thread."""
+
+    @property
+    def files(self) -> RenamesFiles | None:
+        """Renaming files."""
+
+    @property
+    def directories(self) -> RenamesDirectories | None:
+        """Renaming directories."""
+
+    @property
+    def uploads(self) -> CompletesUploads | None:
+        """Multipart uploads that another process completes."""
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*."""
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*, if there is one.
+
+        Raises:
+            StoreError: It is longer than *limit_bytes* (``Reply.REFUSED``).
+        """
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; ``None`` when there is no such file."""
+
+    def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below the directory *path*, in any order; nothing when it is missing.
+
+        The directory *without* and all below it are left out, and not walked where that is
+        possible: a listing for data need not read other jobs' work areas.
+        """
+
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in the directory *path*; nothing when it is missing."""
+
+    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+        """Write the file *path*; directories below *within* are made as needed."""
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,
+    ) -> Token:
+        """Write a small file whole: a reader sees all of it or none.
+
+        On disks it is flushed before it can be seen. Directories below *within* are made as
+        needed, and *within* itself must exist where there are directories; ``None`` makes all.
+        """
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file; a missing one is done, unless a token was expected."""
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete a directory and all below it, never through a symbolic link."""
+
+    async def close(self) -> None:
+        """Let go of what was opened; never of what the caller opened."""
+
+
+__all__ = [
+    "CompletesUploads",
+    "DirectWriter",
+    "Durability",
+    "Expect",
+    "OpenOptions",
+    "RenamesDirectories",
+    "RenamesFiles",
+    "Store",
+    "Writer",
+    "WritesDirectly",
+]

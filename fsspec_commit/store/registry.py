@@ -1,0 +1,105 @@
+"""URL -> adapter: a built-in table of strings, then entry points, then ``register()``.
+
+Later wins: an entry point of the group ``fsspec_commit.stores`` replaces a built-in adapter, and
+:func:`register` replaces both. Adapters are imported on first use, never before, so that
+importing this package loads no SDK.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TypeAlias
+
+from fsspec_commit.errors import RequestError, UnknownProtocolError
+from fsspec_commit.store.abilities import OpenOptions, Store
+
+ENTRY_POINTS = "fsspec_commit.stores"
+
+_BUILT_IN = {
+    "file": "fsspec_commit_stores.local:LocalStore",
+    "local": "fsspec_commit_stores.local:LocalStore",
+    "memory": "fsspec_commit_stores.memory:MemoryStore",
+}
+_COMING = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "webhdfs")
+_PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+Wrap: TypeAlias = Callable[[Store], Store]
+
+_registered: dict[str, str | type[Store]] = {}
+_wrappers: list[Wrap] = []
+
+
+def register(protocol: str, store: str | type[Store]) -> None:
+    """Serve URLs of *protocol* by *store*: a class, or ``"package.module:Class"``.
+
+    The last one wins. For this process only; a package that brings an adapter names it in the
+    entry-point group ``fsspec_commit.stores`` instead.
+    """
+    _registered[protocol] = store
+
+
+def protocol_of(url: str) -> str:
+    """The protocol of a URL, ``"file"`` for a plain path.
+
+    Raises:
+        RequestError: The URL chains several protocols.
+    """
+    if "::" in url and not url.startswith("/"):
+        message = f"cannot commit to {url!r}: chained URLs hide the store that must be asked"
+        raise RequestError(message, kind="chained_url")
+    match = _PROTOCOL.match(url)
+    return "file" if match is None else match.group(1).lower()
+
+
+def adapter(protocol: str) -> type[Store]:
+    """The adapter class for *protocol*, imported.
+
+    Raises:
+        UnknownProtocolError: There is none.
+        ImportError: It needs a package that is not installed.
+    """
+    found = _registered.get(protocol) or _entry_point(protocol) or _BUILT_IN.get(protocol)
+    if found is None:
+        later = " in this release" if protocol in _COMING else ""
+        known = ", ".join(sorted({*_BUILT_IN, *_registered}))
+        message = (
+            f"no adapter serves {protocol!r} URLs{later} (known: {known}); a package can bring one "
+            f"in the entry-point group {ENTRY_POINTS!r}, a program with fsspec_commit.register()"
+        )
+        raise UnknownProtocolError(message)
+    if not isinstance(found, str):
+        return found
+    module, _, name = found.partition(":")
+    loaded: type[Store] = getattr(import_module(module), name)
+    return loaded
+
+
+async def open_store(url: str, options: OpenOptions) -> Store:
+    """Open the store that holds the destination *url*.
+
+    Raises:
+        UnknownProtocolError: No adapter serves this protocol.
+        StoreError: The store cannot be reached.
+    """
+    store: Store = await adapter(protocol_of(url)).open(url, options)
+    for wrap in _wrappers:
+        store = wrap(store)
+    return store
+
+
+@contextmanager
+def wrapping(wrap: Wrap) -> Iterator[None]:
+    """Pass every store that this process opens meanwhile through *wrap*: for fault injection."""
+    _wrappers.append(wrap)
+    try:
+        yield
+    finally:
+        _wrappers.remove(wrap)
+
+
+def _entry_point(protocol: str) -> str | None:
+    from importlib.metadata import entry_points  # noqa: PLC0415  # slow, and rarely needed
+
+    found = entry_points(group=ENTRY_POINTS, name=protocol)
+    return next((point.value for point in found), None)

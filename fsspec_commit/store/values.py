@@ -1,0 +1,72 @@
+"""The values that cross the line between core and adapter: plain, frozen, picklable."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NewType, TypeAlias
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+
+Token = NewType("Token", str)
+"""Identifies one content at one path: etag, generation, version id, or inode + mtime + size."""
+
+
+class Expect(Enum):
+    """What must stand at a path for a change to happen, when it is not one known content."""
+
+    ABSENT = "absent"
+    ANYTHING = "anything"
+
+
+Expectation: TypeAlias = Expect | Token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One file as a store shows it.
+
+    Attributes:
+        path: Where it stands.
+        size_bytes: How long it is.
+        token: Which content it is; changes whenever the content is replaced.
+        nonce: What we wrote beside the content to recognise it, where the store keeps metadata.
+    """
+
+    path: StorePath
+    size_bytes: int
+    token: Token
+    nonce: Nonce | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """One directory, or common key prefix, that a listing shows."""
+
+    path: StorePath
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes and the entry they belong to, from one answer."""
+
+    entry: Entry
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stored part of a pending upload."""
+
+    number: int
+    token: Token
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingUpload:
+    """All that another process needs to complete or abort an upload."""
+
+    path: StorePath
+    upload_id: str
+    nonce: Nonce
+    parts: tuple[Part, ...] = ()

@@ -1,0 +1,351 @@
+"""Worker side, synchronous: one attempt at one part of a job's work."""
+
+import io
+import os
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
+
+from fsspec_commit import bridge
+from fsspec_commit.attempt_file import AttemptFile, LayeredFile
+from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
+from fsspec_commit.filesystem import AttemptFileSystem, check_mode, given_name, unpicklable
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.names import Partition, Target, partition_of, unique_suffix, uniquely_named
+from fsspec_commit.part_sink import PartSink
+from fsspec_commit.protocol.attempt import commit_attempt, may_discard
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.manifests import outside_partition
+from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.spec import JobSpec, open_spec
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+
+class TaskOwner(Protocol):
+    """The job of a task in the same process: it is told how the task ended."""
+
+    def task_committed(self, task: "Task", message: TaskCommit) -> None:
+        """The task has a message."""
+
+    def task_failed(self, task: "Task", error: BaseException) -> None:
+        """The task was left by an exception."""
+
+    def task_left_out(self, task: "Task") -> None:
+        """The task was aborted on purpose."""
+
+
+class Task:
+    """One attempt at one part of a job's work: open files, write them, commit.
+
+    Nothing is visible before the *job* commits with this attempt's :attr:`message`. Use it as a
+    context manager: leaving it commits, an exception drops the attempt and propagates. Made by
+    :meth:`Job.task <fsspec_commit.Job.task>` in the driver and by :meth:`from_spec` elsewhere.
+
+    Files may be opened and closed on any thread; one file belongs to one thread at a time.
+
+    Attributes:
+        task_id: Which part of the work.
+        attempt_id: Which attempt at it; unique for ever.
+        message: What the driver needs, once committed.
+    """
+
+    def __init__(self, job: BoundJob, task_id: int, *, owner: TaskOwner | None = None) -> None:
+        self.task_id = task_id
+        self.attempt_id: str = job.store.ids.attempt_id()
+        self.message: TaskCommit | None = None
+        self._job = job
+        self._owner = owner
+        self._layout = job.layout.attempt(task_id, self.attempt_id)
+        self._output = job.committer.attempt(self._layout)
+        self._state: Literal["open", "committing", "committed", "aborted"] = "open"
+        self._lock = threading.Lock()
+        self._open_files: set[str] = set()
+        self._names: dict[str, Target] = {}
+        self._sizes: dict[str, int] = {}
+        self._pid = os.getpid()
+        self._rows: int | None = None
+        self._filesystem: AttemptFileSystem | None = None
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: JobSpec,
+        task_id: int,
+        *,
+        storage_options: Mapping[str, object] | None = None,
+        filesystem: "AbstractFileSystem | None" = None,
+    ) -> Self:
+        """An attempt in any process on any host; may be retried freely.
+
+        Args:
+            spec: What the driver sent.
+            task_id: Which part of the work this is.
+            storage_options: Credentials of this worker, unless they are ambient.
+            filesystem: The same as an fsspec filesystem.
+        """
+        check_task_id(task_id, spec.job_id)
+        destination = bridge.run(
+            open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
+        )
+        return cls(destination.bind(spec.record), task_id)
+
+    @property
+    def filesystem(self) -> "AbstractFileSystem":
+        """What libraries write through; paths are relative to the destination."""
+        self._check("filesystem")
+        if self._filesystem is None:
+            self._filesystem = AttemptFileSystem(
+                self.attempt_id,
+                open_file=self.open,
+                sizes=self._finished_sizes,
+                remove=self._remove,
+            )
+        return self._filesystem
+
+    def url(self, path: str = "") -> str:
+        """*path* as a URL for a library that :attr:`filesystem` was registered with."""
+        return f"commit-{self.attempt_id}://{path}"
+
+    def open(
+        self,
+        path: str,
+        mode: Literal["wb", "w", "xb", "x", "wt", "xt"] = "wb",
+        *,
+        encoding: str | None = None,
+        newline: str | None = None,
+        compression: str | None = None,
+    ) -> IO[Any]:
+        """Open a new file of this attempt.
+
+        An exception inside ``with task.open(...)`` discards the file, and so does garbage
+        collection. Opening a closed name again replaces it.
+
+        Args:
+            path: Its name relative to the destination; directories come by themselves.
+            mode: Binary or text; files are only ever written whole.
+            encoding: Of text; UTF-8 unless given.
+            newline: Of text, as in the built-in ``open``.
+            compression: fsspec's name of one, or ``"infer"`` from the name's extension.
+
+        Raises:
+            RequestError: The name leaves the destination, is kept for the protocol, too long, or
+                still open.
+            io.UnsupportedOperation: The file would be read or appended to.
+            JobNotActiveError: The job was settled meanwhile.
+        """
+        self._check("open a file")
+        check_mode(mode)
+        name = given_name(path)
+        if "x" in mode and name in self._names:
+            raise FileExistsError(f"this attempt has written {name!r} already")
+        file = self._open_binary(name)
+        if "b" in mode and compression is None:
+            return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
+        return LayeredFile(  # type: ignore[return-value]  # has what a writable file has
+            file,
+            mode,
+            lambda raw: _layers(
+                raw,
+                mode=mode,
+                encoding=encoding,
+                newline=newline,
+                compression=compression,
+                path=path,
+            ),
+        )
+
+    def commit(self) -> TaskCommit:
+        """Fix what the attempt produced; nothing becomes visible.
+
+        Returns:
+            The message for ``job.commit(messages)``; the attempt counts once the driver has it.
+
+        Raises:
+            RequestError: A file is still open.
+            JobNotActiveError: The job was settled while the task ran.
+            CommitFailedError: It did not happen; run the task again.
+        """
+        if self._state == "committed" and self.message is not None:
+            return self.message
+        self._check("commit")
+        if self._open_files:
+            name = min(self._open_files)
+            message = (
+                f"task {self.task_id} has an open file {name!r}; close it before the task ends, "
+                'or write it inside "with task.open(...)"'
+            )
+            raise RequestError(message, kind="file_open", task_id=self.task_id, path=name)
+        self._state = "committing"
+        self.message = bridge.run(
+            commit_attempt(
+                self._layout,
+                self._output,
+                self._job.store,
+                rows=self._rows,
+                collect=self._job.record.collect,
+            )
+        )
+        self._state = "committed"
+        if self._owner is not None:
+            self._owner.task_committed(self, self.message)
+        return self.message
+
+    def abort(self) -> None:
+        """Drop the attempt and what it wrote, and leave the task out of the job on purpose.
+
+        Raises:
+            RuntimeError: The attempt has committed: whether it counts is the driver's choice now.
+        """
+        if self._state == "committed":
+            message = (
+                f"task {self.task_id} has committed; leave its message out of job.commit() instead"
+            )
+            raise RuntimeError(message)
+        self._drop()
+        if self._owner is not None:
+            self._owner.task_left_out(self)
+
+    def __enter__(self) -> Self:
+        self._check("enter")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._state == "aborted":
+            return
+        if error is None:
+            try:
+                self.commit()
+            except BaseException as failure:
+                self._fail(failure)
+                raise
+        elif self._state != "committed":
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._owner is not None:
+            self._owner.task_failed(self, error)
+        try:
+            self._drop()
+        except (CommitError, OSError) as failure:
+            error.add_note(f"what task {self.task_id} wrote could not be removed: {failure}")
+
+    def _drop(self) -> None:
+        if self._state == "aborted":
+            return
+        self._check_process()
+        begun, self._state = self._state == "committing", "aborted"
+        bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
+
+    async def _discard(self, *, keep: bool) -> None:
+        if keep and not await may_discard(self._layout, self._job.store):
+            return
+        await self._output.discard()
+
+    def _open_binary(self, name: Target) -> AttemptFile:
+        final = self._final_name(name)
+        with self._lock:
+            if name in self._open_files:
+                message = f"{name!r} is open already in task {self.task_id}; close it first"
+                raise RequestError(message, kind="file_open", task_id=self.task_id, path=name)
+            self._open_files.add(name)
+            self._names[name] = final
+        try:
+            sink = self._output.direct_writer(final) or PartSink(self._output.writer(final))
+        except BaseException as error:
+            self._ended(name)
+            if isinstance(error, StoreError):
+                self._explain(error)
+            raise
+        return AttemptFile(name, sink, self._ended)
+
+    def _final_name(self, name: Target) -> Target:
+        record = self._job.record
+        if record.mode == "overwrite_partitions" and partition_of(name) == Partition(""):
+            raise outside_partition(record.destination, name)
+        if record.names == "exact":
+            return name
+        return uniquely_named(name, unique_suffix(self._job.layout.job_id, self.task_id))
+
+    def _explain(self, error: StoreError) -> None:
+        """Say that the job is over where that is why a file could not be made."""
+        if bridge.run(read_record(self._job.store, self._job.layout)) is None:
+            job_id = self._job.record.job_id
+            message = f"task {self.task_id} cannot write: job {job_id} is finished or aborted"
+            raise JobNotActiveError(
+                message, job_id=job_id, task_id=self.task_id, outcome="unknown", stage="write"
+            ) from error
+
+    def _ended(self, name: str) -> None:
+        with self._lock:
+            self._open_files.discard(name)
+
+    def _finished_sizes(self) -> dict[str, int]:
+        sizes = {file.target: file.size_bytes for file in self._output.finished()}
+        return {name: sizes[final] for name, final in self._names.items() if final in sizes}
+
+    def _remove(self, name: str) -> None:
+        self._check("remove a file")
+        final = self._names.pop(name)
+        bridge.run(self._output.delete(final))
+
+    def _check(self, what: str) -> None:
+        self._check_process()
+        if self._state != "open":
+            message = f"cannot {what}: task {self.task_id} is {self._state}; use a new job.task()"
+            raise RuntimeError(message)
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            message = f"task {self.task_id} was used after fork: {unpicklable('a task')}"
+            raise RuntimeError(message)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(unpicklable("a task"))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Task {self.task_id} attempt {self.attempt_id} of job {self._job.record.job_id}: "
+            f"{self._state}>"
+        )
+
+
+def check_task_id(task_id: object, job_id: str) -> None:
+    """Refuse what is no part of a job's work.
+
+    Raises:
+        RequestError: *task_id* is not a number from 0 on.
+    """
+    if isinstance(task_id, bool) or not isinstance(task_id, int) or task_id < 0:
+        message = f"a task id is a number from 0 on, not {task_id!r}"
+        raise RequestError(message, kind="invalid_task_id", job_id=job_id)
+
+
+def _layers(
+    raw: IO[bytes],
+    *,
+    mode: str,
+    encoding: str | None,
+    newline: str | None,
+    compression: str | None,
+    path: str,
+) -> IO[Any]:
+    from fsspec.compression import compr  # noqa: PLC0415  # loads what is installed
+    from fsspec.utils import infer_compression  # noqa: PLC0415
+
+    name = infer_compression(path) if compression == "infer" else compression
+    if name is not None and name not in compr:
+        known = ", ".join(sorted(filter(None, compr)))
+        raise RequestError(f"compression={name!r} is none of {known}", kind="invalid_option")
+    layer: IO[Any] = raw if name is None else compr[name](raw, mode="wb")
+    if "b" in mode:
+        return layer
+    return io.TextIOWrapper(layer, encoding=encoding or "utf-8", newline=newline)

@@ -1,0 +1,51 @@
+"""Suites that a store must pass, and faults for tests of what is built on this package.
+
+Names are imported on first use: pytest loads :mod:`fsspec_commit.testing.plugin`, which lies
+below this module, in every run, and that must cost nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
+    from fsspec_commit.testing.committer_contract import CommitterContract
+    from fsspec_commit.testing.faults import Crash, Fault, FaultyStore, crash_points, inject
+    from fsspec_commit.testing.recording import RecordingStore
+    from fsspec_commit.testing.store_contract import StoreContract
+
+_HOMES = {
+    "CommitterContract": "committer_contract",
+    "Crash": "faults",
+    "Fault": "faults",
+    "FaultyStore": "faults",
+    "RecordingStore": "recording",
+    "StoreContract": "store_contract",
+    "assert_committed": "assertions",
+    "assert_no_leftovers": "assertions",
+    "crash_points": "faults",
+    "inject": "faults",
+}
+
+__all__ = [
+    "CommitterContract",
+    "Crash",
+    "Fault",
+    "FaultyStore",
+    "RecordingStore",
+    "StoreContract",
+    "assert_committed",
+    "assert_no_leftovers",
+    "crash_points",
+    "inject",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

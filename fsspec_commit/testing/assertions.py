@@ -1,0 +1,99 @@
+"""What a user finds at a destination, seen with plain fsspec: none of our own code is asked."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+_AREA = "_commit"
+_SUCCESS = "_SUCCESS"
+_JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
+_UNFINISHED = re.compile(rf"{_AREA}/(?P<job>{_JOB_ID})/job\.json")
+_MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|done/[^/]+)")
+_DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done")
+
+
+def assert_committed(
+    destination: str,
+    *,
+    file_count: int | None = None,
+    marker: bool = True,
+    storage_options: Mapping[str, object] | None = None,
+) -> None:
+    """The destination holds finished jobs only, its marker, and *file_count* data files.
+
+    Args:
+        destination: A URL or a path.
+        file_count: How many visible files there are, of all jobs: those that readers take for
+            data because no part of their name begins with ``_`` or ``.``.
+        marker: Whether ``_SUCCESS`` must be there; False for jobs with ``success="none"``.
+        storage_options: fsspec's options for this protocol.
+
+    Raises:
+        AssertionError: It is not so; says what is there instead.
+    """
+    found = _everything_below(destination, storage_options)
+    files = {name for name, details in found.items() if details["type"] == "file"}
+    if marker and _SUCCESS not in files:
+        raise AssertionError(f"{destination!r} has no {_SUCCESS}; there is: {_shown(files)}")
+    for name in sorted(files):
+        if unfinished := _UNFINISHED.fullmatch(name):
+            decided = f"{_AREA}/{unfinished['job']}/decision" in files
+            state = "decided and not finished" if decided else "undecided"
+            raise AssertionError(f"job {unfinished['job']} at {destination!r} is {state}")
+    visible = [name for name in files if not re.search(r"(?:^|/)[_.]", name)]
+    if file_count is not None and len(visible) != file_count:
+        raise AssertionError(
+            f"{destination!r} has {len(visible)} data files, not {file_count}: {_shown(visible)}"
+        )
+
+
+def assert_no_leftovers(
+    destination: str, *, storage_options: Mapping[str, object] | None = None
+) -> None:
+    """Below ``_commit/`` there is nothing but the empty files that are meant to stay.
+
+    Raises:
+        AssertionError: Something is left of a job, whoever should have taken it away.
+    """
+    left = [
+        name
+        for name, details in _everything_below(destination, storage_options).items()
+        if name.startswith(f"{_AREA}/") and not _may_stay(name, details)
+    ]
+    if left:
+        raise AssertionError(f"left at {destination!r}: {_shown(left)}")
+
+
+def _may_stay(name: str, details: dict[str, Any]) -> bool:
+    if details["type"] == "directory":
+        return name in _DIRECTORIES_THAT_MAY_STAY
+    return details["size"] == 0 and _MAY_STAY.fullmatch(name) is not None
+
+
+def _everything_below(
+    destination: str, storage_options: Mapping[str, object] | None
+) -> dict[str, dict[str, Any]]:
+    """Files and directories, by their names relative to the destination."""
+    if "://" in destination:
+        filesystem, root = url_to_fs(
+            destination, **{"use_listings_cache": False, **(storage_options or {})}
+        )
+    else:
+        filesystem = LocalFileSystem()
+        root = filesystem._strip_protocol(destination)  # noqa: SLF001  # what makes a path absolute
+    beginning = f"{root.rstrip('/')}/"
+    below: dict[str, dict[str, Any]] = filesystem.find(root, withdirs=True, detail=True)
+    return {
+        name[len(beginning) :].rstrip("/"): details
+        for name, details in below.items()
+        if name.startswith(beginning)
+    }
+
+
+def _shown(names: set[str] | list[str]) -> str:
+    many = 20
+    shown = ", ".join(map(repr, sorted(names)[:many])) or "nothing"
+    return f"{shown}, and {len(names) - many} more" if len(names) > many else shown

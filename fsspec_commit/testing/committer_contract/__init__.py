@@ -1,0 +1,42 @@
+"""The conformance suite for a store with the committer that is bound to it: whole jobs."""
+
+import pytest
+
+from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.crashes import CrashesContract
+from fsspec_commit.testing.committer_contract.drivers import DriversContract
+from fsspec_commit.testing.committer_contract.given import Place
+from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
+from fsspec_commit.testing.committer_contract.lost_replies import LostRepliesContract
+from fsspec_commit.testing.committer_contract.modes import ModesContract
+from fsspec_commit.testing.committer_contract.names import NamesContract
+from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+
+
+@pytest.mark.committer_contract
+@pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+class CommitterContract(
+    LifecycleContract,
+    AttemptsContract,
+    DriversContract,
+    ModesContract,
+    PartitionsContract,
+    NamesContract,
+    NeighboursContract,
+    CrashesContract,
+    LostRepliesContract,
+):
+    """What this package promises its users, tried with whole jobs on a live store.
+
+    Subclass it and give one fixture; where fsspec needs options for the store, `storage_options`
+    is another::
+
+        class TestMyStoreCommits(CommitterContract):
+            @pytest.fixture
+            def destination(self):
+                return f"my://bucket/{uuid4().hex}"
+    """
+
+
+__all__ = ["CommitterContract", "Place"]

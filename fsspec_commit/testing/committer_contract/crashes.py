@@ -1,0 +1,180 @@
+"""The driver dies at any store call; somebody else settles what it left (P8)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing.committer_contract.given import (
+    TASKS,
+    Files,
+    Given,
+    Place,
+    Shown,
+    shown,
+    write,
+)
+from fsspec_commit.testing.faults import Crash, Fault, crash_points, inject
+
+OLD: Files = {"old.txt": b"old", "day=1/old.txt": b"old of day 1", "day=3/old.txt": b"kept"}
+MODES: tuple[fc.Mode, ...] = ("append", "overwrite", "overwrite_partitions")
+PARTITIONED: tuple[Files, ...] = (
+    {"day=1/a.txt": b"first"},
+    {"day=1/b.txt": b"second", "day=2/c.txt": b""},
+)
+AFTER: dict[fc.Mode, Shown] = {
+    "append": shown(OLD, *PARTITIONED),
+    "overwrite": shown(*PARTITIONED),
+    "overwrite_partitions": shown(
+        {name: data for name, data in OLD.items() if not name.startswith("day=1/")}, *PARTITIONED
+    ),
+}
+
+
+def run(place: Place, mode: fc.Mode) -> fc.CommitResult:
+    """A job of two tasks over old data, without the tidy end that ``with`` brings."""
+    job = place.job(mode=mode).start()
+    for files in PARTITIONED:
+        task = job.task()
+        write(task, files)
+        task.commit()
+    return job.commit()
+
+
+def settle(place: Place, *, first: str) -> None:
+    """What an operator does who finds jobs: try the one, where it is refused the other."""
+    for info in fc.jobs(place.url, **place.how):
+        for way in (first, "abort" if first == "resume" else "resume"):
+            try:
+                if way == "resume":
+                    fc.resume(place.url, info.job_id, **place.how)
+                else:
+                    fc.abort(place.url, info.job_id, **place.how)
+                break
+            except fc.CommitError:
+                if way != first:
+                    raise
+
+
+@contextmanager
+def dying(*faults: Fault) -> Iterator[list[Fault]]:
+    """Run what is to die inside; it need not."""
+    with inject(*faults) as fired, suppress(Crash):
+        yield fired
+
+
+class CrashesContract(Given):
+    """Crash points."""
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("first", ["resume", "abort"])
+    def test_a_crash_at_any_call_can_be_settled(
+        self, place: Place, mode: fc.Mode, first: str
+    ) -> None:
+        """Before, during and after: all of the old or all of the new, byte for byte (P1-P9)."""
+        fresh = (place.beside(f"/{number}") for number in count())
+
+        def with_old() -> Place:
+            there = next(fresh)
+            there.put(OLD)
+            return there
+
+        outcomes = set[str]()
+        for fault in crash_points(lambda: run(with_old(), mode)):
+            there = with_old()
+            with dying(fault) as fired:
+                run(there, mode)
+            assert fired == [fault], f"{fault} did not happen"
+            outcomes.add(self._check(there, mode, fault, first))
+        assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
+
+    def _check(self, place: Place, mode: fc.Mode, fault: Fault, first: str) -> str:
+        old, new = shown(OLD), AFTER[mode]
+        found = place.visible()
+        assert set(found) >= set(old) or set(found) >= set(new), f"{fault}: files are lost"
+        assert set(found) <= {*old, *new}, f"{fault}: others appeared"
+        assert place.committed() in (old, new), f"{fault}: a reader sees part of a job"
+        settle(place, first=first)
+        place.clean()
+        settled = place.visible()
+        assert settled in (old, new), f"{fault}: part of a job stands after it was settled"
+        if settled == new:
+            place.assert_committed(dict_of(new))
+        else:
+            place.assert_untouched(OLD)
+        place.commit([{"later.txt": b"later"}], mode="append", wait_s=1)
+        assert place.visible() == sorted([*settled, ("later.txt", b"later")]), fault
+        return "new" if settled == new else "old"
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_a_crash_of_the_recovery_can_be_settled(self, place: Place, mode: fc.Mode) -> None:
+        """A decided job is finished by whoever comes last, wherever the others died (P8)."""
+        fresh = (place.beside(f"/{number}") for number in count())
+
+        def decided() -> Place:
+            there = next(fresh)
+            there.put(OLD)
+            for fault in self._decisions:
+                with dying(fault):
+                    run(there, mode)
+                if [info.state for info in fc.jobs(there.url, **there.how)] == ["decided"]:
+                    self._decisions = [fault]
+                    return there
+                there = next(fresh)
+                there.put(OLD)
+            raise AssertionError("no crash leaves a job that is decided")
+
+        def resume(there: Place) -> None:
+            (info,) = fc.jobs(there.url, **there.how)
+            fc.resume(there.url, info.job_id, **there.how)
+
+        self._decisions = [Fault("create", nth, "crash_after") for nth in range(1, 30)]
+        prepared = decided()
+        for fault in crash_points(lambda: resume(prepared)):
+            there = decided()
+            with dying(fault) as fired:
+                resume(there)
+            assert fired == [fault], f"{fault} did not happen"
+            assert set(there.visible()) >= set(AFTER[mode]) or set(there.visible()) >= set(
+                shown(OLD)
+            ), f"{fault}: files are lost"
+            settle(there, first="resume")
+            there.clean()
+            there.assert_committed(dict_of(AFTER[mode]))
+
+    _decisions: list[Fault]
+
+    def test_a_crash_of_an_abort_can_be_settled(self, place: Place) -> None:
+        """Nothing of the job becomes visible, wherever the abort died (P5)."""
+        fresh = (place.beside(f"/{number}") for number in count())
+
+        def ready() -> fc.Job:
+            there = next(fresh)
+            there.put(OLD)
+            job = there.job(mode="overwrite").start()
+            with job.task() as task:
+                write(task, TASKS[0])
+            return job
+
+        def abort(job: fc.Job) -> None:
+            fc.abort(job.destination, job.job_id, **place.how)
+
+        prepared = ready()
+        for fault in crash_points(lambda: abort(prepared)):
+            job = ready()
+            there = Place(job.destination, place.storage_options)
+            with dying(fault):
+                abort(job)
+            assert there.visible() == shown(OLD)
+            for info in fc.jobs(there.url, **there.how):
+                fc.abort(there.url, info.job_id, **there.how)
+            there.clean()
+            there.assert_untouched(OLD)
+
+
+def dict_of(files: Shown) -> Files:
+    """Contents by name again; names that came twice are told apart by their content."""
+    assert len({name for name, _ in files}) == len(files)
+    return dict(files)

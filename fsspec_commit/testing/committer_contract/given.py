@@ -1,0 +1,197 @@
+"""What every group of the committer contract starts from: a destination, written and looked at.
+
+Looking goes past the package: what is visible is what plain fsspec lists.
+"""
+
+import gc
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeAlias, Unpack
+
+import pytest
+from fsspec import AbstractFileSystem
+from fsspec.core import url_to_fs
+
+import fsspec_commit as fc
+from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
+
+Files: TypeAlias = Mapping[str, bytes]
+"""Contents by relative name."""
+Shown: TypeAlias = list[tuple[str, bytes]]
+"""Names and contents, sorted; several may have one name, before it was made unique."""
+
+_UNIQUE = re.compile(r"-\d{8}T\d{6}-[0-9a-f]{16}-\d+(?:-[0-9a-f]{16})?")
+
+TASKS: tuple[Files, ...] = (
+    {"part.txt": b"first", "day=1/part.txt": b"first of day 1"},
+    {"part.txt": b"second", "day=2/part.txt": b""},
+)
+"""What a job of two tasks writes when it does not matter what."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One destination: our jobs at it, and what a reader finds there."""
+
+    url: str
+    storage_options: Mapping[str, object] = field(default_factory=dict)
+
+    def beside(self, suffix: str) -> "Place":
+        """Another destination, whose URL is this one's with *suffix*."""
+        return Place(self.url + suffix, self.storage_options)
+
+    def job(self, **options: Unpack[fc.JobOptions]) -> fc.Job:
+        """A job at this destination."""
+        if self.storage_options:
+            options["storage_options"] = self.storage_options
+        return fc.Job(self.url, **options)
+
+    def commit(
+        self, written: Sequence[Files] = TASKS, /, **options: Unpack[fc.JobOptions]
+    ) -> fc.CommitResult:
+        """Run a whole job, one task for each of *written*."""
+        with self.job(**options) as job:
+            for files in written:
+                with job.task() as task:
+                    write(task, files)
+        assert job.result is not None
+        return job.result
+
+    def task(self, spec: fc.JobSpec, task_id: int) -> fc.Task:
+        """An attempt as a worker makes it."""
+        return fc.Task.from_spec(spec, task_id, **self.how)
+
+    def attempt(self, spec: fc.JobSpec, task_id: int, files: Files) -> fc.TaskCommit:
+        """A whole attempt as a worker makes it."""
+        with self.task(spec, task_id) as task:
+            write(task, files)
+        assert task.message is not None
+        return task.message
+
+    def driver(self, spec: fc.JobSpec) -> fc.Job:
+        """Another driver of a job, in another process say."""
+        return fc.Job.from_spec(fc.JobSpec.from_json(spec.to_json()), **self.how)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The storage options as the operations take them."""
+        return {"storage_options": self.storage_options} if self.storage_options else {}
+
+    def put(self, files: Files) -> None:
+        """Write files as somebody who knows nothing of jobs."""
+        filesystem, root = self._plain()
+        for name, data in files.items():
+            path = f"{root}/{name}"
+            filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
+            filesystem.pipe_file(path, data)
+
+    def everything(self) -> dict[str, bytes]:
+        """Every file but the work areas', by name."""
+        filesystem, root = self._plain()
+        return {
+            path[len(root) + 1 :]: filesystem.cat_file(path)
+            for path in filesystem.find(root)
+            if not path.startswith(f"{root}/_commit/")
+        }
+
+    def visible(self) -> Shown:
+        """What a reader that lists the directory takes for data."""
+        return shown(
+            {
+                name: data
+                for name, data in self.everything().items()
+                if not re.search(r"(?:^|/)[_.]", name)
+            }
+        )
+
+    def committed(self) -> Shown:
+        """What a reader that asks `committed_files` is given, as far as it is data."""
+        files = fc.committed_files(self.url, **self.how)
+        filesystem, root = self._plain()
+        return shown({path[len(root) + 1 :]: filesystem.cat_file(path) for path in files.paths})
+
+    def assert_committed(self, *tasks: Files, marker: bool = True) -> None:
+        """Exactly the files of *tasks* are visible to both kinds of readers; nothing is left."""
+        assert self.visible() == shown(*tasks)
+        assert self.committed() == shown(*tasks)
+        assert_committed(self.url, marker=marker, **self.how)
+        assert_no_leftovers(self.url, **self.how)
+
+    def assert_untouched(self, *old: Files) -> None:
+        """Exactly the files of *old* are visible, no job stands, and nothing is left of one."""
+        assert self.visible() == shown(*old)
+        assert fc.jobs(self.url, **self.how) == []
+        assert_no_leftovers(self.url, **self.how)
+
+    def clean(self) -> None:
+        """Remove what dead attempts and drivers have left."""
+        fc.clean(self.url, older_than=timedelta(0), dry_run=False, **self.how)
+
+    def takes_exact_names(self) -> bool:
+        """Whether `names="exact"` is safe on this store."""
+        capabilities = fc.explain(self.url, **self.how).capabilities
+        return capabilities.upload_keyed_by != "path"
+
+    def _plain(self) -> tuple[AbstractFileSystem, str]:
+        options = {"use_listings_cache": False, **self.storage_options}
+        filesystem, root = url_to_fs(self.url, **options)
+        return filesystem, root
+
+
+class Given:
+    """The fixtures a subclass gives, and those it gets."""
+
+    @pytest.fixture
+    def destination(self) -> str:
+        """The URL of a destination that does not exist yet: give this one."""
+        raise NotImplementedError("give a fixture 'destination': the URL of a fresh destination")
+
+    @pytest.fixture
+    def storage_options(self) -> Mapping[str, object]:
+        """Options that fsspec needs for the store, none by default."""
+        return {}
+
+    @pytest.fixture
+    def place(self, destination: str, storage_options: Mapping[str, object]) -> Place:
+        """The destination, to write at and to look at."""
+        return Place(destination, storage_options)
+
+    @pytest.fixture(autouse=True)
+    def no_job_outlives_its_test(self) -> Iterator[None]:
+        """Jobs that a test gives up are collected in it, with the warning they are due."""
+        yield
+        gc.collect()
+
+
+def shown(*files: Files) -> Shown:
+    """What is to be seen of *files*, whatever was put into their names to make them unique."""
+    return sorted((_UNIQUE.sub("", name), data) for some in files for name, data in some.items())
+
+
+def write(task: fc.Task, files: Files) -> None:
+    """Write *files* through *task*."""
+    for name, data in files.items():
+        with task.open(name) as file:
+            file.write(data)
+
+
+@contextmanager
+def request_refused(kind: str) -> Iterator[pytest.ExceptionInfo[fc.RequestError]]:
+    """Expect a request to be refused for this reason, before anything was touched."""
+    with pytest.raises(fc.RequestError) as caught:
+        yield caught
+    assert caught.value.kind == kind, f"{caught.value.kind}: {caught.value}"
+    assert caught.value.outcome == "not_committed"
+
+
+@contextmanager
+def raises(
+    error: type[fc.CommitError], outcome: str
+) -> Iterator[pytest.ExceptionInfo[fc.CommitError]]:
+    """Expect *error*, and that it says this *outcome*."""
+    with pytest.raises(error) as caught:
+        yield caught
+    assert caught.value.outcome == outcome, f"{caught.value.outcome}: {caught.value}"

@@ -1,0 +1,91 @@
+"""One store call fails, or lies: the job commits, or says truly what is on the store."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import get_args
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing.committer_contract.crashes import (
+    AFTER,
+    MODES,
+    OLD,
+    dict_of,
+    run,
+    settle,
+)
+from fsspec_commit.testing.committer_contract.given import Given, Place, shown
+from fsspec_commit.testing.faults import Fault, Kind, crash_points, inject
+
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if not kind.startswith("crash"))
+_READING = {"stat", "read", "read_range", "list_tree", "list_children", "pending"}
+
+
+class LostRepliesContract(Given):
+    """Every store call, every way to fail but dying."""
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("kind", _KINDS)
+    def test_a_call_fails(self, place: Place, mode: fc.Mode, kind: Kind) -> None:
+        """Any single call, once: the outcome that the job reports is true of the store (P1-P9)."""
+        fresh = (place.beside(f"/{number}") for number in count())
+
+        def with_old() -> Place:
+            there = next(fresh)
+            there.put(OLD)
+            return there
+
+        for fault in _faults(crash_points(lambda: run(with_old(), mode)), kind):
+            there = with_old()
+            with inject(fault) as fired:
+                outcome = _outcome(there, mode)
+            assert fired == [fault], f"{fault} did not happen"
+            _check(there, mode, fault, outcome)
+
+    def test_a_throttled_store_is_waited_for(self, place: Place) -> None:
+        """Every change is put off twice, and the job commits all the same."""
+        place.put(OLD)
+        changes = ("create", "put", "rename", "rename_directory", "delete", "complete")
+        faults = [
+            Fault(verb, nth, "throttled") for verb in changes for nth in range(1, 60) if nth % 3
+        ]
+        with inject(*faults) as fired:
+            run(place, "overwrite")
+        assert fired
+        place.assert_committed(dict_of(AFTER["overwrite"]))
+
+
+def _faults(points: Iterator[Fault], kind: Kind) -> Iterator[Fault]:
+    for point in points:
+        applied = kind in {"error_but_applied", "applied_late"}
+        if point.kind == "crash_before" and not (applied and point.verb in _READING):
+            yield Fault(point.verb, point.nth, kind)
+
+
+def _outcome(place: Place, mode: fc.Mode) -> str:
+    try:
+        return run(place, mode).state
+    except fc.CommitError as error:
+        return error.outcome
+
+
+def _check(place: Place, mode: fc.Mode, fault: Fault, outcome: str) -> None:
+    old, new = shown(OLD), AFTER[mode]
+    found = place.visible()
+    assert set(found) <= {*old, *new}, f"{fault}: others appeared"
+    if outcome == "committed":
+        assert found == new, f"{fault}: committed, it says"
+    elif outcome == "not_committed":
+        assert found == old, f"{fault}: not committed, it says"
+    else:
+        assert outcome in {"partial", "unknown"}
+        assert set(found) >= set(old) or set(found) >= set(new), f"{fault}: files are lost"
+    assert place.committed() in (old, new), f"{fault}: a reader sees part of a job"
+    settle(place, first="resume")
+    place.clean()
+    assert place.visible() in (old, new), f"{fault}: part of a job stands after it was settled"
+    if outcome == "committed":
+        place.assert_committed(dict_of(new))
+    if outcome == "not_committed":
+        place.assert_untouched(OLD)

@@ -1,0 +1,135 @@
+"""Names: exact ones, odd ones, forbidden ones."""
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing.committer_contract.given import (
+    Given,
+    Place,
+    raises,
+    request_refused,
+    write,
+)
+from fsspec_commit.testing.store_contract.names import ODD_NAMES, label
+
+_OUTSIDE = ("../x", "a/../../x", "/abs/x", "..", "file:///x", "s3://bucket/x", "")
+_RESERVED = ("_commit/x", "a/_commit/x", "_SUCCESS")
+
+
+def _exact(place: Place) -> None:
+    if not place.takes_exact_names():
+        pytest.skip("uploads are keyed by path on this store: exact names are not declared safe")
+
+
+class NamesContract(Given):
+    """`names`, and what a file may be called."""
+
+    def test_unique_names_say_whose_they_are(self, place: Place) -> None:
+        """Job and task before the extension; a hidden name stays as it is."""
+        result = place.commit([{"d/part.csv.gz": b"1", "plain": b"2", "_meta": b"3"}])
+        suffix = f"-{result.job_id}-0"
+        names = sorted(result.files)
+        assert names[0] == "_meta"
+        assert names[1].startswith(f"d/part{suffix}")
+        assert names[1].endswith(".csv.gz")
+        assert names[2].startswith(f"plain{suffix}")
+
+    def test_exact_names_are_kept(self, place: Place) -> None:
+        """Byte for byte the names that were given."""
+        _exact(place)
+        result = place.commit([{"a.txt": b"a"}, {"d/e/b.txt": b"b"}], names="exact")
+        assert sorted(result.files) == ["a.txt", "d/e/b.txt"]
+        assert place.everything() == {"a.txt": b"a", "d/e/b.txt": b"b", "_SUCCESS": b""}
+        place.assert_committed({"a.txt": b"a", "d/e/b.txt": b"b"})
+
+    def test_one_name_of_two_tasks_is_refused(self, place: Place) -> None:
+        """Exact names collide: nobody's file is lost in silence."""
+        _exact(place)
+        with request_refused("duplicate_file") as caught:
+            place.commit(names="exact")
+        assert "part.txt" in str(caught.value)
+        place.assert_untouched()
+
+    def test_append_never_replaces_a_name(self, place: Place) -> None:
+        """The file that stands stays, and nothing beside it appears."""
+        _exact(place)
+        place.put({"a.txt": b"old"})
+        with raises(fc.DestinationExistsError, "not_committed"):
+            place.commit([{"a.txt": b"new", "b.txt": b"new"}], names="exact", mode="append")
+        place.assert_untouched({"a.txt": b"old"})
+
+    def test_overwrite_replaces_a_name_in_place(self, place: Place) -> None:
+        """Said in the result; the rest of the old goes (P9)."""
+        _exact(place)
+        place.put({"a.txt": b"old", "d/b.txt": b"old", "c.txt": b"old"})
+        new = {"a.txt": b"new", "d/b.txt": b"new too", "e.txt": b"more"}
+        result = place.commit([new], names="exact", mode="overwrite")
+        assert sorted(result.in_place) == ["a.txt", "d/b.txt"]
+        place.assert_committed(new)
+        assert sorted(result.files) == sorted(new)
+
+    def test_a_partition_is_replaced_in_place(self, place: Place) -> None:
+        """As under overwrite, partition by partition."""
+        _exact(place)
+        place.put({"day=1/a.txt": b"old", "day=1/b.txt": b"old", "day=2/a.txt": b"2"})
+        new = {"day=1/a.txt": b"new"}
+        result = place.commit([new], names="exact", mode="overwrite_partitions")
+        assert result.in_place == ("day=1/a.txt",)
+        place.assert_committed(new, {"day=2/a.txt": b"2"})
+
+    def test_the_same_bytes_are_replaced_too(self, place: Place) -> None:
+        """Equal content is no reason to lose a file, or to keep an old one."""
+        _exact(place)
+        for _ in range(3):
+            place.commit([{"a.txt": b"same", "b.txt": b"same"}], names="exact", mode="overwrite")
+            place.assert_committed({"a.txt": b"same", "b.txt": b"same"})
+
+    @pytest.mark.parametrize("name", ODD_NAMES, ids=label)
+    def test_an_odd_name_is_committed_or_refused(self, place: Place, name: str) -> None:
+        """Kept to the byte through task, manifest and publishing, or refused at once."""
+        _exact(place)
+        files = {f"d/{name}/{name}": b"odd", "plain.txt": b"plain"}
+        try:
+            place.commit([files], names="exact")
+        except (fc.RequestError, fc.StoreError) as error:
+            assert error.outcome == "not_committed"
+            place.assert_untouched()
+            return
+        assert place.everything() == {**files, "_SUCCESS": b""}
+        fc.verify(place.url, **place.how)
+        if not name.startswith((".", "_")):
+            place.assert_committed(files)
+
+    @pytest.mark.parametrize("name", ODD_NAMES, ids=label)
+    def test_an_odd_name_is_overwritten(self, place: Place, name: str) -> None:
+        """What is to go is found under its odd name too."""
+        try:
+            place.put({f"d/{name}": b"old"})
+        except (OSError, ValueError):
+            pytest.skip("this store declares the name invalid: plain fsspec cannot write it")
+        place.commit(mode="overwrite")
+        assert f"d/{name}" not in place.everything() or name.startswith((".", "_"))
+
+    @pytest.mark.parametrize("name", _OUTSIDE)
+    def test_a_name_outside_of_the_destination_is_refused(self, place: Place, name: str) -> None:
+        """At `open`, by its own kind (P10)."""
+        with place.job() as job, job.task() as task:
+            with request_refused("outside_destination"):
+                task.open(name)
+            write(task, {"a.txt": b"a"})
+        place.assert_committed({"a.txt": b"a"})
+
+    @pytest.mark.parametrize("name", _RESERVED)
+    def test_a_name_of_the_protocol_is_refused(self, place: Place, name: str) -> None:
+        """Nobody writes our records but us."""
+        with place.job() as job, job.task() as task:
+            with pytest.raises(fc.RequestError):
+                task.open(name)
+            write(task, {"a.txt": b"a"})
+        place.assert_committed({"a.txt": b"a"})
+
+    def test_deep_directories(self, place: Place) -> None:
+        """Made as needed, by several tasks, and nothing nests."""
+        files = [{f"a/b/c/d/e/{n}/f/{n}.txt": b"%d" % n} for n in range(4)]
+        place.commit(files)
+        place.assert_committed(*files)

@@ -1,0 +1,134 @@
+"""Jobs beside one another: at adjacent destinations, and at one and the same."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import fsspec_commit as fc
+from fsspec_commit.testing.committer_contract.given import (
+    TASKS,
+    Given,
+    Place,
+    shown,
+    write,
+)
+
+
+class NeighboursContract(Given):
+    """P4 and P11."""
+
+    def test_adjacent_destinations_do_not_touch(self, place: Place) -> None:
+        """`t` is not the beginning of a name: `t0`, `t-1` and `t.bak` have lives of their own."""
+        places = [place.beside(f"/{name}") for name in ("t", "t0", "t-1", "t.bak")]
+        old = {"old.txt": b"old"}
+        jobs = []
+        for there in places:
+            there.put(old)
+            jobs.append(there.job(mode="overwrite").start())
+        for job in jobs:
+            with job.task() as task:
+                write(task, TASKS[0])
+        jobs[0].commit()
+        places[0].assert_committed(TASKS[0])
+        for there, job in zip(places[1:], jobs[1:], strict=True):
+            assert there.visible() == shown(old)
+            assert [found.job_id for found in fc.jobs(there.url, **there.how)] == [job.job_id]
+        jobs[1].abort()
+        places[1].assert_untouched(old)
+        places[2].clean()
+        places[2].assert_untouched(old)
+        jobs[3].commit()
+        places[3].assert_committed(TASKS[0])
+        places[0].assert_committed(TASKS[0])
+
+    def test_jobs_at_one_destination_append(self, place: Place) -> None:
+        """Interleaved, an open writer across the other's commit (HADOOP-17318): both are there."""
+        first, second = place.job(mode="append").start(), place.job(mode="append").start()
+        task = first.task()
+        with task.open("part.txt") as file:
+            file.write(b"1")
+            with second.task() as other:
+                write(other, {"part.txt": b"second"})
+            second.commit()
+            assert place.visible() == shown({"part.txt": b"second"})
+            file.write(b"2")
+        task.commit()
+        first.commit()
+        place.assert_committed({"part.txt": b"12"}, {"part.txt": b"second"})
+
+    def test_one_is_aborted_the_other_commits(self, place: Place) -> None:
+        """An abort takes its own away only (P5)."""
+        first, second = place.job(mode="append").start(), place.job(mode="append").start()
+        for job in (first, second):
+            with job.task() as task:
+                write(task, TASKS[0])
+        first.abort()
+        second.commit()
+        place.assert_committed(TASKS[0])
+
+    def test_many_append_at_once(self, place: Place) -> None:
+        """Appends of unique names do not conflict: all of them are there (P4, P11)."""
+        jobs = [{"part.txt": b"%d" % number} for number in range(8)]
+
+        def commit(number: int) -> str:
+            return place.commit([jobs[number]], mode="append", wait_s=60).state
+
+        with ThreadPoolExecutor(len(jobs)) as threads:
+            assert set(threads.map(commit, range(len(jobs)))) == {"committed"}
+        place.assert_committed(*jobs)
+
+    def test_overwrites_at_once_are_as_one_after_the_other(self, place: Place) -> None:
+        """What is left is the output of one, whole; who lost changed nothing (P11)."""
+        place.put({"old.txt": b"old"})
+        jobs = [{"part.txt": b"%d" % n, f"{n}/part.txt": b"%d" % n} for n in range(4)]
+
+        def commit(number: int) -> str:
+            try:
+                return place.commit([jobs[number]], mode="overwrite", wait_s=20).state
+            except fc.ConflictError as error:
+                return error.outcome
+
+        with ThreadPoolExecutor(len(jobs)) as threads:
+            outcomes = list(threads.map(commit, range(len(jobs))))
+        assert set(outcomes) <= {"committed", "not_committed"}
+        winners = [number for number, outcome in enumerate(outcomes) if outcome == "committed"]
+        assert winners, outcomes
+        assert place.visible() in [shown(jobs[number]) for number in winners]
+        place.clean()
+        assert place.committed() == place.visible()
+
+    def test_overwrite_and_append_at_once(self, place: Place) -> None:
+        """Never half of one and half of the other: as one after the other (P11)."""
+        appended, overwriting = {"a.txt": b"a", "d/b.txt": b"b"}, {"o.txt": b"o", "d/p.txt": b"p"}
+        for turn in range(4):
+            there = place.beside(f"-{turn}")
+            there.put({"old.txt": b"old"})
+
+            def commit(how: tuple[dict[str, bytes], fc.Mode], there: Place = there) -> str:
+                try:
+                    return there.commit([how[0]], mode=how[1], wait_s=20).state
+                except fc.ConflictError as error:
+                    return error.outcome
+
+            jobs: list[tuple[dict[str, bytes], fc.Mode]] = [
+                (appended, "append"),
+                (overwriting, "overwrite"),
+            ]
+            with ThreadPoolExecutor(2) as threads:
+                appending, overwritten = threads.map(commit, jobs)
+            allowed = {
+                ("committed", "committed"): [shown(overwriting), shown(overwriting, appended)],
+                ("committed", "not_committed"): [shown({"old.txt": b"old"}, appended)],
+                ("not_committed", "committed"): [shown(overwriting)],
+            }
+            assert there.visible() in allowed[appending, overwritten]
+
+    def test_other_partitions_do_not_wait(self, place: Place) -> None:
+        """Jobs on partitions of their own commit beside one another (P11)."""
+        place.put({f"day={n}/old.txt": b"old" for n in range(5)})
+        jobs = [{f"day={n}/part.txt": b"%d" % n} for n in range(4)]
+
+        def commit(number: int) -> str:
+            return place.commit([jobs[number]], mode="overwrite_partitions", wait_s=60).state
+
+        with ThreadPoolExecutor(len(jobs)) as threads:
+            assert set(threads.map(commit, range(len(jobs)))) == {"committed"}
+        place.assert_committed(*jobs, {"day=4/old.txt": b"old"})

@@ -1,0 +1,84 @@
+"""overwrite_partitions: what was written is replaced, the rest is left."""
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing.committer_contract.given import Given, Place, request_refused
+
+_OLD = {
+    "top.txt": b"top",
+    "day=1/a.txt": b"1a",
+    "day=1/hour=1/a.txt": b"11a",
+    "day=2/a.txt": b"2a",
+    "day=2/hour=1/a.txt": b"21a",
+    "day=3/a.txt": b"3a",
+    "day=30/a.txt": b"30a",
+}
+
+
+def _without(*prefixes: str) -> dict[str, bytes]:
+    return {name: data for name, data in _OLD.items() if not name.startswith(prefixes)}
+
+
+class PartitionsContract(Given):
+    """`mode="overwrite_partitions"`."""
+
+    def test_only_what_is_written_is_replaced(self, place: Place) -> None:
+        """Each directory that is written, without its subdirectories; `day=3` is not `day=30`."""
+        place.put(_OLD)
+        new = {"day=1/b.txt": b"new 1", "day=3/a.txt": b"new 3"}
+        result = place.commit([new], mode="overwrite_partitions")
+        assert sorted(result.partitions) == ["day=1", "day=3"]
+        assert result.replaced_count == len({"day=1/a.txt", "day=3/a.txt"})
+        place.assert_committed(_without("day=1/a", "day=3/"), new)
+
+    def test_a_declared_partition_goes_with_all_below_it(self, place: Place) -> None:
+        """And another that nothing was written to is cleared."""
+        place.put(_OLD)
+        new = {"day=1/hour=2/b.txt": b"new"}
+        place.commit([new], mode="overwrite_partitions", partitions=["day=1", "day=2"])
+        place.assert_committed(_without("day=1/", "day=2/"), new)
+
+    def test_an_empty_result_clears_what_is_declared(self, place: Place) -> None:
+        """A query without rows for a day is a result."""
+        place.put(_OLD)
+        place.commit([{}], mode="overwrite_partitions", partitions=["day=3"])
+        place.assert_committed(_without("day=3/"))
+
+    def test_a_file_outside_of_any_partition_is_refused(self, place: Place) -> None:
+        """It would clear everything."""
+        place.put(_OLD)
+        with request_refused("file_outside_partition"):
+            place.commit([{"top.txt": b"new"}], mode="overwrite_partitions")
+        place.assert_untouched(_OLD)
+
+    def test_several_tasks_write_one_partition(self, place: Place) -> None:
+        """It is replaced once, by all of them."""
+        place.put(_OLD)
+        new = [{"day=1/part.txt": b"%d" % number} for number in range(3)]
+        place.commit(new, mode="overwrite_partitions")
+        place.assert_committed(_without("day=1/a"), *new)
+
+    def test_a_new_partition_is_added(self, place: Place) -> None:
+        """Nothing needs to be there to be replaced."""
+        place.put(_OLD)
+        place.commit([{"day=9/a.txt": b"new"}], mode="overwrite_partitions")
+        place.assert_committed(_OLD, {"day=9/a.txt": b"new"})
+
+    def test_two_spellings_are_one_partition(self, place: Place) -> None:
+        """What decodes to the same name is the same partition; `01` is not `1`."""
+        old = {"name=a%20b/x.txt": b"old", "name=1/x.txt": b"1", "name=01/x.txt": b"01"}
+        place.put(old)
+        new = {"name=a b/x.txt": b"new", "name=1/x.txt": b"new"}
+        place.commit([new], mode="overwrite_partitions")
+        place.assert_committed(new, {"name=01/x.txt": b"01"})
+
+    @pytest.mark.parametrize("partition", ["../x", "/abs", "_commit", "s3://b/x", "a/../.."])
+    def test_a_partition_outside_of_the_destination_is_refused(
+        self, place: Place, partition: str
+    ) -> None:
+        """Whatever a caller says, nothing outside is cleared (P10)."""
+        place.put(_OLD)
+        with pytest.raises(fc.RequestError):
+            place.commit([{}], mode="overwrite_partitions", partitions=[partition])
+        place.assert_untouched(_OLD)

@@ -1,0 +1,133 @@
+"""Listings: all of it, nothing else, and as it is now."""
+
+import asyncio
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry, Expect, Store
+from fsspec_commit.testing.store_contract.given import (
+    At,
+    Given,
+    WriteRaw,
+    driven,
+    place,
+    place_at,
+    requires,
+    tree,
+)
+
+_MORE_THAN_A_PAGE = 1_100
+_MANY = 200
+
+
+class ListingsContract(Given):
+    """`list_tree` and `list_children`."""
+
+    @driven
+    async def test_a_missing_directory_lists_nothing(self, store: Store, at: At) -> None:
+        """Nothing, not an exception; a file has nothing below it either."""
+        for path in (store.root, at("d"), at("d/e")):
+            assert await tree(store, path) == []
+            assert [child async for child in store.list_children(path)] == []
+        await place(store, at, a=b"1")
+        assert await tree(store, at("a")) == []
+        assert [child async for child in store.list_children(at("a"))] == []
+
+    @driven
+    async def test_a_tree_lists_every_file_below(
+        self, store: Store, at: At, write_raw: WriteRaw
+    ) -> None:
+        """At any depth, ours and others', hidden or not; directories are not listed."""
+        await place(store, at, a=b"1", d__b=b"22", d__e__f__c=b"333", _x__y=b"")
+        write_raw(at("d/raw"), b"4444")
+        listed = {entry.path: entry async for entry in store.list_tree(store.root)}
+        sizes = {"a": 1, "d/b": 2, "d/e/f/c": 3, "_x/y": 0, "d/raw": 4}
+        assert {path: entry.size_bytes for path, entry in listed.items()} == {
+            at(name): size for name, size in sizes.items()
+        }
+        for path, entry in listed.items():
+            assert await store.stat(path) == entry
+        assert await tree(store, at("d/e")) == [at("d/e/f/c")]
+
+    @driven
+    async def test_children_are_listed_once(self, store: Store, at: At) -> None:
+        """Files as entries, directories as such, each once, however much is below."""
+        await place(store, at, d__a=b"1", d__e__b=b"2", d__e__c=b"3", d__f__g__h=b"4", o=b"")
+        children = [child async for child in store.list_children(at("d"))]
+        files = [child.path for child in children if isinstance(child, Entry)]
+        directories = [child for child in children if isinstance(child, Directory)]
+        assert files == [at("d/a")]
+        assert sorted(d.path for d in directories) == [at("d/e"), at("d/f")]
+        assert len(children) == 3  # noqa: PLR2004  # a, e and f
+
+    @driven
+    async def test_a_prefix_is_not_a_directory(self, store: Store, at: At) -> None:
+        """`t` lists what is in `t`: not `t0`, `t.bak`, `t-1`, `T`."""
+        for name in ("t/a", "t0/a", "t.bak/a", "t-1", "t /a", "tt"):
+            await place_at(store, at(name), b"1")
+        assert await tree(store, at("t")) == [at("t/a")]
+        children = [child async for child in store.list_children(at("t"))]
+        assert [child.path for child in children] == [at("t/a")]
+
+    @driven
+    async def test_a_tree_is_listed_without_a_branch(self, store: Store, at: At) -> None:
+        """What is to be left out is a directory, not the beginning of a name."""
+        for name in ("a", "_x/job/b", "_x0/c", "d/_x/e"):
+            await place_at(store, at(name), b"1")
+        listed = [found.path async for found in store.list_tree(store.root, without=at("_x"))]
+        assert sorted(listed) == sorted(map(at, ("a", "_x0/c", "d/_x/e")))
+        listed = [found.path async for found in store.list_tree(at("d"), without=at("_x"))]
+        assert listed == [at("d/_x/e")]
+        assert [found async for found in store.list_tree(at("d"), without=at("d"))] == []
+
+    @driven
+    async def test_listings_see_writes_and_deletes_at_once(self, store: Store, at: At) -> None:
+        """List after write, list after delete: claims are found by listing."""
+        requires(store.capabilities.consistent_listing, "consistent_listing")
+        for number in range(20):
+            path = at(f"d/{number}/a")
+            await place_at(store, path, b"1")
+            assert await tree(store, at("d")) == [path]
+            assert path in [child.path async for child in store.list_children(at(f"d/{number}"))]
+            await store.delete(path, expecting=Expect.ANYTHING)
+            assert await tree(store, at("d")) == []
+            assert [child async for child in store.list_children(at(f"d/{number}"))] == []
+
+    @driven
+    async def test_two_who_write_and_list_see_one_another(self, store: Store, at: At) -> None:
+        """Who writes and then lists, sees all who had written before: at least one sees both."""
+        requires(store.capabilities.consistent_listing, "consistent_listing")
+
+        async def claim(directory: StorePath, name: str) -> int:
+            await place_at(store, StorePath(f"{directory}/{name}"), b"")
+            return len([child async for child in store.list_children(directory)])
+
+        for turn in range(20):
+            seen = await asyncio.gather(*(claim(at(f"{turn}"), name) for name in "ab"))
+            assert max(seen) == len("ab")
+
+    @driven
+    async def test_a_long_listing_is_whole(self, store: Store, at: At) -> None:
+        """All pages of it, files and directories."""
+        many = _MORE_THAN_A_PAGE if store.capabilities.paged_listing else _MANY
+        paths = [at(f"d/{number % 7}/{number:05d}") for number in range(many)]
+        paths += [at(f"d/file{number:05d}") for number in range(many)]
+        for start in range(0, len(paths), 100):
+            await asyncio.gather(
+                *(place_at(store, path, b"1") for path in paths[start : start + 100])
+            )
+        assert await tree(store, at("d")) == sorted(paths)
+        children = [child.path async for child in store.list_children(at("d"))]
+        assert len(children) == len(set(children)) == many + 7
+
+    @driven
+    async def test_files_may_vanish_during_a_listing(self, store: Store, at: At) -> None:
+        """Others delete and rename meanwhile: that is no error, and what stays is listed."""
+        for name in ("gone", "kept"):
+            for number in range(30):
+                await place_at(store, at(f"{name}/{number}/a"), b"1")
+        listed = set[str]()
+        async for found in store.list_tree(store.root):
+            if not listed:
+                await store.delete_tree(at("gone"))
+            listed.add(found.path)
+        assert {at(f"kept/{number}/a") for number in range(30)} <= listed

@@ -1,0 +1,167 @@
+"""Uploads that are completed later, by any process, from plain data."""
+
+import asyncio
+import pickle
+from contextlib import suppress
+
+import pytest
+
+from fsspec_commit.errors import StoreError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import CompletesUploads, Expect, Part, PendingUpload, Store
+from fsspec_commit.testing.store_contract.given import (
+    CONTENDERS,
+    At,
+    Contender,
+    Given,
+    OpenAgain,
+    ReadRaw,
+    contend,
+    driven,
+    entry,
+    place,
+    refused,
+    requires,
+    tree,
+)
+
+_PART_BYTES = 5 << 20
+"""The least that stores take for a part that is not the last."""
+
+
+def _uploads(store: Store) -> CompletesUploads:
+    if store.uploads is None:
+        pytest.skip("this store does not declare multipart")
+    return store.uploads
+
+
+async def _uploaded(store: Store, path: StorePath, *pieces: bytes) -> PendingUpload:
+    """An upload with all its parts, as it comes out of a manifest in another process."""
+    uploads = _uploads(store)
+    upload = await uploads.start(path, SYSTEM_IDS.nonce())
+    numbered = list(enumerate(pieces, start=1))
+    parts = await asyncio.gather(*(uploads.put_part(upload, n, data) for n, data in numbered))
+    upload = PendingUpload(
+        path=upload.path, upload_id=upload.upload_id, nonce=upload.nonce, parts=tuple(parts)
+    )
+    carried: PendingUpload = pickle.loads(pickle.dumps(upload))  # noqa: S301  # our own bytes
+    return carried
+
+
+async def _pending(store: Store, path: StorePath) -> list[StorePath]:
+    return sorted([upload.path async for upload in _uploads(store).pending(path)])
+
+
+class UploadsContract(Given):
+    """`uploads`."""
+
+    @driven
+    async def test_an_upload_is_visible_when_completed(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """Whole, and recognised by its nonce; not before."""
+        pieces = [b"1" * _PART_BYTES, b"2" * _PART_BYTES, b"end"]
+        upload = await _uploaded(store, at("d/a"), *pieces)
+        assert read_raw(at("d/a")) is None
+        assert await store.stat(at("d/a")) is None
+        assert await tree(store, store.root) == []
+        await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+        assert read_raw(at("d/a")) == b"".join(pieces)
+        found = await entry(store, at("d/a"))
+        assert found.size_bytes == sum(map(len, pieces))
+        assert found.nonce in {upload.nonce, None}
+        if store.capabilities.uploads_listable:
+            assert await _pending(store, store.root) == []
+
+    @driven
+    async def test_parts_answer_what_they_are(self, store: Store, at: At) -> None:
+        """Numbers and sizes as given: a manifest records them."""
+        upload = await _uploaded(store, at("a"), b"only")
+        assert [(part.number, part.size_bytes) for part in upload.parts] == [(1, 4)]
+        assert all(isinstance(part, Part) for part in upload.parts)
+
+    @driven
+    async def test_an_empty_file_is_uploaded(self, store: Store, at: At, read_raw: ReadRaw) -> None:
+        """One part of no bytes."""
+        upload = await _uploaded(store, at("a"), b"")
+        await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+        assert read_raw(at("a")) == b""
+
+    @driven
+    async def test_an_aborted_upload_never_appears(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """It cannot be completed any more, and aborting again is done."""
+        upload = await _uploaded(store, at("a"), b"1")
+        await _uploads(store).abort(upload)
+        await _uploads(store).abort(upload)
+        with pytest.raises(StoreError):
+            await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+        assert read_raw(at("a")) is None
+        if store.capabilities.uploads_listable:
+            assert await _pending(store, store.root) == []
+
+    @driven
+    async def test_aborting_a_completed_upload_deletes_nothing(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """A late abort does not take a published file away."""
+        upload = await _uploaded(store, at("a"), b"1")
+        await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+        with suppress(StoreError):
+            await _uploads(store).abort(upload)
+        assert read_raw(at("a")) == b"1"
+
+    @driven
+    async def test_an_upload_refuses_what_exists(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """Completing is exclusive where a create is."""
+        _uploads(store)
+        requires(store.capabilities.exclusive_create, "exclusive_create")
+        upload = await _uploaded(store, at("a"), b"late")
+        await place(store, at, a=b"stands")
+        with refused():
+            await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+        assert read_raw(at("a")) == b"stands"
+
+    @driven
+    async def test_one_of_many_uploads_gets_a_name(
+        self, store: Store, at: At, open_again: OpenAgain | None, read_raw: ReadRaw
+    ) -> None:
+        """Of many uploads of one name completed at once, one appears."""
+        _uploads(store)
+        requires(store.capabilities.exclusive_create, "exclusive_create")
+        requires(store.capabilities.upload_keyed_by == "upload_id", "upload_keyed_by='upload_id'")
+        pending = [await _uploaded(store, at("a"), bytes([n])) for n in range(CONTENDERS)]
+
+        def completing(upload: PendingUpload) -> Contender:
+            return lambda s: _uploads(s).complete(upload, expecting=Expect.ABSENT)
+
+        winners = await contend(store, open_again, [completing(upload) for upload in pending])
+        assert len(winners) == 1
+        assert read_raw(at("a")) == bytes(winners)
+
+    @driven
+    async def test_attempts_do_not_share_uploads(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """Two uploads of one name, where they are keyed by upload id, do not mix."""
+        _uploads(store)
+        requires(store.capabilities.upload_keyed_by == "upload_id", "upload_keyed_by='upload_id'")
+        first = await _uploaded(store, at("a"), b"first")
+        second = await _uploaded(store, at("a"), b"second")
+        await _uploads(store).abort(first)
+        await _uploads(store).complete(second, expecting=Expect.ABSENT)
+        assert read_raw(at("a")) == b"second"
+
+    @driven
+    async def test_pending_uploads_are_listed_by_directory(self, store: Store, at: At) -> None:
+        """`t` lists what is in `t`, not in `t0`: a cleanup must not abort a neighbour's."""
+        _uploads(store)
+        requires(store.capabilities.uploads_listable, "uploads_listable")
+        for name in ("t/a", "t/d/b", "t0/a", "t.bak/a"):
+            await _uploaded(store, at(name), b"1")
+        assert await _pending(store, at("t")) == sorted([at("t/a"), at("t/d/b")])
+        assert len(await _pending(store, store.root)) == 4  # noqa: PLR2004  # all of them

@@ -1,0 +1,264 @@
+"""A store whose every call goes through one function: what faults and recordings are made of."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol, Self, TypeVar
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    Capabilities,
+    CompletesUploads,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    OpenOptions,
+    Part,
+    PendingUpload,
+    RenamesDirectories,
+    RenamesFiles,
+    Store,
+    Token,
+    Writer,
+    WritesDirectly,
+)
+
+T = TypeVar("T")
+
+VERBS = (
+    "stat",
+    "read",
+    "read_range",
+    "list_tree",
+    "list_children",
+    "create",
+    "put",
+    "delete",
+    "delete_tree",
+    "rename",
+    "rename_directory",
+    "write",
+    "finish",
+    "discard",
+    "start",
+    "put_part",
+    "complete",
+    "abort",
+    "pending",
+)
+"""Every call there is. ``create`` is a ``put`` with ``Expect.ABSENT``, ``put`` any other one."""
+
+
+class Carry(Protocol):
+    """Carries one call to the store: counts it, delays it, loses it, or its answer."""
+
+    async def __call__(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        """Answer *call*, which is *verb* on *path*; it may be made later, or never."""
+
+
+class WrappedStore:
+    """*store*, with every call but `close` carried by *carry*.
+
+    A listing is one call: it is made whole before its first entry is handed on. `direct` stays
+    what it is: those bytes are no calls.
+    """
+
+    def __init__(self, store: Store, carry: Carry) -> None:
+        self.store = store
+        self._carry = carry
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Refused: wrap a store that is open."""
+        raise TypeError(f"{cls.__name__} wraps an opened store; it opens none ({url!r}, {options})")
+
+    @property
+    def root(self) -> StorePath:
+        """The destination as the store names it."""
+        return self.store.root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store declares of itself."""
+        return self.store.capabilities
+
+    @property
+    def direct(self) -> WritesDirectly | None:
+        """Writing on the caller's own thread."""
+        return self.store.direct
+
+    @property
+    def files(self) -> RenamesFiles | None:
+        """Renaming files."""
+        files = self.store.files
+        return None if files is None else _WrappedFiles(files, self._carry)
+
+    @property
+    def directories(self) -> RenamesDirectories | None:
+        """Renaming directories."""
+        directories = self.store.directories
+        return None if directories is None else _WrappedDirectories(directories, self._carry)
+
+    @property
+    def uploads(self) -> CompletesUploads | None:
+        """Multipart uploads."""
+        uploads = self.store.uploads
+        return None if uploads is None else _WrappedUploads(uploads, self._carry)
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*."""
+        return await self._carry("stat", path, lambda: self.store.stat(path))
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*, if there is one."""
+        return await self._carry(
+            "read", path, lambda: self.store.read(path, limit_bytes=limit_bytes)
+        )
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*."""
+        return await self._carry(
+            "read_range",
+            path,
+            lambda: self.store.read_range(path, start=start, length=length),
+        )
+
+    async def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below the directory *path*."""
+        for entry in await self._carry(
+            "list_tree", path, lambda: _all(self.store.list_tree(path, without=without))
+        ):
+            yield entry
+
+    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in the directory *path*."""
+        for child in await self._carry(
+            "list_children", path, lambda: _all(self.store.list_children(path))
+        ):
+            yield child
+
+    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+        """Write the file *path*; its calls are those of the writer."""
+        return _WrappedWriter(self.store.writer(path, within=within), path, self._carry)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,
+    ) -> Token:
+        """Write a small file whole: ``create`` when nothing may stand there, else ``put``."""
+        return await self._carry(
+            "create" if expecting is Expect.ABSENT else "put",
+            path,
+            lambda: self.store.put(path, data, expecting=expecting, within=within, nonce=nonce),
+        )
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file."""
+        await self._carry("delete", path, lambda: self.store.delete(path, expecting=expecting))
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete a directory and all below it."""
+        await self._carry("delete_tree", path, lambda: self.store.delete_tree(path))
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        await self.store.close()
+
+
+class _WrappedWriter:
+    def __init__(self, writer: Writer[Entry], path: StorePath, carry: Carry) -> None:
+        self._writer = writer
+        self._path = path
+        self._carry = carry
+
+    async def write(self, data: bytes) -> None:
+        await self._carry("write", self._path, lambda: self._writer.write(data))
+
+    async def finish(self) -> Entry:
+        return await self._carry("finish", self._path, self._writer.finish)
+
+    async def discard(self) -> None:
+        await self._carry("discard", self._path, self._writer.discard)
+
+
+class _WrappedFiles:
+    def __init__(self, files: RenamesFiles, carry: Carry) -> None:
+        self._files = files
+        self._carry = carry
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token | None,
+        expecting: Expectation,
+        within: StorePath,
+    ) -> None:
+        await self._carry(
+            "rename",
+            target,
+            lambda: self._files.rename(
+                source, target, token=token, expecting=expecting, within=within
+            ),
+        )
+
+
+class _WrappedDirectories:
+    def __init__(self, directories: RenamesDirectories, carry: Carry) -> None:
+        self._directories = directories
+        self._carry = carry
+
+    async def rename_directory(
+        self, source: StorePath, target: StorePath, *, within: StorePath
+    ) -> None:
+        await self._carry(
+            "rename_directory",
+            target,
+            lambda: self._directories.rename_directory(source, target, within=within),
+        )
+
+
+class _WrappedUploads:
+    def __init__(self, uploads: CompletesUploads, carry: Carry) -> None:
+        self._uploads = uploads
+        self._carry = carry
+
+    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
+        return await self._carry("start", path, lambda: self._uploads.start(path, nonce))
+
+    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        return await self._carry(
+            "put_part", upload.path, lambda: self._uploads.put_part(upload, number, data)
+        )
+
+    async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
+        await self._carry(
+            "complete",
+            upload.path,
+            lambda: self._uploads.complete(upload, expecting=expecting),
+        )
+
+    async def abort(self, upload: PendingUpload) -> None:
+        await self._carry("abort", upload.path, lambda: self._uploads.abort(upload))
+
+    async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
+        for upload in await self._carry(
+            "pending", prefix, lambda: _all(self._uploads.pending(prefix))
+        ):
+            yield upload
+
+
+async def _all(listing: AsyncIterator[T]) -> list[T]:
+    return [entry async for entry in listing]
+
+
+_store: type[Store] = WrappedStore

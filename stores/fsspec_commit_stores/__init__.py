@@ -1,0 +1,1 @@
+"""The adapters that come with fsspec-commit, one module a store."""

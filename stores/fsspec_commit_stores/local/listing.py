@@ -1,0 +1,84 @@
+"""Listings, streamed one directory at a time, each reached anew from the root."""
+
+import errno
+import os
+from collections.abc import AsyncIterator, Generator
+from contextlib import closing
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry
+from fsspec_commit_stores.local.contents import entry_of
+from fsspec_commit_stores.local.directories import Directories
+from fsspec_commit_stores.local.failures import refusal, reporting, symbolic_link
+
+
+async def list_children(
+    directories: Directories, path: StorePath
+) -> AsyncIterator[Entry | Directory]:
+    """What stands directly in *path*; nothing when that is no directory."""
+    with closing(_children(directories, directories.relative(path))) as children:
+        for child in children:
+            yield child
+
+
+async def list_tree(
+    directories: Directories, path: StorePath, without: StorePath | None
+) -> AsyncIterator[Entry]:
+    """Every file below *path*, but for the directory *without*, which is not entered."""
+    if without is not None and (path == without or path.startswith(f"{without}/")):
+        return
+    waiting = [directories.relative(path)]
+    while waiting:
+        with closing(_children(directories, waiting.pop())) as children:
+            for child in children:
+                if isinstance(child, Entry):
+                    yield child
+                elif child.path != without:
+                    waiting.append(directories.relative(child.path))
+
+
+def _children(directories: Directories, directory: str) -> Generator[Entry | Directory, None, None]:
+    """One directory; what vanishes meanwhile is left out.
+
+    Raises:
+        StoreError: It holds a symbolic link, a special file, or a name that is not UTF-8.
+    """
+    with reporting("list", directories.path(directory)):
+        try:
+            handle = directories.open(directory)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        try:
+            with os.scandir(handle) as found:
+                for child in found:
+                    shown = _shown(directories, directory, child)
+                    if shown is not None:
+                        yield shown
+        finally:
+            os.close(handle)
+
+
+def _shown(
+    directories: Directories, directory: str, child: os.DirEntry[str]
+) -> Entry | Directory | None:
+    path = directories.path(directory, _decoded(child.name, directories.path(directory)))
+    if child.is_symlink():
+        raise symbolic_link(path)
+    if child.is_dir(follow_symlinks=False):
+        return Directory(path)
+    try:
+        status = child.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return entry_of(path, status)
+
+
+def _decoded(name: str, where: str) -> str:
+    """A name as it is on the disk, in UTF-8, whatever Python's locale made of it."""
+    if name.isascii():
+        return name
+    try:
+        return os.fsencode(name).decode()
+    except UnicodeDecodeError:
+        message = f"the name {name!a} in {where!r} is not valid UTF-8; rename it"
+        raise refusal(message, where, errno.EILSEQ) from None

@@ -1,0 +1,250 @@
+"""The local adapter: metadata verbs run inline, as a thread hop costs five times what they do.
+
+What holds when the power fails, by ``durability``:
+
+* always: a record (`put`, `writer`) is flushed before it can be seen, and so is its name;
+* ``"none"``: data is as durable as the kernel left it;
+* ``"marker"``: when ``_SUCCESS`` stands, everything on its file system was flushed before it
+  appeared, once, and so was its own name: what the marker vouches for is on the disk;
+* ``"full"``: also every data file when it is finished, every attempt's directory before the rename
+  that commits it, and the names given by renames before the next record is put.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import AsyncIterator
+from typing import Self
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    Capabilities,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    OpenOptions,
+    RenamesDirectories,
+    RenamesFiles,
+    Store,
+    Token,
+    WritesDirectly,
+)
+from fsspec_commit_stores.local import deletion, listing
+from fsspec_commit_stores.local.contents import (
+    entry_of,
+    open_file,
+    put_whole,
+    read_at,
+    read_whole,
+)
+from fsspec_commit_stores.local.directories import Directories
+from fsspec_commit_stores.local.failures import refusal, reporting
+from fsspec_commit_stores.local.opening import capabilities_of, root_of
+from fsspec_commit_stores.local.renaming import LocalRenames
+from fsspec_commit_stores.local.writing import LocalDirect, LocalFile, LocalWriter
+
+
+class LocalStore:
+    """A destination on a disk of this machine, or on a mount that looks like one.
+
+    Its coroutines never suspend. They belong to the one thread of their loop; only what
+    :attr:`direct` gives may be used from others.
+    """
+
+    def __init__(self, root: StorePath, options: OpenOptions, capabilities: Capabilities) -> None:
+        self._root = root
+        self._capabilities = capabilities
+        self._directories = Directories(root)
+        self._renames = LocalRenames(self._directories, options.durability)
+        self._direct = LocalDirect(self._directories, flushed=options.durability == "full")
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Open ``file:///…``, ``local://…`` or a plain path; nothing is made or changed yet.
+
+        fsspec's options for local files say nothing that matters here, so they are left alone.
+
+        Raises:
+            RequestError: The URL names no directory, or this is Windows.
+            StoreError: It names something that is not a directory.
+        """
+        root = root_of(url)
+        return cls(root, options, capabilities_of(root, single_writer=options.single_writer))
+
+    @property
+    def root(self) -> StorePath:
+        """The absolute path, links resolved."""
+        return self._root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A disk's, or a network mount's."""
+        return self._capabilities
+
+    @property
+    def direct(self) -> LocalDirect:
+        """Files written on the caller's own thread."""
+        return self._direct
+
+    @property
+    def files(self) -> LocalRenames:
+        """Renames of files."""
+        return self._renames
+
+    @property
+    def directories(self) -> LocalRenames:
+        """Renames of directories."""
+        return self._renames
+
+    @property
+    def uploads(self) -> None:
+        """A disk has none."""
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*.
+
+        Raises:
+            StoreError: A symbolic link or a special file does.
+        """
+        with reporting("look at", path):
+            try:
+                if path == self._root:
+                    os.close(self._directories.open(""))
+                    return Directory(path)
+                with self._directories.parent_of(path) as (directory, name):
+                    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            return Directory(path) if stat.S_ISDIR(status.st_mode) else entry_of(path, status)
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*; ``None`` also for a directory.
+
+        Raises:
+            StoreError: It is longer than the limit, or a symbolic link or a special file.
+        """
+        with reporting("read", path):
+            opened = self._open_file(path)
+            if opened is None:
+                return None
+            try:
+                return read_whole(*opened, path, limit_bytes)
+            finally:
+                os.close(opened[0])
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; fewer only at the end of the file."""
+        with reporting("read", path):
+            opened = self._open_file(path)
+            if opened is None:
+                return None
+            try:
+                return read_at(opened[0], start, length)
+            finally:
+                os.close(opened[0])
+
+    def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below *path*, streamed.
+
+        Raises:
+            StoreError: A symbolic link, a special file, or a name that is not UTF-8 is met.
+        """
+        return listing.list_tree(self._directories, path, without)
+
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*, streamed.
+
+        Raises:
+            StoreError: As `list_tree`.
+        """
+        return listing.list_children(self._directories, path)
+
+    def writer(self, path: StorePath, *, within: StorePath) -> LocalWriter:
+        """Write the file *path*, always flushed; there from the start, and growing.
+
+        Raises:
+            StoreError: *within* is missing, or it cannot be created.
+        """
+        return LocalWriter(LocalFile(self._directories, path, within=within, flushed=True), path)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,  # noqa: ARG002  # disks keep nothing beside the content
+    ) -> Token:
+        """Write a small file whole, flushed, after all that was renamed before it.
+
+        Exclusive in one step for ``Expect.ABSENT``; a token is looked at just before.
+
+        Raises:
+            StoreError: Something else stands there, *within* is missing, or the disk failed.
+        """
+        directory, name = self._directories.split(path)
+        with reporting("write", path):
+            self._renames.flush()
+            handle = self._directories.make(directory, within, flushed=True)
+            try:
+                return put_whole(handle, name, data, path, expecting)
+            finally:
+                os.close(handle)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file; a missing one is done.
+
+        Raises:
+            StoreError: A token was expected, which no disk can do; or it is no regular file.
+        """
+        if expecting is not Expect.ANYTHING:
+            message = f"cannot delete {path!r} on a condition: no disk can do that in one step"
+            raise refusal(message, path, errno.EOPNOTSUPP)
+        with reporting("delete", path):
+            try:
+                with self._directories.parent_of(path) as (directory, name):
+                    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        message = f"cannot delete the file {path!r}: it is a directory"
+                        raise refusal(message, path, errno.EISDIR)
+                    entry_of(path, status)
+                    os.unlink(name, dir_fd=directory)
+            except (FileNotFoundError, NotADirectoryError):
+                return
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete a directory and all below it; links are unlinked, never followed.
+
+        Raises:
+            StoreError: It is a file or the destination itself, or others keep writing there.
+        """
+        with reporting("delete", path):
+            self._renames.forget_below(self._directories.relative(path))
+            deletion.delete_tree(self._directories, path)
+
+    async def close(self) -> None:
+        """Flush what is to be flushed, and let go of every handle."""
+        try:
+            with reporting("flush", self._root):
+                self._renames.flush()
+        finally:
+            self._renames.close()
+
+    def _open_file(self, path: StorePath) -> tuple[int, os.stat_result] | None:
+        try:
+            with self._directories.parent_of(path) as (directory, name):
+                return open_file(directory, name, path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+_store: type[Store] = LocalStore
+_files: type[RenamesFiles] = LocalRenames
+_directories: type[RenamesDirectories] = LocalRenames
+_direct: type[WritesDirectly] = LocalDirect

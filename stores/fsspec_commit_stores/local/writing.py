@@ -1,0 +1,140 @@
+"""Files written under their working names: on the caller's own thread, or through the loop."""
+
+import io
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry
+from fsspec_commit_stores.local.contents import create_file, entry_of, stamp
+from fsspec_commit_stores.local.directories import Directories
+from fsspec_commit_stores.local.failures import reporting
+
+_BUFFER_BYTES = 1 << 20
+
+_Write: TypeAlias = Callable[[bytes | bytearray | memoryview], int]
+
+
+class LocalFile:
+    """A file being written, without a loop and for one thread; not there until closed, for us.
+
+    Attributes:
+        write: Append bytes: the buffer's own method, so that a small write stays inside C.
+    """
+
+    write: _Write
+
+    def __init__(
+        self, directories: Directories, path: StorePath, *, within: StorePath, flushed: bool
+    ) -> None:
+        self._directories = directories
+        self._path = path
+        self._flushed = flushed
+        directory, name = directories.split(path)
+        with reporting("create", path):
+            handle = directories.make(directory, within)
+            try:
+                descriptor = create_file(handle, name, path)
+            finally:
+                os.close(handle)
+        self._identity = os.fstat(descriptor)
+        self._process = os.getpid()
+        self._finished = False
+        self._raw = io.FileIO(descriptor, "wb")
+        self._buffered = io.BufferedWriter(self._raw, _BUFFER_BYTES)
+        self.write = self._buffered.write
+
+    def finish(self) -> Entry:
+        """Write out what is buffered and close; under ``durability="full"`` flush as well.
+
+        Raises:
+            OSError: A plain one, that names the file; the file is closed, and to be discarded.
+        """
+        try:
+            self._buffered.flush()
+            status = stamp(self._raw.fileno())
+            if self._flushed:
+                os.fsync(self._raw.fileno())
+            self._buffered.close()
+        except OSError as error:
+            self._close()
+            raise OSError(error.errno, error.strerror, self._path) from error
+        self._finished = True
+        return entry_of(self._path, status)
+
+    def discard(self) -> None:
+        """Leave nothing of it, unless it is finished; another file of its name stays."""
+        if self._finished:
+            return
+        self._close()
+        with suppress(OSError), self._directories.parent_of(self._path) as (directory, name):
+            there = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if os.path.samestat(there, self._identity):
+                os.unlink(name, dir_fd=directory)
+
+    def __del__(self) -> None:
+        # Not finished and not discarded: an exception cut it short. Python would write out what is
+        # buffered and leave a file that looks whole. A forked child lets its parent's files be.
+        raw = getattr(self, "_raw", None)
+        if raw is not None and not raw.closed and self._process == os.getpid():
+            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+            self.discard()
+
+    def _close(self) -> None:
+        # The raw file first, so that what is buffered is dropped instead of written.
+        with suppress(OSError):
+            self._raw.close()
+
+
+class LocalWriter:
+    """The same through the loop: lists of the protocol itself, so always flushed."""
+
+    def __init__(self, file: LocalFile, path: StorePath) -> None:
+        self._file = file
+        self._path = path
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*."""
+        with reporting("write", self._path):
+            self._file.write(data)
+
+    async def finish(self) -> Entry:
+        """Write it out, flush it, close it."""
+        with reporting("write", self._path):
+            return self._file.finish()
+
+    async def discard(self) -> None:
+        """Leave nothing of it."""
+        self._file.discard()
+
+
+class LocalDirect:
+    """Writing on the caller's own thread: `WritesDirectly`; safe to use from many threads."""
+
+    def __init__(self, directories: Directories, *, flushed: bool) -> None:
+        self._directories = directories
+        self._flushed = flushed
+
+    def writer(self, path: StorePath, *, within: StorePath) -> LocalFile:
+        """Create the file at *path*, in the place of a closed one.
+
+        Raises:
+            StoreError: *within* is missing, or it cannot be created.
+        """
+        return LocalFile(self._directories, path, within=within, flushed=self._flushed)
+
+    def native_directory(self, path: StorePath, *, within: StorePath) -> str:
+        """*path* itself, made if needed.
+
+        Who writes there by its own means follows links that it finds there; only what the
+        adapter does is kept from it.
+
+        Raises:
+            StoreError: *within* is missing, or something else is in the way.
+        """
+        with reporting("make the directory", path):
+            os.close(self._directories.make(self._directories.relative(path), within))
+        return path

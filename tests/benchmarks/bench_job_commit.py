@@ -1,0 +1,267 @@
+"""Job commit of 100,000 files in 1,000 tasks on tmpfs, beside Hadoop's v1 and manifest committers.
+
+All sides commit the same tree in turn, on the same machine, Hadoop in a JVM that has run three jobs
+before. The floor is what Python cannot go below: a bare loop of `os.rename` over that tree, and the
+removal of what is left. Goals: at least 3.5 times as fast as v1, at least twice as manifest.
+
+    python -m tests.benchmarks.bench_job_commit [--quick] [--rounds N]
+        [--file-system raw|checksummed]  Hadoop's: its faster one (default), or what `file:` gets
+        [--no-hadoop]                    our own figures only
+        [--profile]                      where our time goes, by phase and function, instead
+"""
+
+from __future__ import annotations
+
+import cProfile
+import os
+import pstats
+import shutil
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import fsspec_commit as fc
+from tests.benchmarks import hadoop
+from tests.benchmarks.interleaved import (
+    Report,
+    Sample,
+    arguments,
+    interleave,
+    kind_of,
+    scratch,
+    seconds_of,
+    tmpfs,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from pathlib import Path
+
+AT_LEAST: dict[hadoop.Committer, float] = {"v1": 3.5, "manifest": 2.0}
+DATA = bytes(100)
+PROFILED_FUNCTIONS = 30
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A tree: how many tasks, files a task, and directories those files are spread over."""
+
+    tasks: int
+    files: int
+    directories: int
+
+    def __str__(self) -> str:
+        return f"{self.directories} directories" if self.directories else "flat"
+
+    @property
+    def names(self) -> list[str]:
+        """The files of one task."""
+        count = len(self.folders)
+        return [f"{self.folders[i % count]}part-{i:05d}" for i in range(self.files)]
+
+    @property
+    def folders(self) -> list[str]:
+        """What the names begin with."""
+        return [f"part={i}/" for i in range(self.directories)] or [""]
+
+
+def written_job(destination: Path, shape: Shape) -> fc.Job:
+    """A job whose tasks have all committed."""
+    job = fc.Job(destination, tasks=shape.tasks).start()
+    names = shape.names
+    for _ in range(shape.tasks):
+        task = job.task()
+        for name in names:
+            with task.open(name) as file:
+                file.write(DATA)
+        task.commit()
+    return job
+
+
+def job_commit(destination: Path, shape: Shape) -> float:
+    """Seconds of our `job.commit()`."""
+    job = written_job(destination, shape)
+    seconds = seconds_of(job.commit)
+    assert job.result is not None
+    assert job.result.file_count == shape.tasks * shape.files
+    shutil.rmtree(destination)
+    return seconds
+
+
+def bare_tree(destination: Path, shape: Shape) -> list[tuple[str, str]]:
+    """The same tree without us, and the renames that would publish it."""
+    renames = []
+    for task in range(shape.tasks):
+        work = destination / "_work" / str(task)
+        for folder in shape.folders:
+            (work / folder).mkdir(parents=True)
+        for name in shape.names:
+            source = work / f"{name}.pending"
+            source.write_bytes(DATA)
+            renames.append((str(source), f"{destination}/{name}-{task}"))
+    return renames
+
+
+def floor(destination: Path, shape: Shape, removing: list[float]) -> float:
+    """Seconds of the bare renames; those of removing what is left are appended to `removing`."""
+    renames = bare_tree(destination, shape)
+
+    def publish() -> None:
+        for folder in shape.folders:
+            (destination / folder).mkdir(exist_ok=True)
+        for source, target in renames:
+            os.rename(source, target)  # noqa: PTH104 - the bare call is what is measured
+
+    seconds = seconds_of(publish)
+    removing.append(seconds_of(lambda: shutil.rmtree(destination / "_work")))
+    shutil.rmtree(destination)
+    return seconds
+
+
+class Peers:
+    """Hadoop's two committers as sides of a comparison; every job's phases are kept."""
+
+    def __init__(self, jvm: hadoop.WarmHadoop, destination: Path, shape: Shape) -> None:
+        self.phases: dict[hadoop.Committer, list[dict[str, float]]] = {"v1": [], "manifest": []}
+        self._jvm = jvm
+        self._destination = destination
+        self._shape = shape
+
+    def run(self, committer: hadoop.Committer) -> float:
+        """Seconds of one `commitJob`."""
+        shape = self._shape
+        phases = self._jvm.job(
+            committer,
+            self._destination,
+            tasks=shape.tasks,
+            files=shape.files,
+            directories=shape.directories,
+        )
+        shutil.rmtree(self._destination)
+        self.phases[committer].append(phases)
+        return float(phases["commit_job_ms"]) / 1000
+
+    def side(self, committer: hadoop.Committer) -> Callable[[], float]:
+        """A side for `interleave`."""
+        return lambda: self.run(committer)
+
+    def warm(self) -> None:
+        """Let the JVM compile what it will run."""
+        for committer in self.phases:
+            for _ in range(hadoop.WARMUPS - 1):  # interleave's own warm-up round is one more
+                self.run(committer)
+
+
+def measure(report: Report, shape: Shape, jvm: hadoop.WarmHadoop | None, rounds: int) -> None:
+    """Add one shape's figures to the report."""
+    with scratch(tmpfs()) as folder:
+        destination = folder / "out"
+        removing: list[float] = []
+        sides = {
+            "ours": lambda: job_commit(destination, shape),
+            "bare renames": lambda: floor(destination, shape, removing),
+        }
+        if jvm is not None:
+            peers = Peers(jvm, destination, shape)
+            peers.warm()
+            sides |= {f"Hadoop {kind}": peers.side(kind) for kind in AT_LEAST}
+        samples = interleave(sides, rounds=rounds)
+    for name, sample in samples.items():
+        report.add(f"{shape}: {name}", sample, unit="s")
+    report.add(f"{shape}: bare rmtree", Sample(tuple(removing[-rounds:])), unit="s")
+    ours = samples["ours"]
+    for kind, goal in AT_LEAST.items():
+        if jvm is not None:
+            theirs = samples[f"Hadoop {kind}"]
+            report.compare(f"{shape}: Hadoop {kind} / ours", theirs, ours, at_least=goal)
+            commits = Sample(tuple(job["commit_task_ms"] for job in peers.phases[kind][-rounds:]))
+            report.add(f"{shape}: Hadoop {kind}, a task's commit", commits, unit="ms")
+    bare = Sample(
+        tuple(
+            renaming + removed
+            for renaming, removed in zip(
+                samples["bare renames"].values, removing[-rounds:], strict=True
+            )
+        )
+    )
+    report.compare(f"{shape}: ours / (bare renames + rmtree)", ours, bare)
+
+
+class ThreadProfile:
+    """cProfile of every thread that starts after it, which is where a commit runs: on our loop."""
+
+    def __init__(self) -> None:
+        self._profiles: list[cProfile.Profile] = []
+        threading.setprofile(self._start)
+
+    def _start(self, *_: object) -> None:
+        profile = cProfile.Profile()
+        self._profiles.append(profile)
+        profile.enable()
+
+    def clear(self) -> None:
+        """Forget what has run so far; the threads must be idle."""
+        for profile in self._profiles:
+            profile.clear()
+
+    def show(self) -> None:
+        """Print the functions that took the most time of their own; idle threads have none."""
+        ran = [profile for profile in self._profiles if profile.getstats()]
+        pstats.Stats(*ran).sort_stats("tottime").print_stats(PROFILED_FUNCTIONS)
+
+
+def profile_commit(report: Report, shape: Shape) -> None:
+    """Print where the time of one commit goes: by phase unobserved, then by function."""
+    threads = ThreadProfile()
+    with scratch(tmpfs()) as folder:
+        job = written_job(folder / "out", shape)
+        threads.clear()
+        observed = seconds_of(job.commit)
+        assert job.result is not None
+        print(f"\n{shape}, by function (profiled, so slower: {observed:.2f} s)")
+        threads.show()
+        phases = {k: v for k, v in job.result.statistics.items() if k.startswith("job_stage_")}
+    width = max(map(len, phases), default=0)
+    for name, milliseconds in phases.items():
+        print(f"  {name:{width}} {milliseconds:8d}")
+    report.add(f"{shape}: ours, profiled", Sample((observed,)), unit="s")
+
+
+def compare(report: Report, shapes: list[Shape], options: argparse.Namespace) -> None:
+    """Measure all shapes with one JVM, or say why there is none."""
+    with ExitStack() as stack:
+        jvm = None
+        if not (options.no_hadoop or options.quick):
+            try:
+                jvm = stack.enter_context(hadoop.WarmHadoop(options.file_system))
+            except hadoop.HadoopUnavailableError as error:
+                report.note(f"Hadoop was not measured: {error}")
+            else:
+                report.note(f"Hadoop 3.5.0's {options.file_system} local file system, warm JVM")
+        rounds = options.rounds or (2 if options.quick else 5)
+        for shape in shapes:
+            measure(report, shape, jvm, rounds)
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--file-system", choices=("raw", "checksummed"), default="raw")
+    parser.add_argument("--no-hadoop", action="store_true")
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    report = Report("job_commit", options.quick)
+    tasks, files = (10, 20) if options.quick else (1_000, 100)
+    shapes = [Shape(tasks, files, directories) for directories in (0, 20)]
+    report.note(f"{tasks:,} tasks of {files} files, {kind_of(tmpfs())}")
+    if options.profile:
+        for shape in shapes:
+            profile_commit(report, shape)
+    else:
+        compare(report, shapes, options)
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Run every benchmark, each in a process of its own, and print the goals together at the end.
+
+A goal that is missed is shown and fails nothing: a time says as much about the machine as about the
+code. What fails is a benchmark that does not run. All of them together stop after 25 minutes.
+
+    python -m tests.benchmarks.run_all [--quick] [--minutes N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+# The quick ones first: what the time limit cuts off is the end.
+ORDER = ("import", "task_commit", "memory", "write_dataset", "job_commit")
+
+
+def run(name: str, *, quick: bool, seconds: float) -> dict[str, Any] | None:
+    """One benchmark's report, or None if it failed or ran out of time."""
+    command = [sys.executable, "-m", f"tests.benchmarks.bench_{name}"]
+    with subprocess.Popen(
+        [*command, "--quick"] if quick else command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # so that what it started can be stopped with it
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=max(1, seconds))
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGTERM)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            print(f"\n== {name}: stopped, the time is up")
+            return None
+    lines = output.rstrip().splitlines()
+    if process.returncode:
+        print(*lines, f"\n== {name}: failed with status {process.returncode}", sep="\n")
+        return None
+    print(*lines[:-1], sep="\n", flush=True)
+    report: dict[str, Any] = json.loads(lines[-1])
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="show only that they work")
+    parser.add_argument("--minutes", type=float, default=25, help="for all of them together")
+    options = parser.parse_args()
+    ends = time.monotonic() + options.minutes * 60
+    reports = {
+        name: run(name, quick=options.quick, seconds=ends - time.monotonic()) for name in ORDER
+    }
+    print("\n== goals")
+    for name, report in reports.items():
+        for item in [*report["rows"], *report["ratios"]] if report else []:
+            if item["goal"] is not None:
+                figure = item.get("median", item.get("ratio"))
+                verdict = "met" if item["met"] else "MISSED"
+                unit = item.get("unit", "x")
+                print(f"   {name}: {item['name']}: {figure:.3f} {unit}, ", end="")
+                print(f"goal {item['goal']}: {verdict}")
+    print(json.dumps(reports))
+    failed = [name for name, report in reports.items() if report is None]
+    if failed:
+        print(f"did not finish: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

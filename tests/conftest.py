@@ -1,0 +1,29 @@
+"""Settings that every test shares: how long Hypothesis searches."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# At a desk: new examples each time, quickly. In CI: always the same ones, so that a failure is the
+# change's own. At night: many, and their failures come with the blob that repeats them.
+settings.register_profile("dev", deadline=None, max_examples=50)
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=100,
+    print_blob=True,
+    # A busy machine is slow at drawing data: that says nothing about the code.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "nightly",
+    deadline=None,
+    max_examples=2_000,
+    stateful_step_count=100,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)

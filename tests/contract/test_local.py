@@ -1,0 +1,50 @@
+"""The local store keeps the contract on a real file system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.store import OpenOptions
+from fsspec_commit.testing import CommitterContract, StoreContract
+from fsspec_commit_stores.local import LocalStore
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, WriteRaw
+
+
+class TestLocalStore(StoreContract):
+    @pytest.fixture
+    def store(self, runner: asyncio.Runner, tmp_path: Path) -> Iterator[LocalStore]:
+        store = runner.run(LocalStore.open(str(tmp_path / "out"), OpenOptions()))
+        yield store
+        runner.run(store.close())
+
+    @pytest.fixture
+    def read_raw(self) -> ReadRaw:
+        return lambda path: Path(path).read_bytes() if Path(path).is_file() else None
+
+    @pytest.fixture
+    def write_raw(self) -> WriteRaw:
+        def write(path: StorePath, data: bytes) -> None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_bytes(data)
+
+        return write
+
+    @pytest.fixture
+    def open_again(self, tmp_path: Path) -> OpenAgain:
+        return lambda: LocalStore.open(str(tmp_path / "out"), OpenOptions())
+
+
+class TestLocalCommits(CommitterContract):
+    @pytest.fixture(params=["path", "file-url"])
+    def destination(self, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+        path = str(tmp_path / "out")
+        return path if request.param == "path" else f"file://{path}"

@@ -1,0 +1,158 @@
+"""What users install: the wheel and the sdist hold what they should, and say the right things."""
+
+from __future__ import annotations
+
+import configparser
+import email.parser
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hatchling.build import build_sdist, build_wheel
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[2]
+IMPORT_PACKAGES = {"fsspec_commit": "fsspec_commit", "fsspec_commit_stores": "stores"}
+
+
+def build(source: Path, into: Path) -> tuple[Path, Path]:
+    """The wheel and the sdist of a source tree, made by the build backend itself, offline."""
+    before = Path.cwd()
+    os.chdir(source)  # build backends work on the current directory
+    try:
+        return into / build_wheel(str(into)), into / build_sdist(str(into))
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(built: tuple[Path, Path]) -> zipfile.ZipFile:
+    return zipfile.ZipFile(built[0])
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    return email.parser.Parser().parsestr(read(wheel, "METADATA"))
+
+
+def read(wheel: zipfile.ZipFile, name: str) -> str:
+    [path] = [n for n in wheel.namelist() if n.endswith(f".dist-info/{name}")]
+    return wheel.read(path).decode()
+
+
+def sources(package: str, root: str) -> set[str]:
+    """Every file of a package in the checkout, as a path inside the wheel."""
+    base = ROOT if root == package else ROOT / root
+    return {
+        path.relative_to(base).as_posix()
+        for path in (base / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_wheel_holds_both_packages_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert tops == {
+        "fsspec_commit",
+        "fsspec_commit_stores",
+        "fsspec_commit-0.1.0.dist-info",
+    }
+
+
+@pytest.mark.parametrize(("package", "root"), IMPORT_PACKAGES.items(), ids=str)
+def test_the_wheel_holds_every_file_of_a_package(
+    wheel: zipfile.ZipFile, package: str, root: str
+) -> None:
+    packed = {name for name in wheel.namelist() if name.startswith(f"{package}/")}
+    assert packed == sources(package, root)
+    assert f"{package}/__init__.py" in packed
+    assert f"{package}/py.typed" in packed
+
+
+def test_the_wheel_carries_its_license(wheel: zipfile.ZipFile, metadata: Message) -> None:
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata.get_all("License-File") == ["LICENSE"]
+    assert read(wheel, "licenses/LICENSE") == (ROOT / "LICENSE").read_text("utf-8")
+
+
+def test_the_metadata_names_the_release(metadata: Message) -> None:
+    assert metadata["Name"] == "fsspec-commit"
+    assert metadata["Version"] == "0.1.0"
+    assert metadata["Requires-Python"] == ">=3.11"
+
+
+def test_only_two_libraries_are_required(metadata: Message) -> None:
+    required = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert sorted(line.split(">")[0] for line in required) == ["fsspec", "msgspec"]
+
+
+def test_the_extras(metadata: Message) -> None:
+    extras = metadata.get_all("Provides-Extra", [])
+    assert sorted(extras) == [
+        "abfs",
+        "all",
+        "arrow",
+        "cli",
+        "gcs",
+        "hdfs",
+        "s3",
+        "spark",
+        "testing",
+    ]
+
+
+def test_the_entry_points(wheel: zipfile.ZipFile) -> None:
+    points = configparser.ConfigParser(delimiters=("=",))
+    points.read_string(read(wheel, "entry_points.txt"))
+    # No "fsspec_commit.stores": that group is for third parties, our adapters are a table in code.
+    assert {group: dict(points[group]) for group in points.sections()} == {
+        "console_scripts": {"fsspec-commit": "fsspec_commit.cli:main"},
+        "pytest11": {"fsspec_commit": "fsspec_commit.testing.plugin"},
+    }
+
+
+def test_what_the_entry_points_name_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+    assert "fsspec_commit/testing/plugin.py" in names
+    assert names & {"fsspec_commit/cli.py", "fsspec_commit/cli/__init__.py"}
+
+
+def test_the_sdist_holds_what_is_allowed_and_nothing_else(built: tuple[Path, Path]) -> None:
+    with tarfile.open(built[1]) as sdist:
+        names = sdist.getnames()
+    assert {name.split("/")[0] for name in names} == {"fsspec_commit-0.1.0"}
+    assert {name.split("/")[1] for name in names} == {
+        ".gitignore",  # hatchling packs it, to build from the sdist as from the checkout
+        "LICENSE",
+        "Makefile",
+        "PKG-INFO",
+        "README.md",
+        "docs",
+        "fsspec_commit",
+        "pyproject.toml",
+        "stores",
+        "tests",
+    }
+    assert [name for name in names if "_build" in name or "__pycache__" in name] == []
+
+
+def test_the_sdist_builds_the_same_wheel(
+    built: tuple[Path, Path], wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    with tarfile.open(built[1]) as sdist:
+        sdist.extractall(tmp_path, filter="data")
+    again, _ = build(tmp_path / "fsspec_commit-0.1.0", tmp_path)
+    with zipfile.ZipFile(again) as rebuilt:
+        assert sorted(rebuilt.namelist()) == sorted(wheel.namelist())
