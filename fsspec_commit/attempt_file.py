@@ -6,12 +6,48 @@ failed; ours discard it when its ``with`` block is left by an exception or it is
 """
 
 import io
+import re
 from collections.abc import Callable
 from types import TracebackType
 from typing import IO, Any, Self
 
 from fsspec_commit.committers import NewFile
+from fsspec_commit.names import Target, target
 from fsspec_commit.store import DirectWriter
+
+WRITE_ONCE = (
+    "files of a task are write-once, on every store; write to a local file and "
+    "task.filesystem.put_file() it (DuckDB: add USE_TMP_FILE false)"
+)
+
+_PREFIX = re.compile(r"^commit-[0-9a-f]{16}://")
+
+
+def given_name(path: str) -> Target:
+    """The name that a path of the attempt's filesystem stands for.
+
+    Raises:
+        RequestError: It leaves the destination, or names what this library keeps for itself.
+    """
+    return target(bare_path(path))
+
+
+def bare_path(path: str) -> str:
+    """A path without the filesystem's protocol, ``./`` and trailing slashes."""
+    bare = _PREFIX.sub("", path)
+    while bare.startswith("./"):
+        bare = bare[2:].lstrip("/")
+    return "" if bare == "." else bare.rstrip("/") if bare != "/" else bare
+
+
+def check_mode(mode: str) -> None:
+    """Refuse whatever is not writing a new file.
+
+    Raises:
+        io.UnsupportedOperation: The file would be read, appended to, or changed in place.
+    """
+    if mode not in {"w", "x", "wt", "xt", "wb", "xb"}:
+        raise io.UnsupportedOperation(f"mode {mode!r}: {WRITE_ONCE}")
 
 
 class AttemptFile(io.BufferedIOBase):

@@ -6,36 +6,13 @@ nothing else, and its files are write-once, the same on every store.
 """
 
 import io
-import re
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from fsspec import AbstractFileSystem
 
-from fsspec_commit.names import Target, target
-
-_PREFIX = re.compile(r"^commit-[0-9a-f]{16}://")
-_WRITE_ONCE = (
-    "files of a task are write-once, on every store; write to a local file and "
-    "task.filesystem.put_file() it (DuckDB: add USE_TMP_FILE false)"
-)
-
-
-def given_name(path: str) -> Target:
-    """The name that a path of the attempt's filesystem stands for.
-
-    Raises:
-        RequestError: It leaves the destination, or names what this library keeps for itself.
-    """
-    return target(bare_path(path))
-
-
-def bare_path(path: str) -> str:
-    """A path without the filesystem's protocol, ``./`` and trailing slashes."""
-    bare = _PREFIX.sub("", path)
-    while bare.startswith("./"):
-        bare = bare[2:].lstrip("/")
-    return "" if bare == "." else bare.rstrip("/") if bare != "/" else bare
+from fsspec_commit.attempt_file import WRITE_ONCE, bare_path
+from fsspec_commit.spec import unpicklable
 
 
 class AttemptFileSystem(AbstractFileSystem):
@@ -145,35 +122,17 @@ class AttemptFileSystem(AbstractFileSystem):
 
     def cp_file(self, *_: Any, **__: Any) -> None:
         """Refuse: what is written cannot be read back."""
-        raise io.UnsupportedOperation(_WRITE_ONCE)
+        raise io.UnsupportedOperation(WRITE_ONCE)
 
     def mv(self, *_: Any, **__: Any) -> None:
         """Refuse: an unfinished upload cannot be renamed."""
-        raise io.UnsupportedOperation(_WRITE_ONCE)
+        raise io.UnsupportedOperation(WRITE_ONCE)
 
     mv_file = mv
 
     def cat_file(self, *_: Any, **__: Any) -> bytes:
         """Refuse: what is written cannot be read back."""
-        raise io.UnsupportedOperation(_WRITE_ONCE)
+        raise io.UnsupportedOperation(WRITE_ONCE)
 
     def __reduce__(self) -> Any:
         raise TypeError(unpicklable("the filesystem of a task"))
-
-
-def unpicklable(what: str) -> str:
-    """Why something that belongs to one process was not sent to another."""
-    return (
-        f"{what} cannot be pickled: its files would never reach the driver; send job.spec, call "
-        "Task.from_spec(spec, task_id) there and return task.message"
-    )
-
-
-def check_mode(mode: str) -> None:
-    """Refuse whatever is not writing a new file.
-
-    Raises:
-        io.UnsupportedOperation: The file would be read, appended to, or changed in place.
-    """
-    if mode not in {"w", "x", "wt", "xt", "wb", "xb"}:
-        raise io.UnsupportedOperation(f"mode {mode!r}: {_WRITE_ONCE}")

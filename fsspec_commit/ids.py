@@ -16,7 +16,7 @@ JobId = NewType("JobId", str)
 AttemptId = NewType("AttemptId", str)
 Nonce = NewType("Nonce", str)
 
-JOB_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}")
+JOB_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{16}")
 ATTEMPT_ID = re.compile(r"[0-9a-f]{16}")
 NONCE = re.compile(r"[0-9a-f]{32}")
 
@@ -47,6 +47,17 @@ class IdSource:
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 SYSTEM_IDS = IdSource(random.SystemRandom(), lambda: datetime.now(UTC))
+
+
+def is_job_id(text: str) -> bool:
+    """Whether *text* has the form of a job id, with a time that there is."""
+    if JOB_ID.fullmatch(text) is None:
+        return False
+    try:
+        started(JobId(text))
+    except ValueError:
+        return False
+    return True
 
 
 def started(job_id: JobId) -> datetime:

@@ -3,7 +3,6 @@
 import logging
 import os
 import socket
-import threading
 import warnings
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -16,21 +15,20 @@ from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
-    RequestError,
 )
-from fsspec_commit.filesystem import unpicklable
 from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.local_tasks import LocalTasks
 from fsspec_commit.names import declared_partition
 from fsspec_commit.options import JobOptions, check_options
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, abort_job, commit_job
 from fsspec_commit.protocol.recovery import resume_job
-from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.records.job import Decision, JobRecord, Mode, TaskCommit
 from fsspec_commit.selection import Selection, check_names, refused
-from fsspec_commit.spec import JobSpec, open_spec
+from fsspec_commit.spec import JobSpec, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.task import Task, check_task_id
 
@@ -73,7 +71,7 @@ class Job:
         self._state: State = "new"
         self._destination: Destination | None = None
         self._bound: BoundJob | None = None
-        self._tasks = _LocalTasks()
+        self._tasks = LocalTasks()
         self._begun_here = True
         self._pid = os.getpid()
         self.skipped = False
@@ -137,7 +135,12 @@ class Job:
         self._check_process()
         if self._state != "new":
             raise RuntimeError("a job is used once: make a new Job")
-        bridge.run(self._start())
+        try:
+            bridge.run(self._start())
+        except KeyboardInterrupt as interrupt:
+            self._state = "open"
+            self._abort_after(interrupt)
+            raise
         self._state = "open"
         _log.info("job %s to %r started", self.job_id, self.destination)
         return self
@@ -250,9 +253,9 @@ class Job:
         check_names(destination.selection, options.get("names", "unique"))
         for _ in range(_STARTS_MAX):
             bound = destination.bind(self._record(committer))
+            self._destination, self._bound = destination, bound
             self.skipped = self.skipped or await has_nothing_to_do(bound)
             if await create_job(destination.store, bound.layout, bound.record):
-                self._destination, self._bound = destination, bound
                 return
         message = f"cannot start a job at {self.destination!r}: the store does not answer"
         raise CommitFailedError(message, stage="start")
@@ -365,113 +368,3 @@ class Job:
             stacklevel=2,
             source=self,
         )
-
-
-class _LocalTasks:
-    """The tasks of this process, and how each ended; thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._next = 0
-        self._messages: dict[int, list[TaskCommit]] = {}
-        self._failed: dict[int, BaseException] = {}
-        self._running: dict[int, str] = {}
-
-    def next_id(self) -> int:
-        with self._lock:
-            return self._next
-
-    def begun(self, task: Task) -> None:
-        with self._lock:
-            self._next = max(self._next, task.task_id + 1)
-            self._running[task.task_id] = task.attempt_id
-
-    def task_committed(self, task: Task, message: TaskCommit) -> None:
-        with self._lock:
-            self._messages.setdefault(task.task_id, []).append(message)
-            self._over(task)
-
-    def task_failed(self, task: Task, error: BaseException) -> None:
-        with self._lock:
-            self._over(task)
-            self._failed[task.task_id] = error
-
-    def task_left_out(self, task: Task) -> None:
-        with self._lock:
-            self._over(task)
-
-    def _over(self, task: Task) -> None:
-        self._running.pop(task.task_id, None)
-        self._failed.pop(task.task_id, None)
-
-    def messages(
-        self, job: BoundJob, others: Iterable[TaskCommit], *, collected: bool
-    ) -> list[TaskCommit]:
-        """Every message the driver has; a caller's own choice for a task stands alone."""
-        given = list(others)
-        job_id = job.record.job_id
-        if collected:
-            if given:
-                message = 'collect="store" takes no messages: the tasks have left theirs'
-                raise RequestError(message, kind="unexpected_messages", job_id=job_id)
-            return []
-        named = {getattr(one, "task_id", -1) for one in given}
-        with self._lock:
-            self._refuse_unfinished(job_id, named)
-            for task_id, messages in self._messages.items():
-                if task_id not in named:
-                    given.extend(messages)
-        return given
-
-    def _refuse_unfinished(self, job_id: str, named: set[int]) -> None:
-        for task_id, error in sorted(self._failed.items()):
-            if task_id not in self._messages and task_id not in named:
-                message = (
-                    f"task {task_id} failed with {error!r} and was not retried; use "
-                    f"job.task({task_id}) to retry, or call task.abort() to leave it out on purpose"
-                )
-                raise RequestError(message, kind="missing_tasks", job_id=job_id, task_id=task_id)
-        for task_id in sorted(self._running):
-            if task_id not in self._messages and task_id not in named:
-                message = (
-                    f"task {task_id} has neither committed nor been aborted; call task.commit(), "
-                    'or write inside "with job.task()"'
-                )
-                raise RequestError(message, kind="missing_tasks", job_id=job_id, task_id=task_id)
-
-
-def result_of(job: BoundJob, finished: Finished | None, duration_s: float) -> CommitResult:
-    """What the caller is told, from what was done."""
-    record = job.record
-    statistics = job.store.statistics
-    if finished is None:
-        return CommitResult(
-            job_id=record.job_id,
-            destination=record.destination,
-            mode=record.mode,
-            committer=record.committer,
-            state="skipped",
-            statistics=statistics.snapshot(),
-            duration_s=duration_s,
-        )
-    new = finished.new
-    statistics.count("committer_files_committed", new.count)
-    statistics.count("committer_bytes_committed", new.bytes)
-    statistics.count("committer_jobs_completed")
-    return CommitResult(
-        job_id=record.job_id,
-        destination=record.destination,
-        mode=record.mode,
-        committer=record.committer,
-        state="committed",
-        files=new.names,
-        file_count=new.count,
-        bytes=new.bytes,
-        rows=new.rows,
-        partitions=tuple(sorted(new.partitions)),
-        replaced_count=finished.replaced_count,
-        in_place=finished.in_place,
-        warnings=finished.warnings,
-        statistics=statistics.snapshot(),
-        duration_s=duration_s,
-    )

@@ -10,7 +10,7 @@ from typing import NewType
 from urllib.parse import quote
 
 from fsspec_commit.errors import RequestError
-from fsspec_commit.ids import ATTEMPT_ID, JOB_ID, NONCE, AttemptId, JobId, Nonce
+from fsspec_commit.ids import ATTEMPT_ID, NONCE, AttemptId, JobId, Nonce, is_job_id
 from fsspec_commit.names import (
     AREA,
     NAME_BYTES_MAX,
@@ -66,7 +66,7 @@ class DestinationLayout:
 
     def is_epoch(self, path: StorePath) -> bool:
         """Whether a listed child of :attr:`areas` is an epoch."""
-        return self.relative(path).startswith(f"{AREA}/{_EPOCH}")
+        return self._is_one_of_ours(path, _EPOCH)
 
     def done(self, key_digest: str) -> StorePath:
         """The empty file that says: a job with this idempotency key has committed."""
@@ -78,7 +78,7 @@ class DestinationLayout:
 
     def is_gone(self, path: StorePath) -> bool:
         """Whether a listed child of :attr:`areas` is the remains of a settled job."""
-        return self.relative(path).startswith(f"{AREA}/{_GONE}")
+        return self._is_one_of_ours(path, _GONE)
 
     def probe(self, nonce: Nonce) -> StorePath:
         """Where one probe of the store writes, and nobody else."""
@@ -86,12 +86,12 @@ class DestinationLayout:
 
     def is_probe(self, path: StorePath) -> bool:
         """Whether a listed child of :attr:`areas` is what a probe left behind."""
-        return self.relative(path).startswith(f"{AREA}/{_PROBE}")
+        return self._is_one_of_ours(path, _PROBE)
 
     def job_of(self, path: StorePath) -> JobId | None:
         """The job whose area a listed child of :attr:`areas` is, if it is one."""
         name = self.relative(path).removeprefix(f"{AREA}/").rstrip("/")
-        return JobId(name) if JOB_ID.fullmatch(name) else None
+        return JobId(name) if is_job_id(name) else None
 
     def job(self, job_id: str) -> "JobLayout":
         """The paths of one job.
@@ -99,10 +99,14 @@ class DestinationLayout:
         Raises:
             RequestError: *job_id* is none; nothing is ever joined from an unchecked id.
         """
-        if JOB_ID.fullmatch(job_id) is None:
+        if not is_job_id(job_id):
             message = f"{job_id!r} is not a job id: one looks like 20261120T140355-9c1e5f00a1b2c3d4"
             raise RequestError(message, kind="invalid_job_id")
         return JobLayout(self, JobId(job_id))
+
+    def _is_one_of_ours(self, path: StorePath, kind: str) -> bool:
+        nonce = path.rpartition(kind)[2]
+        return NONCE.fullmatch(nonce) is not None and path == self._below(f"{AREA}/{kind}{nonce}")
 
     def _below(self, name: str) -> StorePath:
         return StorePath(f"{self.root}{name}" if self.root.endswith("/") else f"{self.root}/{name}")

@@ -26,6 +26,8 @@ TARGET_BYTES_MAX = 1024
 """The longest key that every object store takes."""
 ROOT_PARTITION = Partition("")
 
+_PLAIN_MAX = NAME_BYTES_MAX - len(PENDING)
+
 _SUMMARY_FILES = ("_metadata", "_common_metadata")
 
 _PLAIN = re.compile(
@@ -38,6 +40,14 @@ _EXTENSION = re.compile(
 )
 
 
+def is_plain(text: str) -> bool:
+    """Whether *text* is a target, its own URI, and short enough for its working name.
+
+    True of almost every name; what it is false of takes the long way round.
+    """
+    return len(text) <= _PLAIN_MAX and _PLAIN.fullmatch(text) is not None
+
+
 def target(text: str) -> Target:
     """Check a caller's or a manifest's relative name.
 
@@ -45,7 +55,7 @@ def target(text: str) -> Target:
         RequestError: *text* leaves the destination, is a name this library keeps for itself, or
             is one that some store cannot hold.
     """
-    if len(text) <= NAME_BYTES_MAX and _PLAIN.fullmatch(text) is not None:
+    if is_plain(text):
         return Target(text)
     if not text or text.startswith("/") or "\0" in text or "://" in text:
         raise outside(text)
@@ -67,7 +77,7 @@ def target(text: str) -> Target:
                 f"is longer than stores take ({NAME_BYTES_MAX})"
             )
             raise RequestError(message, kind="name_too_long", path=text)
-        if name == AREA:
+        if name.casefold() == AREA:  # the same directory where a file system folds case
             raise _reserved(text, AREA)
     if names[-1] == SUCCESS:
         raise _reserved(text, SUCCESS)
@@ -75,6 +85,7 @@ def target(text: str) -> Target:
 
 
 def outside(text: str) -> RequestError:
+    """The refusal of a name that is not below the destination."""
     return RequestError(
         f"cannot write {text!r}: a name must be relative to the destination and stay inside it",
         kind="outside_destination",
@@ -191,7 +202,7 @@ def _escaped(text: str) -> str:
 
 def uri_path(name: str) -> str:
     """A name as a relative URI, the form in which Hadoop's manifests hold paths."""
-    return name if _PLAIN.fullmatch(name) is not None else quote(name, safe="/=+,@~!$&'()*;")
+    return name if is_plain(name) else quote(name, safe="/=+,@~!$&'()*;")
 
 
 def from_uri_path(text: str) -> str:
@@ -205,7 +216,7 @@ def working_name(name: Target) -> str:
     ``<name>.pending``, which no ``*.parquet`` glob matches; the digest of *name* where the
     suffix would make it longer than stores take.
     """
-    if len(name) < NAME_BYTES_MAX // 4:
+    if is_plain(name):
         return name + PENDING
     file_name = name.rpartition("/")[2]
     if len(file_name.encode()) + len(PENDING) <= NAME_BYTES_MAX:

@@ -8,7 +8,6 @@ from fsspec_commit.bridge import blocking, run
 from fsspec_commit.destination import Destination, DestinationLike, open_destination, place
 from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.ids import SYSTEM_IDS
-from fsspec_commit.job import result_of
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol import recovery
@@ -16,7 +15,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
-from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.selection import Selection
 from fsspec_commit.store import OpenOptions
 

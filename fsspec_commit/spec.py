@@ -66,3 +66,11 @@ async def open_spec(
     record = spec.record
     opening = OpenOptions(durability=record.durability, single_writer=record.single_writer)
     return await open_destination(where, record.committer, opening, ids=ids)
+
+
+def unpicklable(what: str) -> str:
+    """Why something that belongs to one process was not sent to another."""
+    return (
+        f"{what} cannot be pickled: its files would never reach the driver; send job.spec, call "
+        "Task.from_spec(spec, task_id) there and return task.message"
+    )

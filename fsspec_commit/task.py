@@ -8,9 +8,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from fsspec_commit import bridge
-from fsspec_commit.attempt_file import AttemptFile, LayeredFile
+from fsspec_commit.attempt_file import AttemptFile, LayeredFile, check_mode, given_name
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
-from fsspec_commit.filesystem import AttemptFileSystem, check_mode, given_name, unpicklable
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.names import Partition, Target, partition_of, unique_suffix, uniquely_named
 from fsspec_commit.part_sink import PartSink
@@ -19,10 +18,12 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
-from fsspec_commit.spec import JobSpec, open_spec
+from fsspec_commit.spec import JobSpec, open_spec, unpicklable
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
+
+    from fsspec_commit.filesystem import AttemptFileSystem
 
 
 class TaskOwner(Protocol):
@@ -98,6 +99,10 @@ class Task:
         """What libraries write through; paths are relative to the destination."""
         self._check("filesystem")
         if self._filesystem is None:
+            from fsspec_commit.filesystem import (  # noqa: PLC0415  # fsspec is slow to load
+                AttemptFileSystem,
+            )
+
             self._filesystem = AttemptFileSystem(
                 self.attempt_id,
                 open_file=self.open,

@@ -22,10 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         from fsspec_commit.cli.application import run
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"typer", "rich"}:
+        if (error.name or "").partition(".")[0] != "typer":
             raise
         sys.stderr.write(
-            f"error: the command needs {error.name}, which is not installed;"
+            "error: the command needs typer, which is not installed;"
             " install it with: pip install 'fsspec-commit[cli]'\n"
         )
         sys.exit(2)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from inspect import cleandoc
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from typer.main import get_command
@@ -17,7 +17,7 @@ from fsspec_commit.cli.write import write
 
 PROGRAM = "fsspec-commit"
 # Typer carries its own click since 0.26: what both raise for a wrong command line is reached so.
-WrongUsage = typer.BadParameter.__mro__[1]
+WrongUsage = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 application = typer.Typer(
     name=PROGRAM,
@@ -57,7 +57,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@application.callback()
 def fsspec_commit(
     _version: Annotated[
         bool,
@@ -69,9 +68,12 @@ def fsspec_commit(
     A job's files become visible when it commits, and none of them before. What a job that died
     has left is found with `jobs` and settled with `resume` or `abort`.
 
-    Exit status: 0 done, 1 not committed, 2 wrong usage, 3 partial or unknown (resume, delete
-    nothing).
+    Exit status: 0 done, 1 not committed, 2 wrong usage, 3 partial or unknown: then delete nothing
+    and resume the job.
     """
+
+
+application.callback(help=_help(fsspec_commit))(fsspec_commit)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -103,5 +105,5 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
         told = {"class": "UsageError", "message": sentence, "outcome": "not_committed"}
         put(json.dumps({"error": {**told, "kind": "usage", "job_id": None, "notes": []}}, indent=2))
     else:
-        put_error(f"error: {sentence}; see: {help_command}")
+        put_error(f"error: {sentence}{' ' if sentence.endswith('?') else '; '}see: {help_command}")
     return Status.USAGE

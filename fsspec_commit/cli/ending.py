@@ -110,7 +110,7 @@ class Run:
         if self.debug:
             put_error(self.output.redact("".join(traceback.format_exception(error)).rstrip()))
         if status is Status.DONE:
-            self.output.warn(message)
+            self._done_anyway(error, message)
         elif self.output.as_json:
             told = {
                 "class": type(error).__name__,
@@ -127,12 +127,22 @@ class Run:
                 put_error(self.output.redact(f"  {note}"))
         return status
 
+    def _done_anyway(self, error: BaseException, message: str) -> None:
+        """An interrupt that came too late to stop the job."""
+        result = getattr(error, "result", None)
+        if isinstance(result, fc.CommitResult):
+            self.output.result(result)
+        elif self.output.as_json:
+            self.output.document({"state": "committed", "message": message})
+        else:
+            self.output.warn(message)
+
     def _verdict(self, error: BaseException) -> tuple[Status, Outcome]:
         if isinstance(error, fc.CommitError):
             return _status_of(error), error.outcome
         if isinstance(error, KeyboardInterrupt):
             notes = _notes(error)
-            if notes and notes[0].startswith("committed"):
+            if notes and notes[0].startswith(("committed", "skipped")):
                 return Status.DONE, "committed"
             if notes:
                 return Status.UNSETTLED, "partial"

@@ -166,6 +166,8 @@ def show(
         job = _matching(run, found, job_id)
         meaning, settled_by = _MEANING[job.state]
         known = _known(job)
+        known["committer"] = job.committer
+        known["damage"] = job.damage
         known["meaning"] = meaning
         known["settle_with"] = run.command(settled_by, job.job_id) if settled_by else None
         rows = [(name.replace("_", " "), value) for name, value in known.items()]

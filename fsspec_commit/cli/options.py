@@ -27,7 +27,11 @@ class CommitterName(StrEnum):
 
 
 Committer = Annotated[
-    CommitterName, typer.Option(help="The algorithm; one that is not safe here is refused.")
+    CommitterName,
+    typer.Option(
+        metavar="NAME",
+        help="v1, manifest or magic; one that is not safe here is refused.",
+    ),
 ]
 Destination = Annotated[
     str,
@@ -47,7 +51,7 @@ StorageOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="What fsspec needs to open the destination; repeat it for more. Never printed.",
+        help="What fsspec needs to open the destination; repeat it for more; never printed.",
     ),
 ]
 SingleWriter = Annotated[
@@ -149,7 +153,7 @@ class Redactor:
     """Takes the values of storage options out of text, in every spelling they may have there."""
 
     def __init__(self, options: StorageOptions = None, *, public: Iterable[str] = ()) -> None:
-        """*public* is what the user typed for all to see: no secret, unless it is named like one."""
+        """*public* is what was typed for all to see: no secret, unless it is named like one."""
         known = " ".join(public)
         self._hidden = frozenset(
             text for text, name in _leaves(options) if text and _is_hidden(name, text, known)

@@ -213,6 +213,6 @@ def _summary(result: fc.CommitResult) -> list[str]:
     lines = [f"committed {', '.join(what)} to {where}"]
     if result.partitions:
         lines.append(f"  {counted(len(result.partitions), 'partition')}")
-    if result.replaced_count or result.in_place:
-        lines.append(f"  {counted(result.replaced_count + len(result.in_place), 'file')} replaced")
+    if result.replaced_count:
+        lines.append(f"  {counted(result.replaced_count, 'old file')} replaced")
     return [*lines, f"  {how}, job {result.job_id}"]

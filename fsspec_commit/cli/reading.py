@@ -183,8 +183,8 @@ def _merged_type(one: Any, other: Any, *, text: bool) -> Any:
         return one
     if text and pa.types.is_timestamp(one) and pa.types.is_string(other):
         return other
-    fields = [pa.schema([("value", kind)]) for kind in (one, other)]
-    return pa.unify_schemas(fields, promote_options="permissive").field("value").type
+    both = [pa.schema([("value", kind)]) for kind in (one, other)]
+    return pa.unify_schemas(both, promote_options="permissive").field("value").type
 
 
 def _merged(name: str, one: Any, other: Any, *, text: bool) -> Any:

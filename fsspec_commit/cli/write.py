@@ -68,6 +68,8 @@ class Durability(StrEnum):
     FULL = "full"
 
 
+_DATA = "What is read and written"
+_JOB = "How the job is done"
 _Sources = Annotated[
     list[str],
     typer.Argument(
@@ -79,50 +81,102 @@ _Sources = Annotated[
 ]
 _SourceFormat = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="Read every file as this, whatever its name tells."),
+    typer.Option(
+        metavar="FORMAT",
+        help="Read every file as this, whatever its name tells.",
+        rich_help_panel=_DATA,
+    ),
 ]
 _SourceStorageOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="What fsspec needs to open the sources."),
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="What fsspec needs to open the sources; never printed.",
+        rich_help_panel=_DATA,
+    ),
 ]
 _PartitionBy = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN,...", help="One directory per value, column=value, in this order."
+        metavar="COLUMNS",
+        help="One directory per value, column=value, in this order: year,month.",
+        rich_help_panel=_DATA,
     ),
 ]
 _Format = Annotated[
-    str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(_WRITTEN)}.")
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"{', '.join(_WRITTEN[:-1])} or {_WRITTEN[-1]}.",
+        rich_help_panel=_DATA,
+    ),
 ]
-_Mode = Annotated[Mode, typer.Option(help="What becomes of data that stands at the destination.")]
+_MaxRowsPerFile = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="ROWS",
+        help="Begin another file after so many rows.",
+        rich_help_panel=_DATA,
+    ),
+]
+_Mode = Annotated[
+    Mode,
+    typer.Option(
+        metavar="MODE",
+        help="What becomes of data that stands there: error refuses, ignore does nothing then,"
+        " append adds, overwrite replaces all, overwrite_partitions the directories written.",
+    ),
+]
 _Partitions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="DIRECTORY",
-        help="A partition that overwrite_partitions clears even if nothing is written there:"
-        " day=2026-11-20. Repeat it for more.",
+        help="One that overwrite_partitions clears even if nothing is written there,"
+        " day=2026-11-20; repeat it for more.",
+        rich_help_panel=_JOB,
     ),
-]
-_MaxRowsPerFile = Annotated[
-    int | None, typer.Option(min=1, help="Begin another file after so many rows.")
 ]
 _Names = Annotated[
     Names,
-    typer.Option(help="unique: no other job's file is ever met; exact: names as they are made."),
+    typer.Option(
+        metavar="NAMES",
+        help="unique: no other job's file is ever met; exact: names stay as they are made.",
+        rich_help_panel=_JOB,
+    ),
 ]
 _IdempotencyKey = Annotated[
     str | None,
-    typer.Option(metavar="KEY", help="At most one job with this key ever commits here."),
+    typer.Option(
+        metavar="KEY",
+        help="At most one job with this key ever commits here.",
+        rich_help_panel=_JOB,
+    ),
 ]
 _Success = Annotated[
-    Success, typer.Option(help="An empty _SUCCESS, one with Hadoop's summary, or none.")
+    Success,
+    typer.Option(
+        metavar="KIND",
+        help="marker: an empty _SUCCESS; json: one with Hadoop's summary; or none.",
+        rich_help_panel=_JOB,
+    ),
 ]
 _Wait = Annotated[
     str,
-    typer.Option(metavar="DURATION", help="How long to wait for a job that came first: 90s, 5m."),
+    typer.Option(
+        metavar="DURATION",
+        help="How long to wait for a job that came first: 90s, 5m.",
+        rich_help_panel=_JOB,
+    ),
 ]
 _Durability = Annotated[
-    Durability, typer.Option(help="What is fsynced on local disks: nothing, _SUCCESS or all.")
+    Durability,
+    typer.Option(
+        metavar="WHAT",
+        help="What is fsynced on local disks: none, marker (_SUCCESS) or full.",
+        rich_help_panel=_JOB,
+    ),
 ]
 
 
@@ -201,7 +255,9 @@ def _write(files: Sequence[SourceFile], job: dict[str, Any], run: Run) -> fc.Com
     with bars(shown=run.output.shows_progress) as seen:
         callback = Publishing(seen, decided)
         reader = rows.reader(seen.read)
-        result = fc.write_dataset(reader, run.destination, callback=callback, **job)
+        result: fc.CommitResult = fc.write_dataset(
+            reader, run.destination, callback=callback, **job
+        )
         run.cut_short = COMMITTED
     return result
 

@@ -16,12 +16,16 @@ from fsspec_commit.records.job import CommitterName, FileIdentity
 from fsspec_commit.store import DirectWriter, Expectation, Writer
 
 
-@dataclass(frozen=True, slots=True)
-class NewFile:
+class NewFile(Protocol):
     """One finished file of an attempt, by the name it will be published under."""
 
-    target: Target
-    size_bytes: int
+    @property
+    def target(self) -> Target:
+        """Its name at the destination."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Its size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from fsspec_commit.committers import (
     Expectations,
     Lost,
     ManifestBytes,
-    NewFile,
 )
 from fsspec_commit.committers.renaming import (
     prepare_success,
@@ -74,8 +73,7 @@ class V1Committer:
     def read(self, manifest: ManifestBytes) -> AttemptFiles:
         """Decode a manifest strictly."""
         decoded = TaskManifest.decode(manifest.data, manifest.layout)
-        files = [NewFile(file.target, file.size_bytes) for file in decoded.files]
-        return AttemptFiles(files, decoded.rows)
+        return AttemptFiles(decoded.files, decoded.rows)
 
     async def publish(
         self,

@@ -56,7 +56,7 @@ class WorkingFiles:
 
     def finished(self) -> Sequence[NewFile]:
         """Every finished file, by name."""
-        return [NewFile(file.target, file.size_bytes) for file in self.all()]
+        return self.all()
 
     async def delete(self, name: Target) -> None:
         """Drop a finished file."""
@@ -78,10 +78,9 @@ class WorkingFiles:
 
     def _recorder(self, name: Target) -> Callable[[Entry], NewFile]:
         def record(entry: Entry) -> NewFile:
-            self._finished[name] = WorkingFile(
-                name, working_name(name), entry.size_bytes, entry.token
-            )
-            return NewFile(name, entry.size_bytes)
+            file = WorkingFile(name, working_name(name), entry.size_bytes, entry.token)
+            self._finished[name] = file
+            return file
 
         return record
 

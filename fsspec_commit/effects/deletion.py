@@ -33,9 +33,10 @@ class Permit:
 
     def check(self, path: StorePath) -> None:
         """Raise unless *path* may go: a mistake of ours, never of a caller."""
-        if path not in self.files and not any(
-            path == tree or path.startswith(f"{tree}/") for tree in self.trees
-        ):
+        if path in self.files or path in self.trees:
+            return
+        above = next((tree for tree in self.trees if path.startswith(f"{tree}/")), None)
+        if above is None or not {"", ".", ".."}.isdisjoint(path[len(above) + 1 :].split("/")):
             raise AssertionError(f"no permit to delete {path!r} ({self.because})")
 
 
@@ -87,9 +88,13 @@ def of_replaced(
     return Permit((), paths, "replaced, and every new file is in place"), entries
 
 
-def of_epochs(published: Standing[Published], seen: Sequence[Entry]) -> Permit:
+def of_epochs(
+    layout: DestinationLayout, published: Standing[Published], seen: Sequence[Entry]
+) -> Permit:
     """The epochs listed before ours was created: empty files that only ever change."""
     paths = frozenset(entry.path for entry in seen)
+    if not all(map(layout.is_epoch, paths)):
+        raise AssertionError("an epoch is a file of the destination's own work area")
     return Permit((), paths, f"epochs before the end of {published.record.job_id}")
 
 
@@ -115,10 +120,10 @@ def of_void_area(layout: JobLayout) -> Permit:
 
 
 def of_remains(layout: DestinationLayout, path: StorePath) -> Permit:
-    """A settled job's area, renamed away before its deletion."""
-    if not layout.is_gone(path):
-        raise AssertionError(f"{path!r} is not a settled job's area")
-    return Permit((path,), frozenset(), "the remains of a settled job")
+    """A settled job's area, renamed away before its deletion; or what a probe has left."""
+    if not layout.is_gone(path) and not layout.is_probe(path):
+        raise AssertionError(f"{path!r} is neither a settled job's area nor a probe's")
+    return Permit((path,), frozenset(), "the remains of a settled job or of a probe")
 
 
 def of_retired(layout: JobLayout, permit: Permit, remains: StorePath) -> Permit:

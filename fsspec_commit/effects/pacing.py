@@ -7,7 +7,6 @@ back-off with full jitter. Pacing anchored to measured goodput goes behind the s
 
 import asyncio
 from collections import deque
-from types import TracebackType
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import IdSource
@@ -19,7 +18,7 @@ IN_FLIGHT_MAX = 64
 
 
 class Pace:
-    """Hands out turns to send one call."""
+    """Hands out the slots in which one call may be sent, one at a time."""
 
     def __init__(self, ids: IdSource, *, in_flight_max: int = IN_FLIGHT_MAX) -> None:
         self._ids = ids
@@ -28,20 +27,23 @@ class Pace:
         self._asked_to_wait_s = 0.0
         self.in_flight_max = in_flight_max
 
-    def turn(self, nth: int = 0) -> "_Turn":
-        """Enter when the call may be sent for the *nth* time again: a free slot, the back-off."""
-        return _Turn(self, nth)
-
     def heard(self, error: StoreError) -> None:
         """Slow down, as the store asked."""
         if error.retry_after_s is not None:
             self._asked_to_wait_s = max(self._asked_to_wait_s, error.retry_after_s)
 
-    async def _enter(self, nth: int) -> None:
-        if nth:
-            await asyncio.sleep(self._delay_s(nth))
+    def enter_now(self) -> bool:
+        """Take a free slot if there is one; then :meth:`leave` is due."""
         if self._free > 0:
             self._free -= 1
+            return True
+        return False
+
+    async def enter(self, nth: int) -> None:
+        """Wait until a call may be sent for the *nth* time again: the back-off, a free slot."""
+        if nth:
+            await asyncio.sleep(self._delay_s(nth))
+        if self.enter_now():
             return
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
@@ -49,10 +51,11 @@ class Pace:
             await slot
         except asyncio.CancelledError:
             if slot.done() and not slot.cancelled():
-                self._leave()
+                self.leave()
             raise
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Give the slot to whoever waits for one."""
         while self._waiting:
             slot = self._waiting.popleft()
             if not slot.done():
@@ -64,22 +67,3 @@ class Pace:
         asked, self._asked_to_wait_s = self._asked_to_wait_s, 0.0
         longest: float = min(BACKOFF_S_MAX, BACKOFF_S * 2**nth)
         return asked + longest * self._ids.jitter()
-
-
-class _Turn:
-    __slots__ = ("_nth", "_pace")
-
-    def __init__(self, pace: Pace, nth: int) -> None:
-        self._pace = pace
-        self._nth = nth
-
-    async def __aenter__(self) -> None:
-        await self._pace._enter(self._nth)  # noqa: SLF001  # a turn is the pace's own hand
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._pace._leave()  # noqa: SLF001

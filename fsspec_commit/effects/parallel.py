@@ -25,29 +25,41 @@ async def for_each(
     is in flight is awaited, and that error is raised: no call is left running behind it.
     """
     feed = _Feed(batches)
-    await feed.fill_first()
-    workers = [
-        asyncio.ensure_future(_work(feed, run, progress))
-        for _ in range(min(in_flight_max, feed.waiting))
-    ]
+    workers: list[asyncio.Future[None]] = []
+
+    def hire() -> None:
+        # Each worker that finds something to do hires the next, so that their number follows the
+        # work however it is cut into batches.
+        if len(workers) < in_flight_max:
+            workers.append(asyncio.ensure_future(_work(feed, run, progress, hire)))
+
+    hire()
     try:
-        await asyncio.gather(*workers, return_exceptions=True)
+        while working := [worker for worker in workers if not worker.done()]:
+            await asyncio.wait(working)
     except asyncio.CancelledError as error:
         feed.fail(error)
         for worker in workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
         raise
+    finally:
+        await asyncio.gather(*workers, return_exceptions=True)
     if feed.failed is not None:
         raise feed.failed
     return feed.done
 
 
 async def _work(
-    feed: "_Feed[T]", run: Callable[[T], Awaitable[None]], progress: Progress | None
+    feed: "_Feed[T]",
+    run: Callable[[T], Awaitable[None]],
+    progress: Progress | None,
+    hire: Callable[[], None],
 ) -> None:
-    streak = 0
+    streak, alone = 0, True
     while (items := feed.ready()) is not None or (items := await feed.fill()) is not None:
+        if alone:
+            alone = False
+            hire()
         for item in items:
             try:
                 await run(item)
@@ -71,7 +83,6 @@ class _Feed(Generic[T]):
         self._items: Iterator[T] = iter(())
         self._filling = asyncio.Lock()
         self._ended = False
-        self.waiting = 0
         self.done = 0
         self.failed: BaseException | None = None
 
@@ -87,29 +98,25 @@ class _Feed(Generic[T]):
                 return (item,)
         return None
 
-    async def fill_first(self) -> None:
-        """Fetch the first batch, so that no more workers start than there is work for."""
-        self.waiting = await self._fetch()
-
     async def fill(self) -> tuple[T] | None:
         """The next item, after fetching another batch; ``None`` when there is none."""
         async with self._filling:
             while self.failed is None and (item := self.ready()) is None:
                 try:
-                    if await self._fetch() == 0:
+                    if not await self._fetch():
                         return None
                 except BaseException as error:
                     self.fail(error)
                     raise
             return item if self.failed is None else None
 
-    async def _fetch(self) -> int:
-        """Fetch batches until one holds something; 0 at the end."""
+    async def _fetch(self) -> bool:
+        """Fetch batches until one holds something; False at the end."""
         while not self._ended:
             batch = await anext(self._batches, None)
             if batch is None:
                 self._ended = True
             elif batch:
                 self._items = iter(batch)
-                return len(batch)
-        return 0
+                return True
+        return False

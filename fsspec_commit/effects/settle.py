@@ -45,25 +45,33 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
         CommitStateUnknownError: It may have happened, and the store would not say.
     """
     last: StoreError | None = None
+    refusal: StoreError | None = None
     doubt = False
     backoff = 0
     for _ in range(TRIES_MAX):
-        async with pace.turn(backoff):
-            try:
-                if doubt:
-                    seen = await effect.observe()
-                    if not isinstance(seen, Undone):
-                        return seen
-                    if last is not None and last.reply is Reply.REFUSED:
-                        raise last
-                return await effect.apply()
-            except StoreError as error:
-                if error is last:
-                    raise
-                if error.reply is not Reply.REFUSED:
-                    backoff += 1
-                last, doubt = error, doubt or error.reply is not Reply.NOT_DONE
-                pace.heard(error)
+        if backoff or not pace.enter_now():
+            await pace.enter(backoff)
+        observing = doubt
+        try:
+            if observing:
+                seen = await effect.observe()
+                if not isinstance(seen, Undone):
+                    return seen
+                if refusal is not None:
+                    raise refusal
+                observing = False
+            return await effect.apply()
+        except StoreError as error:
+            if error is refusal:
+                raise
+            if error.reply is not Reply.REFUSED:
+                backoff += 1
+            elif not observing:
+                refusal = error
+            last, doubt = error, doubt or error.reply is not Reply.NOT_DONE
+            pace.heard(error)
+        finally:
+            pace.leave()
     if last is not None and not doubt:
         raise last
     message = f"it is not known whether {effect.name} happened: {last}"
@@ -78,11 +86,14 @@ async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:
     """
     backoff = 0
     while True:
-        async with pace.turn(backoff):
-            try:
-                return await question()
-            except StoreError as error:
-                backoff += 1
-                if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
-                    raise
-                pace.heard(error)
+        if backoff or not pace.enter_now():
+            await pace.enter(backoff)
+        try:
+            return await question()
+        except StoreError as error:
+            backoff += 1
+            if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
+                raise
+            pace.heard(error)
+        finally:
+            pace.leave()

@@ -85,6 +85,14 @@ class NewFiles:
             if own not in name:
                 self.reusable.add(name)
 
+    def directories(self) -> set[str]:
+        """Every directory that the new files need, with those above them."""
+        return {
+            "/".join(names[:depth])
+            for names in (partition.split("/") for partition in self.partitions)
+            for depth in range(1, len(names) + 1)
+        }
+
     def names_digest(self) -> str:
         """SHA-256 of every name, one a line, in order."""
         digest = sha256()
@@ -117,6 +125,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
         names = repeated_names(new.names, repeated)
         if names:
             await _refuse_repeated(job, manifests, names[0])
+    _refuse_file_as_directory(job, new)
     if job.record.mode == "overwrite_partitions" and Partition("") in new.partitions:
         stray = next(name for name in new.names if "/" not in name)
         raise outside_partition(job.record.destination, stray)
@@ -137,6 +146,17 @@ def _check_against(message: TaskCommit, files: AttemptFiles) -> None:
     if (len(files.files), total) != (message.file_count, message.bytes):
         text = f"task {message.task_id}: its message and its manifest count different files"
         raise RecordError(text, task_id=message.task_id, path=message.manifest)
+
+
+def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:
+    """No file may have the name of a directory that another file is in."""
+    both = new.holds_any(name for name in new.directories() if new.reusable.may_hold(name))
+    if both:
+        name = min(both)
+        message = f"{name!r} is written both as a file and as a directory; rename one of them"
+        raise RequestError(
+            message, kind="duplicate_file", job_id=job.record.job_id, path=name, stage="check"
+        )
 
 
 async def _refuse_repeated(job: BoundJob, manifests: ChosenManifests, name: str) -> None:

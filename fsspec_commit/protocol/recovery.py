@@ -152,44 +152,64 @@ async def clean(
     decision first, and one that commits at that moment is left alone. A decided, unfinished job
     is never touched, only shown.
     """
-    now = store.ids.now()
-    aborted: list[str] = []
-    deleted: list[str] = []
-    shown: list[str] = []
-    freed = 0
+    found = _Found(store, dry_run=dry_run)
     destination = DestinationLayout(store.root)
-    for remains in await store.list_children(destination.areas):
-        if isinstance(remains, Directory) and destination.is_gone(remains.path):
-            freed += await _bytes_below(store, remains.path)
-            deleted.append(destination.relative(remains.path))
-            if not dry_run:
-                permit = deletion.of_remains(destination, remains.path)
-                await store.delete_tree(remains.path, permit)
+    for child in await store.list_children(destination.areas):
+        over = destination.is_gone(child.path) or destination.is_probe(child.path)
+        if over and isinstance(child, Directory):
+            await found.delete_remains(destination, child.path)
+    now = store.ids.now()
     for layout in await job_layouts(store, destination):
-        if now - started(layout.job_id) < older_than:
-            continue
-        state = await read_state(store, layout)
-        problem = await _untouchable(store, state)
+        if now - started(layout.job_id) >= older_than:
+            await found.settle(layout, bind)
+    return found.report()
+
+
+class _Found:
+    """What ``clean`` has come across so far."""
+
+    def __init__(self, store: SettledStore, *, dry_run: bool) -> None:
+        self._store = store
+        self._dry_run = dry_run
+        self._aborted: list[str] = []
+        self._deleted: list[str] = []
+        self._shown: list[str] = []
+        self._bytes = 0
+
+    async def delete_remains(self, destination: DestinationLayout, path: StorePath) -> None:
+        """Delete what a settled job or a probe has left."""
+        self._bytes += await _bytes_below(self._store, path)
+        self._deleted.append(destination.relative(path))
+        if not self._dry_run:
+            await self._store.delete_tree(path, deletion.of_remains(destination, path))
+
+    async def settle(self, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]) -> None:
+        """Abort an undecided job, delete a void area, show what only a person can settle."""
+        state = await read_state(self._store, layout)
+        problem = await _untouchable(self._store, state)
         if problem is not None:
-            shown.append(f"{layout.job_id}: {problem}")
-            continue
-        size = await _bytes_below(store, layout.area)
+            self._shown.append(f"{layout.job_id}: {problem}")
+            return
+        size = await _bytes_below(self._store, layout.area)
         if state.state == "void":
-            deleted.append(layout.job_id)
-            if not dry_run:
-                await store.delete_tree(layout.area, deletion.of_void_area(layout))
-        elif dry_run or await _abort_if_undecided(store, layout, bind):
-            aborted.append(layout.job_id)
+            self._deleted.append(layout.job_id)
+            if not self._dry_run:
+                await self._store.delete_tree(layout.area, deletion.of_void_area(layout))
+        elif self._dry_run or await _abort_if_undecided(self._store, layout, bind):
+            self._aborted.append(layout.job_id)
         else:
-            continue
-        freed += size
-    return CleanReport(
-        aborted=tuple(aborted),
-        deleted=tuple(deleted),
-        shown=tuple(shown),
-        bytes=freed,
-        dry_run=dry_run,
-    )
+            return
+        self._bytes += size
+
+    def report(self) -> CleanReport:
+        """All of it."""
+        return CleanReport(
+            aborted=tuple(self._aborted),
+            deleted=tuple(self._deleted),
+            shown=tuple(self._shown),
+            bytes=self._bytes,
+            dry_run=self._dry_run,
+        )
 
 
 async def _untouchable(store: SettledStore, state: JobState) -> str | None:

@@ -4,7 +4,7 @@ What goes is written down before the decision and fixed by its digest in it, so 
 finishes the job removes exactly that. The list is streamed: it can be longer than memory.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -17,9 +17,10 @@ from fsspec_commit.errors import (
     JobNotActiveError,
     PartialCommitError,
     RecordError,
+    RequestError,
 )
 from fsspec_commit.layout import StorePath
-from fsspec_commit.names import Target, is_summary_file, is_visible, partition_key
+from fsspec_commit.names import Target, is_summary_file, is_visible, partition_key, target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.listing import first_visible, old_files, old_files_of_partitions
@@ -109,8 +110,10 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
         return None
     writer = _ListWriter(job, claim)
     candidates: dict[str, Entry] = {}
+    directories = new.directories()
     try:
         async for name, entry in found:
+            _refuse_in_the_way(job, name, new, directories)
             if new.reusable.may_hold(name):
                 candidates[name] = entry
             elif is_visible(name) or is_summary_file(name):
@@ -125,6 +128,35 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
     return await writer.finish()
 
 
+def _refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[str]) -> None:
+    """Refuse, while that is possible, what no rename could publish beside an old file.
+
+    An old file goes only after publication, so it must not stand where a directory is needed, nor
+    in a directory where a new file is to stand.
+    """
+    if name in directories:
+        message = f"{name!r} is a file, and new files need a directory there; remove it first"
+    else:
+        above = _directories_above(name) if len(new.reusable) else ()
+        taken = new.holds_any(one for one in above if new.reusable.may_hold(one))
+        if not taken:
+            return
+        message = f"{min(taken)!r} is a directory with {name!r} in it, and a new file has its name"
+    raise RequestError(
+        f"cannot write to {job.record.destination!r}: {message}",
+        kind="file_in_the_way",
+        job_id=job.record.job_id,
+        path=name,
+        stage="check",
+    )
+
+
+def _directories_above(name: str) -> Iterator[str]:
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name
+
+
 class _ListWriter:
     """Writes the list, a line a file, without holding it."""
 
@@ -135,7 +167,7 @@ class _ListWriter:
         self._count = 0
 
     async def add(self, name: str, entry: Entry, *, in_place: bool) -> None:
-        line = ReplacedFile(name, entry.size_bytes, entry.token, in_place)
+        line = ReplacedFile(target(name), entry.size_bytes, entry.token, in_place)
         self._lines.append(msgspec.json.encode(line) + b"\n")
         self._count += 1
         if len(self._lines) == _BATCH:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.commit import Finished
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.records.job import CommitterName, Mode
 
@@ -66,5 +68,42 @@ def shown_bytes(count: int) -> str:
     for unit in ("kB", "MB", "GB", "TB"):
         size /= _KILO
         if size < _KILO:
-            break
-    return f"{size:.1f} {unit}"
+            return f"{size:.1f} {unit}"
+    return f"{size:,.1f} TB"
+
+
+def result_of(job: BoundJob, finished: Finished | None, duration_s: float) -> CommitResult:
+    """What the caller is told, from what was done."""
+    record = job.record
+    statistics = job.store.statistics
+    if finished is None:
+        return CommitResult(
+            job_id=record.job_id,
+            destination=record.destination,
+            mode=record.mode,
+            committer=record.committer,
+            state="skipped",
+            statistics=statistics.snapshot(),
+            duration_s=duration_s,
+        )
+    new = finished.new
+    statistics.count("committer_files_committed", new.count)
+    statistics.count("committer_bytes_committed", new.bytes)
+    statistics.count("committer_jobs_completed")
+    return CommitResult(
+        job_id=record.job_id,
+        destination=record.destination,
+        mode=record.mode,
+        committer=record.committer,
+        state="committed",
+        files=new.names,
+        file_count=new.count,
+        bytes=new.bytes,
+        rows=new.rows,
+        partitions=tuple(sorted(new.partitions)),
+        replaced_count=finished.replaced_count,
+        in_place=finished.in_place,
+        warnings=finished.warnings,
+        statistics=statistics.snapshot(),
+        duration_s=duration_s,
+    )

@@ -32,7 +32,7 @@ async def begin_epoch(job: BoundJob, published: Standing[Published]) -> None:
     children = await job.store.list_children(layout.areas)
     before = [c for c in children if isinstance(c, Entry) and layout.is_epoch(c.path)]
     await _touch(job, layout.epoch(job.store.ids.nonce()))
-    permit = deletion.of_epochs(published, before)
+    permit = deletion.of_epochs(layout, published, before)
     for entry in before:
         await job.store.delete(entry.path, permit)
 

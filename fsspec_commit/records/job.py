@@ -16,10 +16,11 @@ Success: TypeAlias = Literal["marker", "json", "none"]
 Collect: TypeAlias = Literal["messages", "store"]
 Durability: TypeAlias = Literal["none", "marker", "full"]
 
-JobIdText: TypeAlias = Annotated[str, Meta(pattern=r"^\d{8}T\d{6}-[0-9a-f]{16}$")]
-NonceText: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
-AttemptIdText: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
-Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+# ``\Z``, because ``$`` also matches before a line feed at the end.
+JobIdText: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}\Z")]
+NonceText: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+AttemptIdText: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
+Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 ShortText: TypeAlias = Annotated[str, Meta(max_length=4096)]
 

@@ -14,7 +14,15 @@ from msgspec import Meta, Struct
 
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import AttemptLayout
-from fsspec_commit.names import Target, from_uri_path, target, uri_path, working_name
+from fsspec_commit.names import (
+    PENDING,
+    Target,
+    from_uri_path,
+    is_plain,
+    target,
+    uri_path,
+    working_name,
+)
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
 from fsspec_commit.records.job import AttemptIdText, Count, JobIdText, NonceText
 
@@ -44,7 +52,7 @@ class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 class _ExtraData(Struct, frozen=True, forbid_unknown_fields=True):
     nonce: NonceText
-    rows: Annotated[str, Meta(pattern=r"^(\d{1,19})?$")] = ""
+    rows: Annotated[str, Meta(pattern=r"^([0-9]{1,19})?\Z")] = ""
 
 
 class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -55,7 +63,7 @@ class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     version: Literal[1] = 1
     job_id: JobIdText = msgspec.field(name="jobId")
     job_attempt: Literal[0] = msgspec.field(name="jobAttemptNumber")
-    task_id: Annotated[str, Meta(pattern=r"^\d{1,10}$")] = msgspec.field(name="taskID")
+    task_id: Annotated[str, Meta(pattern=r"^[0-9]{1,10}\Z")] = msgspec.field(name="taskID")
     attempt_id: AttemptIdText = msgspec.field(name="taskAttemptID")
     attempt_directory: str = msgspec.field(name="taskAttemptDir")
     files: list[_FileEntry]
@@ -113,8 +121,6 @@ class TaskManifest:
             layout.attempt_id,
         ):
             raise RecordError(f"{layout.manifest_name}: a manifest of another attempt")
-        if msgspec.json.encode(raw) != data:
-            raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
         try:
             files = list(_working_files(raw.files))
         except (RequestError, UnicodeError) as error:
@@ -122,13 +128,20 @@ class TaskManifest:
         if len({file.target for file in files}) != len(files):
             raise RecordError(f"{layout.manifest_name}: names one file twice")
         rows = int(raw.extra.rows) if raw.extra.rows else None
-        return cls(layout, raw.extra.nonce, files, rows)
+        manifest = cls(layout, raw.extra.nonce, files, rows)
+        if manifest.encode() != data:
+            raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
+        return manifest
 
 
 def _working_files(entries: list[_FileEntry]) -> Iterator[WorkingFile]:
     for entry in entries:
-        name = target(from_uri_path(entry.d))
-        working = from_uri_path(entry.s)
-        if working != working_name(name):
-            raise RecordError(f"{entry.d}: its source is not where an attempt writes it")
+        uri, working = entry.d, entry.s
+        if is_plain(uri) and working == uri + PENDING:
+            yield WorkingFile(Target(uri), working, entry.z, entry.e)
+            continue
+        name = target(from_uri_path(uri))
+        working = from_uri_path(working)
+        if working != working_name(name) or uri_path(name) != uri:
+            raise RecordError(f"{uri}: not as an attempt names its files")
         yield WorkingFile(name, working, entry.z, entry.e)

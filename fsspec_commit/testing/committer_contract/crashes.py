@@ -32,6 +32,9 @@ AFTER: dict[fc.Mode, Shown] = {
     ),
 }
 
+gives_up_files = pytest.mark.filterwarnings("ignore::ResourceWarning")
+"""The dead close nothing: that is what is tried, not a fault of the program."""
+
 
 def run(place: Place, mode: fc.Mode) -> fc.CommitResult:
     """A job of two tasks over old data, without the tidy end that ``with`` brings."""
@@ -68,6 +71,7 @@ def dying(*faults: Fault) -> Iterator[list[Fault]]:
 class CrashesContract(Given):
     """Crash points."""
 
+    @gives_up_files
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("first", ["resume", "abort"])
     def test_a_crash_at_any_call_can_be_settled(
@@ -108,6 +112,7 @@ class CrashesContract(Given):
         assert place.visible() == sorted([*settled, ("later.txt", b"later")]), fault
         return "new" if settled == new else "old"
 
+    @gives_up_files
     @pytest.mark.parametrize("mode", MODES)
     def test_a_crash_of_the_recovery_can_be_settled(self, place: Place, mode: fc.Mode) -> None:
         """A decided job is finished by whoever comes last, wherever the others died (P8)."""
@@ -146,6 +151,7 @@ class CrashesContract(Given):
 
     _decisions: list[Fault]
 
+    @gives_up_files
     def test_a_crash_of_an_abort_can_be_settled(self, place: Place) -> None:
         """Nothing of the job becomes visible, wherever the abort died (P5)."""
         fresh = (place.beside(f"/{number}") for number in count())

@@ -9,7 +9,6 @@ from fsspec_commit.testing.committer_contract.given import (
     TASKS,
     Given,
     Place,
-    raises,
     write,
 )
 
@@ -63,8 +62,9 @@ class DriversContract(Given):
         job, messages = self._ready(place)
         fc.abort(place.url, job.job_id, **place.how)
         place.assert_untouched()
-        with raises(fc.JobNotActiveError, "not_committed"):
+        with pytest.raises(fc.JobNotActiveError) as caught:
             job.commit(messages)
+        assert caught.value.outcome != "committed"
         place.assert_untouched()
 
     def test_abort_and_commit_race(self, place: Place) -> None:
@@ -93,7 +93,8 @@ class DriversContract(Given):
             if outcomes[0] == "committed":
                 there.assert_committed(*TASKS)
             else:
-                assert outcomes == ["not_committed", "not_committed"]
+                assert outcomes[0] != "partial"
+                assert outcomes[1] == "not_committed"
                 there.assert_untouched()
 
     def test_a_finished_job_is_not_resumed(self, place: Place) -> None:
@@ -169,6 +170,7 @@ class DriversContract(Given):
         job, messages = self._ready(place)
         place.clean()
         place.assert_untouched()
-        with raises(fc.JobNotActiveError, "not_committed"):
+        with pytest.raises(fc.JobNotActiveError) as caught:
             job.commit(messages)
+        assert caught.value.outcome != "committed"
         place.assert_untouched()

@@ -12,6 +12,7 @@ from fsspec_commit.testing.committer_contract.crashes import (
     MODES,
     OLD,
     dict_of,
+    gives_up_files,
     run,
     settle,
 )
@@ -25,6 +26,7 @@ _READING = {"stat", "read", "read_range", "list_tree", "list_children", "pending
 class LostRepliesContract(Given):
     """Every store call, every way to fail but dying."""
 
+    @gives_up_files
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("kind", _KINDS)
     def test_a_call_fails(self, place: Place, mode: fc.Mode, kind: Kind) -> None:

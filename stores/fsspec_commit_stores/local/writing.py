@@ -80,8 +80,8 @@ class LocalFile:
         # buffered and leave a file that looks whole. A forked child lets its parent's files be.
         raw = getattr(self, "_raw", None)
         if raw is not None and not raw.closed and self._process == os.getpid():
-            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
             self.discard()
+            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
 
     def _close(self) -> None:
         # The raw file first, so that what is buffered is dropped instead of written.

@@ -1,0 +1,201 @@
+"""Every example in README.md and docs/*.md is run, so that what the pages say is what happens.
+
+A page is one test: its blocks run in order, in one namespace, in a fresh directory:
+
+* ``python``: executed. A block that begins with ``>>>`` is a doctest. One whose first line is a
+  file's name, ``# worker.py``, is saved under that name instead, for later blocks to use.
+* ``console``: each line after ``$ `` is run by a shell whose standard output is a terminal, except
+  what installs or builds (`NOT_RUN`). Where output is shown it must come out so, and the command
+  must end well, unless the output shown has an ``error:`` line.
+* What differs from run to run is compared by kind: times, durations, hex nonces. A job id stands
+  for the same job on all of its page, so a command may use one that an earlier output showed.
+* ``/data`` is the directory of the page, ``laptop`` the machine. In the directory there is
+  ``new/``, two small CSV files.
+* ``<!-- skip: why -->`` before a block leaves it out. A fence of any other language is only shown.
+
+This is a hundred lines of our own because the libraries for it (sybil, pytest-examples) run Python
+blocks and doctests, but not a command whose output names the job that the next command settles.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import pty
+import re
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+NOT_RUN = ("git ", "make ", "pip ", "python -m tests.")
+
+BLOCK = re.compile(
+    r"^(?:<!-- skip: (?P<why>.+?) -->\n)?```(?P<language>python|console)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+FILE = re.compile(r"# (?P<name>[\w.-]+\.\w+)\n")
+COMMAND = re.compile(r"^\$ (?P<line>(?:.*\\\n)*.*)\n(?P<shown>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+JOB_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}")
+# What differs from run to run, and what stands for it in a comparison.
+KINDS = (
+    (re.compile(r"\b[0-9a-f]{32}\b"), "<nonce>"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "<id>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?( UTC|\+00:00)?"), "<time>"),
+    (re.compile(r"\b\d+(\.\d+)? ?(s|ms)\b"), "<duration>"),
+    (re.compile(r"[─━]+"), "─"),
+    (re.compile(r"[ \t]+"), " "),
+)
+
+
+@dataclass
+class Page:
+    """One page while its examples run.
+
+    Attributes:
+        directory: Where they run.
+        job_ids: The real job that a job id of the page stands for.
+        namespace: What its Python blocks have defined.
+    """
+
+    directory: Path
+    job_ids: dict[str, str] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "example"})
+
+    def run(self, block: re.Match[str], where: str) -> None:
+        body = block["body"]
+        saved = FILE.match(body)
+        if block["language"] == "console":
+            for command in COMMAND.finditer(body):
+                self.run_command(command["line"], command["shown"], where)
+        elif saved:
+            (self.directory / saved["name"]).write_text(body, "utf-8")
+        elif body.startswith(">>> "):
+            self.run_doctest(body, where)
+        else:
+            exec(compile(body, where, "exec"), self.namespace)
+
+    def run_doctest(self, body: str, where: str) -> None:
+        test = doctest.DocTestParser().get_doctest(body, self.namespace, where, where, 0)
+        runner = doctest.DocTestRunner(Checker(self), optionflags=doctest.ELLIPSIS)
+        told: list[str] = []
+        if runner.run(test, out=told.append, clear_globs=False).failed:
+            pytest.fail("".join(told))
+        self.namespace.update(test.globs)
+
+    def run_command(self, line: str, shown: str, where: str) -> None:
+        if line.startswith(NOT_RUN):
+            return
+        line = JOB_ID.sub(lambda job_id: self.job_ids.get(job_id[0], job_id[0]), line)
+        status, output = run_on_terminal(line, self.directory)
+        expected = "\nerror:" not in f"\n{shown}"
+        assert (status == 0) == expected, f"{where}: {line}: exit status {status}\n{output}"
+        matches = Checker(self).check_output(shown, output, doctest.ELLIPSIS)
+        assert matches or not shown.strip(), (
+            f"{where}: {line}\n--- shown ---\n{shown}--- real ---\n{self.as_shown(output)}"
+        )
+
+    def as_shown(self, output: str) -> str:
+        """Real output, with the names that stand for this machine and this directory."""
+        return output.replace(str(self.directory), "/data").replace(socket.gethostname(), "laptop")
+
+    def same_jobs(self, shown: list[str], real: list[str]) -> bool:
+        """Whether the job ids of an output are those that the page means; new ones are learnt."""
+        pairs = zip(shown, real, strict=False)
+        return all(self.job_ids.setdefault(theirs, ours) == ours for theirs, ours in pairs)
+
+
+class Checker(doctest.OutputChecker):
+    """Compares what is shown with what came out, by kind where runs differ."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        matches = super().check_output(
+            by_kind(want), by_kind(self.page.as_shown(got)), optionflags | doctest.ELLIPSIS
+        )
+        return matches and self.page.same_jobs(JOB_ID.findall(want), JOB_ID.findall(got))
+
+
+def by_kind(text: str) -> str:
+    text = JOB_ID.sub("<job>", text)
+    for kind, name in KINDS:
+        text = kind.sub(name, text)
+    return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip())
+
+
+def run_on_terminal(line: str, directory: Path) -> tuple[int, str]:
+    """Run a shell command as at a terminal of 100 columns: exit status, and what was printed."""
+    ours, theirs = pty.openpty()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**kept, "PATH": path, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    with subprocess.Popen(
+        ["bash", "-c", line], cwd=directory, env=environment, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
+        os.close(theirs)
+        printed = b"".join(iter(lambda: read_terminal(ours), b""))
+        os.close(ours)
+        assert process.stderr is not None
+        errors = process.stderr.read()
+    return process.returncode, printed.decode().replace("\r\n", "\n") + errors.decode()
+
+
+def read_terminal(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:  # Linux says so when the last writer is gone
+        return b""
+
+
+def blocks_of(page: str) -> list[tuple[re.Match[str], str]]:
+    text = (ROOT / page).read_text("utf-8")
+    return [
+        (block, f"{page}:{text.count(chr(10), 0, block.start('body')) + 1}")
+        for block in BLOCK.finditer(text)
+    ]
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path) -> Iterator[None]:
+    """What a page saves and imports is forgotten after it."""
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("own_modules")
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)])
+def test_the_examples_of_a_page_work(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/1.csv").write_text("day,clicks\n2026-11-20,3\n2026-11-21,5\n", "utf-8")
+    (tmp_path / "new/2.csv").write_text("day,clicks\n2026-11-21,8\n", "utf-8")
+    running = Page(tmp_path)
+    for block, where in blocks_of(page):
+        if block["why"] is None:
+            running.run(block, where)
+
+
+def test_every_block_of_python_is_seen() -> None:
+    """A fence that is indented, or has words behind its language, would be left out in silence."""
+    for page in PAGES:
+        text = (ROOT / page).read_text("utf-8")
+        fences = re.findall(r"^[ \t]*```[ \t]*(?:python|py|console)\b.*$", text, re.MULTILINE)
+        assert len(fences) == len(blocks_of(page)), page

@@ -1,0 +1,293 @@
+"""Processes that die, stop or race on purpose: a server that forks one for each request.
+
+The server is a process of its own without threads, so that forking is cheap and clean: it imports
+the package once and never uses it. Each line on its input is a list of requests; each request is
+run by a fresh fork, all at the same moment; a line with all their answers comes back. Run by
+``tests/integration/processes.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import fsspec_commit as fc
+from fsspec_commit.store.registry import adapter, wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+
+if TYPE_CHECKING:
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import DirectWriter, Entry, Store, WritesDirectly
+
+T = TypeVar("T")
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+class Fate:
+    """What becomes of this process at its store calls; one for all its stores.
+
+    ``die`` is ``[n, "before" | "after" | "stop"]``: SIGKILL, or SIGSTOP, at the *n*-th call.
+    ``slow`` is ``[verb, part of path, seconds, mark]``: such a call takes so long, and the file
+    *mark* says that it has begun.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.verbs: list[str] = []
+        self.decided_ns = 0
+        self._nth, self._how = request.get("die") or (0, "")
+        self._slow = request.get("slow")
+
+    def before(self, verb: str) -> None:
+        self.verbs.append(verb)
+        if self._how == "before" and len(self.verbs) == self._nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._how == "stop" and len(self.verbs) == self._nth:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def after(self) -> None:
+        if self._how == "after" and len(self.verbs) == self._nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        self.before(verb)
+        if self._slow is not None:
+            slow_verb, part, seconds, mark = self._slow
+            if verb == slow_verb and part in path:
+                _write(mark, str(os.getpid()))
+                await asyncio.sleep(seconds)
+        answer = await call()
+        if verb == "create" and path.endswith("/decision"):
+            self.decided_ns = time.monotonic_ns()
+        self.after()
+        return answer
+
+
+class FatefulStore(WrappedStore):
+    """A store whose calls, bytes written directly included, meet their fate."""
+
+    def __init__(self, store: Store, fate: Fate) -> None:
+        super().__init__(store, fate.carry)
+        self._fate = fate
+
+    @property
+    def direct(self) -> WritesDirectly | None:
+        direct = self.store.direct
+        return None if direct is None else _FatefulDirect(direct, self._fate)
+
+
+class _FatefulDirect:
+    def __init__(self, direct: WritesDirectly, fate: Fate) -> None:
+        self._direct = direct
+        self._fate = fate
+
+    def writer(self, path: StorePath, *, within: StorePath) -> DirectWriter[Entry]:
+        self._fate.before("direct_open")
+        return _FatefulWriter(self._direct.writer(path, within=within), self._fate)
+
+    def native_directory(self, path: StorePath, *, within: StorePath) -> str | None:
+        return self._direct.native_directory(path, within=within)
+
+
+class _FatefulWriter:
+    def __init__(self, writer: DirectWriter[Entry], fate: Fate) -> None:
+        self._writer = writer
+        self._fate = fate
+        self.discard = writer.discard
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        return self._writer.write(data)
+
+    def finish(self) -> Entry:
+        self._fate.before("direct_finish")
+        return self._writer.finish()
+
+
+def run(request: Request) -> object:
+    """A whole job: one task for each dictionary of names and texts."""
+    with fc.Job(request["destination"], **request["options"]) as job:
+        for files in request["tasks"]:
+            with job.task() as task:
+                _write_files(task, files)
+        job.commit()
+    return _result(job)
+
+
+def start(request: Request) -> object:
+    return fc.Job(request["destination"], **request["options"]).start().spec.to_json()
+
+
+def task(request: Request) -> object:
+    with fc.Task.from_spec(fc.JobSpec.from_json(request["spec"]), request["task_id"]) as attempt:
+        _write_files(attempt, request["files"])
+    return attempt.message.to_json() if attempt.message else None
+
+
+def commit(request: Request) -> object:
+    job = fc.Job.from_spec(fc.JobSpec.from_json(request["spec"]))
+    job.commit([fc.TaskCommit.from_json(text) for text in request["messages"]])
+    return _result(job)
+
+
+def resume(request: Request) -> object:
+    result = fc.resume(request["destination"], request["job_id"])
+    return {"files": list(result.files), "warnings": result.warnings}
+
+
+def abort(request: Request) -> object:
+    return fc.abort(request["destination"], request["job_id"])
+
+
+def clean(request: Request) -> object:
+    report = fc.clean(request["destination"], older_than=timedelta(0), dry_run=False)
+    return {"aborted": report.aborted, "deleted": report.deleted, "shown": report.shown}
+
+
+def _result(job: fc.Job) -> Answer:
+    result = job.result
+    if result is None:
+        raise AssertionError("committed without a result")
+    return {
+        "job_id": result.job_id,
+        "state": result.state,
+        "files": list(result.files),
+        "replaced_count": result.replaced_count,
+        "in_place": result.in_place,
+        "warnings": result.warnings,
+    }
+
+
+def _write_files(attempt: fc.Task, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        with attempt.open(name, "w", newline="") as file:
+            file.write(text)
+
+
+def _write(path: str, text: str) -> None:
+    with open(f"{path}.new", "w") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
+
+
+OPERATIONS: dict[str, Callable[[Request], object]] = {
+    one.__name__: one for one in (run, start, task, commit, resume, abort, clean)
+}
+
+
+def _operation(name: str) -> Callable[[Request], object]:
+    if name == "storm":
+        from tests.integration.storm import storm
+
+        return storm
+    return OPERATIONS[name]
+
+
+def answer(request: Request) -> Answer:
+    """Run *request* in this process, which is its own."""
+    fate = Fate(request)
+    said: Answer = {}
+    try:
+        with wrapping(lambda store: FatefulStore(store, fate)):
+            said["result"] = _operation(request["op"])(request)
+    except BaseException as error:  # noqa: BLE001  # whatever it is, the test wants to know
+        said["error"] = {
+            "type": type(error).__name__,
+            "text": str(error),
+            "outcome": getattr(error, "outcome", None),
+            "notes": getattr(error, "__notes__", []),
+            "traceback": traceback.format_exc(),
+        }
+    said["verbs"] = fate.verbs
+    said["decided_ns"] = fate.decided_ns
+    return said
+
+
+class Child:
+    """A fork that runs one request, once it is told to."""
+
+    def __init__(self, request: Request, gate: int) -> None:
+        self.kill_after_s: float | None = request.get("kill_after_s")
+        self.pipe, theirs = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self.pipe)
+                os.read(gate, 1)
+                said = json.dumps(answer(request)).encode()
+                with open(theirs, "wb") as file:
+                    file.write(said)
+            finally:
+                os._exit(0)
+        os.close(theirs)
+
+    def answer(self) -> Answer:
+        """What it said, and how it ended; a stopped one says nothing yet."""
+        if self.kill_after_s is not None:
+            readable, _, _ = select.select([self.pipe], [], [], self.kill_after_s)
+            if not readable:
+                os.kill(self.pid, signal.SIGKILL)
+        # An answer can be longer than the pipe, so it is read before the end is waited for; but
+        # whoever stops first will say nothing before it is told to go on.
+        poll = 0.0005
+        while True:
+            readable, _, _ = select.select([self.pipe], [], [], poll)
+            poll = min(poll * 2, 0.05)
+            if readable:
+                with open(self.pipe, "rb") as file:
+                    said = file.read()
+                _, status = os.waitpid(self.pid, 0)
+                ended: Answer = json.loads(said) if said else {}
+                return {"pid": self.pid, "killed": os.WIFSIGNALED(status), **ended}
+            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+            if pid and os.WIFSTOPPED(status):
+                return {"pid": self.pid, "stopped": True}
+
+
+def serve() -> None:
+    """Answer until the input ends."""
+    adapter("file")
+    for name in ("_strptime", "concurrent.futures.thread", "fsspec", "fsspec.compression"):
+        import_module(name)
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    stopped: dict[int, Child] = {}
+    for line in sys.stdin:
+        children: list[Child] = []
+        gate, opened = os.pipe()
+        os.set_inheritable(opened, False)
+        for request in json.loads(line):
+            if request["op"] == "continue":
+                child = stopped.pop(request["pid"])
+                os.kill(child.pid, signal.SIGCONT)
+            else:
+                child = Child(request, gate)
+            children.append(child)
+        os.write(opened, b"." * len(children))
+        answers = []
+        for child in children:
+            said = child.answer()
+            if said.get("stopped"):
+                stopped[child.pid] = child
+            answers.append(said)
+        os.close(gate)
+        os.close(opened)
+        sys.stdout.write(json.dumps(answers) + "\n")
+        sys.stdout.flush()
+    for child in stopped.values():
+        os.kill(child.pid, signal.SIGKILL)
+        os.waitpid(child.pid, 0)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,62 @@
+"""The test's end of ``crashing_driver.py``: ask for processes that die, and hear how they ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Self, cast
+
+Answer = dict[str, Any]
+
+
+class Processes:
+    """Runs each request in a process of its own; leaves none behind."""
+
+    def __init__(self) -> None:
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        self._server = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("crashing_driver.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.communicate(timeout=60)
+
+    def send(self, *requests: Answer) -> None:
+        """Start all of them at one moment."""
+        stdin = self._server.stdin
+        assert stdin is not None
+        stdin.write(json.dumps(requests) + "\n")
+        stdin.flush()
+
+    def receive(self) -> list[Answer]:
+        """Their answers, when all have ended or stopped."""
+        stdout = self._server.stdout
+        assert stdout is not None
+        line = stdout.readline()
+        assert line, "the server of processes has died"
+        return cast("list[Answer]", json.loads(line))
+
+    def race(self, *requests: Answer) -> list[Answer]:
+        """All at one moment, in processes of their own."""
+        self.send(*requests)
+        return self.receive()
+
+    def ask(self, op: str, **request: object) -> Answer:
+        """One process; it may fail or die."""
+        return self.race({"op": op, **request})[0]
+
+    def do(self, op: str, **request: object) -> Any:
+        """One process, which must succeed."""
+        answer = self.ask(op, **request)
+        assert "result" in answer, answer.get("error", answer)
+        return answer["result"]

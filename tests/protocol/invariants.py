@@ -1,0 +1,193 @@
+"""What must hold at a destination, by plain Python over plain bytes: nothing of the product is used.
+
+A *snapshot* is every file of a destination by its relative name. What a job should have done to
+one is said by :func:`model`, a dozen lines; what may be there while a job is under way, by
+:func:`check_under_way`; what must be there when it is settled, by :func:`check_settled`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeAlias
+
+Snapshot: TypeAlias = Mapping[str, bytes]
+
+AREA = "_commit/"
+JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
+_UNIQUE = re.compile(rf"-{JOB_ID}-(\d+)(?=(?:\.\w+)*$)")
+_MAY_STAY = re.compile(r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64})")
+_RECORD = re.compile(rf"_commit/({JOB_ID})/(job\.json|decision|published)")
+_REMAINS = re.compile(r"_commit/gone-[0-9a-f]{32}/.*")
+
+
+def snapshot_of(directory: str | os.PathLike[str]) -> dict[str, bytes]:
+    """Every file below a local directory; what goes away meanwhile is left out."""
+    found: dict[str, bytes] = {}
+    top = os.fspath(directory)
+    for place, _, names in os.walk(top):
+        for name in names:
+            path = os.path.join(place, name)
+            try:
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, top)] = file.read()
+            except FileNotFoundError:
+                continue
+    return found
+
+
+def directories_of(directory: str | os.PathLike[str]) -> set[str]:
+    """Every directory below a local one."""
+    top = os.fspath(directory)
+    return {
+        os.path.relpath(os.path.join(place, name), top)
+        for place, names, _ in os.walk(top)
+        for name in names
+    }
+
+
+def is_visible(name: str) -> bool:
+    return not any(part.startswith(("_", ".")) for part in name.split("/"))
+
+
+def visible(snapshot: Snapshot) -> dict[str, bytes]:
+    """What a reader takes for data, under names without a job's id: ``a.txt`` of task 0 is
+    ``a@0.txt``, so that two runs of one job compare.
+    """
+    return {_UNIQUE.sub(r"@\1", name): data for name, data in raw_visible(snapshot).items()}
+
+
+def raw_visible(snapshot: Snapshot) -> dict[str, bytes]:
+    """The same under the names that stand there."""
+    return {name: data for name, data in snapshot.items() if is_visible(name)}
+
+
+def job_ids(snapshot: Snapshot) -> list[str]:
+    """Every job that has a ``job.json``: those that are not over."""
+    found = (_RECORD.fullmatch(name) for name in snapshot)
+    return sorted({match[1] for match in found if match and match[2] == "job.json"})
+
+
+def state_of(snapshot: Snapshot, job_id: str) -> str:
+    """``over``, ``undecided``, ``aborted``, ``decided`` or ``published``."""
+    area = f"{AREA}{job_id}/"
+    if area + "job.json" not in snapshot:
+        return "over"
+    if area + "decision" not in snapshot:
+        return "undecided"
+    decided = json.loads(snapshot[area + "decision"])["state"]
+    if decided == "aborted":
+        return "aborted"
+    return "published" if area + "published" in snapshot else "decided"
+
+
+def model(
+    old: Snapshot, new: Snapshot, mode: str, declared: Collection[str] = ()
+) -> dict[str, bytes]:
+    """The visible files after a job of *mode* with the files *new* came over *old*."""
+    written = {name.rpartition("/")[0] for name in new}
+    kept = {}
+    for name, data in old.items():
+        directory = name.rpartition("/")[0]
+        goes = mode == "overwrite" or (
+            mode == "overwrite_partitions"
+            and (
+                directory in written
+                or any(f"{directory}/".startswith(f"{part}/") for part in declared)
+            )
+        )
+        if not goes:
+            kept[name] = data
+    return {**kept, **new}
+
+
+def check_under_way(
+    snapshot: Snapshot,
+    *,
+    old: Snapshot,
+    new: Snapshot,
+    mode: str,
+    declared: Collection[str] = (),
+) -> str:
+    """Check what a reader may find while one job is under way or dead; return the job's state.
+
+    *old* and *new* are visible files, as :func:`visible` names them.
+    """
+    (job_id,) = job_ids(snapshot) or [""]
+    state = state_of(snapshot, job_id) if job_id else "over"
+    shown = visible(snapshot)
+    after = model(old, new, mode, declared)
+    if state in {"undecided", "aborted"}:
+        _same(shown, old, f"P5: {state}, so nothing of the job may be visible")
+    elif state == "decided":
+        for name, data in old.items():
+            replaced = name in new and shown.get(name) == new[name]
+            if not replaced and shown.get(name) != data:
+                raise AssertionError(f"P9: {name!r} is gone before every new file is in place")
+        _within(shown, [old, new], "P2: decided")
+    elif state == "published":
+        _same({**shown, **new}, shown, "P1: published, so every new file is in place")
+        _same({**shown, **after}, shown, "P9: published, and a file that was to stay is gone")
+        _within(shown, [old, after], "P2: published")
+    elif shown not in (old, after):
+        raise AssertionError(f"P1 P2: over, with neither nothing nor all: {_shown(shown)}")
+    return state
+
+
+def check_settled(
+    snapshot: Snapshot,
+    directories: Iterable[str] = (),
+    *,
+    expected: Snapshot,
+    marker: bool | None = None,
+) -> None:
+    """Check that exactly *expected* is visible and that nothing is left of any job."""
+    _same(visible(snapshot), expected, "P1 P2: settled")
+    left = [
+        name
+        for name, data in snapshot.items()
+        if name.startswith(AREA) and (data or not _MAY_STAY.fullmatch(name))
+    ]
+    left += [
+        name
+        for name in directories
+        if name.startswith(AREA) and name != "_commit/done"
+    ]
+    if left:
+        raise AssertionError(f"P5 P6: left of a settled job: {sorted(left)}")
+    if marker is not None and ("_SUCCESS" in snapshot) is not marker:
+        raise AssertionError(f"_SUCCESS is {'missing' if marker else 'there'}")
+
+
+def is_only_remains(snapshot: Snapshot) -> bool:
+    """Whether all that is left of jobs is what ``clean`` deletes: areas renamed away."""
+    return all(
+        _MAY_STAY.fullmatch(name) or _REMAINS.fullmatch(name)
+        for name in snapshot
+        if name.startswith(AREA)
+    )
+
+
+def check_order(old: Snapshot, later: Snapshot, settled: Snapshot) -> None:
+    """Check that nothing visible changed between two moments: a zombie was harmless (P6)."""
+    del old
+    _same(visible(later), visible(settled), "P6: changed by somebody late")
+
+
+def _within(shown: Snapshot, allowed: list[Snapshot], why: str) -> None:
+    for name, data in shown.items():
+        if not any(one.get(name) == data for one in allowed):
+            raise AssertionError(f"{why}: {name!r} with {data[:60]!r} belongs to nobody")
+
+
+def _same(shown: Snapshot, expected: Snapshot, why: str) -> None:
+    if dict(shown) != dict(expected):
+        missing = {name: data for name, data in expected.items() if shown.get(name) != data}
+        surplus = {name: data for name, data in shown.items() if expected.get(name) != data}
+        raise AssertionError(f"{why}: missing {_shown(missing)}; instead {_shown(surplus)}")
+
+
+def _shown(files: Snapshot) -> str:
+    return ", ".join(f"{name!r}: {data[:40]!r}" for name, data in sorted(files.items())) or "none"

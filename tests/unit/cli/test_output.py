@@ -1,0 +1,224 @@
+"""What is printed, where, and in which form."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.cli.options import Redactor
+from fsspec_commit.cli.output import Output, counted, human_bytes, plain, printable, result_document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STARTED = datetime(2026, 11, 20, 14, 3, 55, tzinfo=UTC)
+COMMITTED = fc.CommitResult(
+    job_id="20261120T140355-9c1e5d0a7b2f4e68",
+    destination="s3://b/t",
+    mode="overwrite",
+    committer="v1",
+    state="committed",
+    file_count=2,
+    bytes=61_234_567,
+    rows=336_776,
+    partitions=("day=1", "day=2"),
+    replaced_count=1,
+    warnings=("an upload could not be aborted",),
+    statistics={"committer_files_committed": 2},
+    duration_s=2.06,
+)
+SKIPPED = fc.CommitResult(
+    job_id="20261120T140355-9c1e5d0a7b2f4e68",
+    destination="s3://b/t",
+    mode="ignore",
+    committer="v1",
+    state="skipped",
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (61_234_567, "61.2 MB"),
+        (10**12, "1.0 TB"),
+        (3 * 10**18, "3,000.0 PB"),
+    ],
+)
+def test_sizes(count: int, shown: str) -> None:
+    assert human_bytes(count) == shown
+
+
+def test_counts() -> None:
+    assert counted(1, "file") == "1 file"
+    assert counted(1200, "file") == "1,200 files"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text", "plain text"),
+        ("two\n  lines\r\n", "two lines"),
+        ("\x1b[31mred\x1b[0m\x07", r"\x1b[31mred\x1b[0m\x07"),
+        ("a\tb", r"a\tb"),
+        ("evil\u202eknil", r"evil\u202eknil"),
+        ("\udcff", r"\udcff"),
+        ("schön 日本", "schön 日本"),
+    ],
+)
+def test_no_text_moves_the_cursor(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_json_knows_the_values_of_the_api() -> None:
+    capabilities = fc.Capabilities(atomic_rename=fc.AtomicRename.FILE, evidence={"a": "probed"})
+    found = plain({"when": STARTED, "facts": capabilities, "names": ("a",), "n": 1, "none": None})
+    assert found["when"] == "2026-11-20T14:03:55+00:00"
+    assert found["facts"]["atomic_rename"] == "file"
+    assert found["facts"]["evidence"] == {"a": "probed"}
+    assert found["names"] == ["a"]
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_a_result_counts_its_files_and_does_not_list_them() -> None:
+    document = json.loads(json.dumps(plain(result_document(COMMITTED))))
+    assert document == {
+        "job_id": "20261120T140355-9c1e5d0a7b2f4e68",
+        "destination": "s3://b/t",
+        "mode": "overwrite",
+        "committer": "v1",
+        "state": "committed",
+        "file_count": 2,
+        "bytes": 61_234_567,
+        "rows": 336_776,
+        "partitions": ["day=1", "day=2"],
+        "replaced_count": 1,
+        "in_place": [],
+        "warnings": ["an upload could not be aborted"],
+        "statistics": {"committer_files_committed": 2},
+        "duration_s": 2.06,
+    }
+
+
+def test_a_pipe_gets_lines_for_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [("j1", STARTED, None), ("j2", "a\tb\nc", 0)]
+    Output().answer({}, ("job", "started", "tasks"), rows)
+    assert capfd.readouterr().out == "j1\t2026-11-20 14:03:55 UTC\t-\nj2\ta\\tb c\t0\n"
+
+
+def test_a_pipe_gets_nothing_that_it_did_not_ask_for(capfd: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    output.say("done")
+    output.answer({}, ("job",), [], none="no job")
+    output.result(SKIPPED)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_warnings_go_to_the_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    Output().result(COMMITTED)
+    assert capfd.readouterr() == ("", "warning: an upload could not be aborted\n")
+
+
+def test_programs_get_one_document(capfd: pytest.CaptureFixture[str]) -> None:
+    output = Output(as_json=True)
+    output.result(COMMITTED)
+    output.say("done")
+    told = capfd.readouterr()
+    assert json.loads(told.out)["file_count"] == 2
+    assert told.err == ""
+
+
+def test_no_form_shows_a_secret(capfd: pytest.CaptureFixture[str]) -> None:
+    hide = Redactor({"secret": "hunter2"})
+    for output in (Output(redact=hide), Output(as_json=True, redact=hide)):
+        output.answer({"a": "hunter2"}, ("a",), [("hunter2",)])
+        output.warn("hunter2")
+    told = capfd.readouterr()
+    assert "hunter2" not in told.out + told.err
+    assert told.out.count("***") == 2
+
+
+PROGRAM = """
+from datetime import UTC, datetime
+import fsspec_commit as fc
+from fsspec_commit.cli.output import Output
+from fsspec_commit.cli.progress import bars
+
+output = Output()
+output.result(fc.CommitResult(
+    job_id="20261120T140355-9c1e5d0a7b2f4e68", destination="s3://b/[red]t", mode="append",
+    committer="v1", state="committed", file_count=2, bytes=61_234_567, rows=336_776,
+    partitions=("day=1", "day=2"), replaced_count=1, duration_s=2.06))
+output.result(fc.CommitResult(
+    job_id="20261120T140355-9c1e5d0a7b2f4e68", destination="s3://b/t", mode="ignore",
+    committer="v1", state="skipped"))
+output.answer({}, ("job", "state"), [("[red]j1[/red]", "open\x1b[31m")], none="no job")
+output.answer({}, ("job", "state"), [], none="no job")
+with bars(shown=output.shows_progress) as seen:
+    seen.read(1000)
+    seen.publishing(7)
+    seen.published(3)
+"""
+
+
+def on_a_terminal(program: str, *arguments: str) -> str:
+    """What a program shows on a terminal of 100 columns."""
+    here, there = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], stdout=there, stderr=there, env=env
+    ) as process:
+        os.close(there)
+        shown = b""
+        while True:
+            try:
+                block = os.read(here, 1 << 16)
+            except OSError:  # Linux says EIO when the other end is closed
+                break
+            if not block:
+                break
+            shown += block
+        os.close(here)
+        assert process.wait() == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_summaries_tables_and_bars() -> None:
+    shown = on_a_terminal(PROGRAM)
+    assert "committed 2 files, 336,776 rows, 61.2 MB to s3://b/[red]t\n" in shown
+    assert "  2 partitions\n  1 old file replaced\n" in shown
+    assert "  mode append, committer v1, 2.1 s, job 20261120T140355-9c1e5d0a7b2f4e68\n" in shown
+    assert "skipped s3://b/t: nothing was to be done\n" in shown
+    assert "job             state" in shown
+    assert r"[red]j1[/red]   open\x1b[31m" in shown
+    assert "no job\n" in shown
+    assert "1,000 rows" in shown
+    assert "3 of 7 files" in shown
+
+
+def test_a_reader_that_leaves_early_changes_nothing(tmp_path: Path) -> None:
+    program = (
+        "from fsspec_commit.cli.output import put\n"
+        "for _ in range(100_000): put('x' * 100)\n"
+        f"open({str(tmp_path / 'end')!r}, 'w').close()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+    assert (tmp_path / "end").exists()

@@ -1,0 +1,222 @@
+"""Files written on the caller's own thread, or through the loop, on a local disk."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.local import LocalStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fsspec_commit.store import Durability
+
+
+def names(place: Path) -> list[str]:
+    return sorted(child.name for child in place.iterdir())
+
+
+def opened(root: Path, durability: Durability = "none") -> LocalStore:
+    return asyncio.run(LocalStore.open(str(root), OpenOptions(durability=durability)))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "out"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root mounts a small disk")
+    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+        pytest.skip("this sandbox forbids mounts")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_at_the_last_byte(small_disk: Path) -> None:
+    store = opened(small_disk)
+    path = StorePath(f"{small_disk}/d/a")
+    (small_disk / "fill").write_bytes(b"x" * 1_900_000)
+    writer = store.direct.writer(path, within=store.root)
+    for _ in range(9):
+        writer.write(b"y" * 100_000)  # still in the buffer
+    before = len(names(Path("/proc/self/fd")))
+    with pytest.raises(OSError, match="No space left") as caught:
+        writer.finish()
+    assert not isinstance(caught.value, StoreError)
+    assert caught.value.filename == path
+    assert caught.value.errno == errno.ENOSPC
+    assert len(names(Path("/proc/self/fd"))) == before - 1
+    writer.discard()
+    assert names(small_disk / "d") == []
+
+
+def test_a_full_disk_through_the_loop(small_disk: Path) -> None:
+    store = opened(small_disk)
+    path = StorePath(f"{small_disk}/a")
+
+    async def fill() -> None:
+        writer = store.writer(path, within=store.root)
+        try:
+            for _ in range(40):
+                await writer.write(b"y" * 100_000)
+        finally:
+            await writer.discard()
+
+    with pytest.raises(StoreError) as caught:
+        asyncio.run(fill())
+    assert (caught.value.reply, caught.value.errno) == (Reply.REFUSED, errno.ENOSPC)
+    assert path in str(caught.value)
+    assert names(small_disk) == []
+
+
+def test_small_writes_stay_in_c(root: Path) -> None:
+    store = opened(root)
+    writer = store.direct.writer(StorePath(f"{root}/a"), within=store.root)
+    assert type(writer.write).__name__ == "builtin_function_or_method"
+    for data in (b"1", bytearray(b"2"), memoryview(b"345")[1:]):
+        assert writer.write(data) == len(data)
+    assert writer.finish().size_bytes == 4
+    assert (root / "a").read_bytes() == b"1245"
+    with pytest.raises(ValueError, match="closed"):
+        writer.write(b"late")
+
+
+def test_a_closed_name_is_replaced_not_written_over(root: Path, tmp_path: Path) -> None:
+    store = opened(root)
+    path = StorePath(f"{root}/a")
+    first = store.direct.writer(path, within=store.root)
+    first.write(b"longer than the second")
+    first.finish()
+    (tmp_path / "elsewhere").hardlink_to(path)
+    second = store.direct.writer(path, within=store.root)
+    second.write(b"second")
+    second.finish()
+    assert Path(path).read_bytes() == b"second"
+    assert (tmp_path / "elsewhere").read_bytes() == b"longer than the second"
+
+
+def test_discarding_an_old_file_spares_the_new_one(root: Path) -> None:
+    store = opened(root)
+    path = StorePath(f"{root}/a")
+    old = store.direct.writer(path, within=store.root)
+    new = store.direct.writer(path, within=store.root)
+    new.write(b"new")
+    new.finish()
+    old.write(b"old")
+    old.discard()
+    assert Path(path).read_bytes() == b"new"
+
+
+def test_a_directory_in_a_files_place_is_refused(root: Path) -> None:
+    store = opened(root)
+    (root / "d").mkdir()
+    with pytest.raises(StoreError, match="directory") as caught:
+        store.direct.writer(StorePath(f"{root}/d"), within=store.root)
+    assert caught.value.reply is Reply.REFUSED
+
+
+def test_an_abandoned_file_is_taken_away(root: Path) -> None:
+    store = opened(root)
+    writer = store.direct.writer(StorePath(f"{root}/a"), within=store.root)
+    writer.write(b"half")
+    with pytest.warns(ResourceWarning, match="abandoned"):
+        del writer  # its end is what warns
+    gc.collect()
+    assert names(root) == []
+
+
+def test_a_child_process_lets_its_parents_files_be(root: Path) -> None:
+    store = opened(root)
+    writer = store.direct.writer(StorePath(f"{root}/a"), within=store.root)
+    writer.write(b"parent's")
+    child = os.fork()
+    if child == 0:
+        writer.__del__()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    writer.finish()
+    assert (root / "a").read_bytes() == b"parent's"
+
+
+def test_a_file_swapped_for_a_link_is_not_followed_by_discard(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/a").write_bytes(b"")
+    store = opened(root)
+    writer = store.direct.writer(StorePath(f"{root}/d/a"), within=store.root)
+    shutil.rmtree(root / "d")
+    (root / "d").symlink_to(tmp_path / "outside")
+    writer.discard()
+    assert names(tmp_path / "outside") == ["a"]
+
+
+@pytest.mark.parametrize(("durability", "flushes"), [("none", 0), ("marker", 0), ("full", 1)])
+def test_data_is_flushed_as_asked(
+    root: Path, monkeypatch: pytest.MonkeyPatch, durability: Durability, flushes: int
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(os, "fsync", seen.append)
+    store = opened(root, durability)
+    writer = store.direct.writer(StorePath(f"{root}/a"), within=store.root)
+    writer.write(b"1")
+    writer.finish()
+    assert len(seen) == flushes
+
+
+def test_a_list_of_the_protocol_is_always_flushed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(os, "fsync", seen.append)
+    store = opened(root)
+
+    async def write() -> None:
+        writer = store.writer(StorePath(f"{root}/replaced"), within=store.root)
+        await writer.write(b"1\n")
+        await writer.finish()
+
+    asyncio.run(write())
+    assert len(seen) == 1
+
+
+def test_files_of_one_length_written_at_once_have_tokens_of_their_own(root: Path) -> None:
+    store = opened(root)
+    path = StorePath(f"{root}/a")
+    tokens = set()
+    for number in range(200):
+        writer = store.direct.writer(path, within=store.root)
+        writer.write(b"%04d" % number)
+        tokens.add(writer.finish().token)
+    assert len(tokens) == 200
+
+
+def test_a_native_directory_is_a_plain_path(root: Path) -> None:
+    store = opened(root)
+    path = StorePath(f"{root}/_commit/job/tasks/0/a b")
+    with pytest.raises(StoreError, match="missing"):
+        store.direct.native_directory(path, within=StorePath(f"{root}/_commit/job"))
+    assert names(root) == []
+    assert store.direct.native_directory(path, within=store.root) == path
+    assert Path(path).is_dir()
+    (root / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match="in the way"):
+        store.direct.native_directory(StorePath(f"{root}/file"), within=store.root)
