@@ -42,10 +42,9 @@ check: $(INSTALLED) ## format, lint, types, layers, spelling, packaging, documen
 	$(BIN)/validate-pyproject pyproject.toml
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html
 
-# pytest exits with 5 where nothing is marked slow: that is no failure of this run.
 nightly: $(INSTALLED) ## the slow searches with many more examples, then the benchmarks
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto -m slow --ignore=tests/benchmarks || test $$? -eq 5
-	if test -d tests/benchmarks; then $(BIN)/python -m pytest -p no:randomly -s tests/benchmarks; fi
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto -m slow --ignore=tests/benchmarks
+	$(BIN)/python -m tests.benchmarks.run_all
 
 servers: ## storage servers for the tests (none is needed in this release)
 	@echo "This release's stores are local disks and memory: there is no server to install or start."

@@ -31,7 +31,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.job import Job
 from fsspec_commit.names import hive_path
-from fsspec_commit.operations import abort, clean, explain, jobs, resume
+from fsspec_commit.operations import abort, clean, explain, jobs, probe, resume
 from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
@@ -40,6 +40,7 @@ from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection
 from fsspec_commit.spec import JobSpec
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities
+from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.store.registry import register
 from fsspec_commit.task import Task
 
@@ -65,6 +66,7 @@ __all__ = [
     "JobSpec",
     "Mode",
     "PartialCommitError",
+    "ProbeReport",
     "RecordError",
     "RequestError",
     "Selection",
@@ -79,6 +81,7 @@ __all__ = [
     "explain",
     "hive_path",
     "jobs",
+    "probe",
     "register",
     "resume",
     "write_dataset",

@@ -20,6 +20,8 @@ from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import OpenOptions
+from fsspec_commit.store.capabilities import differences
+from fsspec_commit.store.probe import ProbeReport, probe
 from fsspec_commit.store.registry import open_store, protocol_of
 
 if TYPE_CHECKING:
@@ -119,6 +121,26 @@ class Destination:
         bound = bind(record.committer, self.store)
         layout = DestinationLayout(self.store.root).job(record.job_id)
         return BoundJob(record, layout, self.store, bound.committer, bound.removal)
+
+
+async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource) -> ProbeReport:
+    """Open the store of a place and try out what it can do.
+
+    Raises:
+        UnknownProtocolError: No adapter serves it.
+        StoreError: It cannot be reached, or nothing can be written there.
+    """
+    store = await open_store(where.url, replace(options, storage_options=where.storage_options))
+    try:
+        scratch = DestinationLayout(store.root).probe(ids.nonce())
+        observed = await probe(store, scratch, ids)
+        return ProbeReport(
+            destination=where.url,
+            capabilities=observed,
+            differences=differences(store.capabilities, observed),
+        )
+    finally:
+        await store.close()
 
 
 async def open_destination(

@@ -76,7 +76,10 @@ class CommitError(Exception):
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.args, dict(self.__dict__))
+        state = dict(self.__dict__)
+        if isinstance(self, OSError):
+            state["errno"] = self.errno  # an OSError keeps it beside its other attributes
+        return _rebuild, (type(self), self.args, state)
 
 
 def _rebuild(
@@ -84,7 +87,8 @@ def _rebuild(
 ) -> CommitError:
     error = kind.__new__(kind, *args)
     error.args = args
-    error.__dict__.update(state)
+    for name, value in state.items():
+        setattr(error, name, value)
     return error
 
 

@@ -15,6 +15,7 @@ from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
+    JobNotActiveError,
 )
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.local_tasks import LocalTasks
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fsspec_commit")
 _STARTS_MAX = 3
 
-State = Literal["new", "open", "deciding", "committed", "skipped", "aborted"]
+State = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
 
 
 class Job:
@@ -188,7 +189,9 @@ class Job:
             self._note_settling(bound, interrupt)
             raise
         except CommitError as error:
-            if error.outcome == "not_committed":
+            if isinstance(error, JobNotActiveError):
+                self._state = "settled"
+            elif error.outcome == "not_committed":
                 self._state = "open"
             raise
         return self._committed_result()
@@ -204,6 +207,10 @@ class Job:
             self._state = "aborted"
             return
         bound = self._started()
+        if self.result is not None:
+            job_id = bound.record.job_id
+            message = f"job {job_id} is committed: it cannot be aborted, and nothing was deleted"
+            raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
         bridge.run(abort_job(bound, by=bound.record.host))
         self._state = "aborted"
         _log.info("job %s to %r aborted", bound.record.job_id, self.destination)

@@ -153,10 +153,9 @@ class JobLayout:
         """Every new file is in place."""
         return self._record("published")
 
-    @property
-    def prepared_success(self) -> StorePath:
-        """The marker before it is published."""
-        return self._record(SUCCESS + PENDING)
+    def prepared_success(self, claim_nonce: str) -> StorePath:
+        """The marker before it is published, as one driver prepared it under its claim."""
+        return self._record(f"{SUCCESS}-{claim_nonce}{PENDING}")
 
     def chosen(self, task_id: int) -> StorePath:
         """Which attempt of a task came first, for engines whose workers send no messages."""

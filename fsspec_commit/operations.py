@@ -5,7 +5,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from fsspec_commit.bridge import blocking, run
-from fsspec_commit.destination import Destination, DestinationLike, open_destination, place
+from fsspec_commit.destination import (
+    Destination,
+    DestinationLike,
+    open_destination,
+    place,
+    probe_destination,
+)
 from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
@@ -18,6 +24,7 @@ from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.selection import Selection
 from fsspec_commit.store import OpenOptions
+from fsspec_commit.store.probe import ProbeReport
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -156,6 +163,32 @@ async def explain(
         destination, storage_options, filesystem, probe, single_writer, committer=committer
     )
     return to.selection
+
+
+@blocking
+async def probe(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    single_writer: bool = False,
+) -> ProbeReport:
+    """Try out what a store can really do, with some small files below ``_commit/``.
+
+    They are removed again. A probe refutes more than it proves: it is one client, at one moment.
+
+    Args:
+        destination: Where to try.
+        storage_options: fsspec's options for the destination.
+        filesystem: The same as an fsspec filesystem.
+        single_writer: A promise: one job at a time here; what is assumed for it stays assumed.
+
+    Raises:
+        StoreError: The store does not answer, or nothing can be written there.
+    """
+    where = place(destination, storage_options, filesystem)
+    options = OpenOptions(single_writer=single_writer)
+    return await probe_destination(where, options, ids=SYSTEM_IDS)
 
 
 async def _open(

@@ -5,6 +5,7 @@ refused, because a file that is left out, or read twice, is wrong output that no
 directory that holds jobs in flight is read as the snapshot that its readers should see.
 """
 
+import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,7 +89,8 @@ def find_sources(
     found = [file for source in sources for file in _find(source, as_format, options)]
     seen = set[tuple[str, str]]()
     for file in found:
-        key = (str(file.filesystem.protocol), file.path)
+        path = os.path.realpath(file.path) if _is_local(file.filesystem) else file.path
+        key = (str(file.filesystem.protocol), path)
         if key in seen:
             raise fc.RequestError(
                 f"source {file.path!r} is named twice; its rows would be written twice",
@@ -101,13 +103,14 @@ def find_sources(
 def _find(
     source: str, as_format: str | None, options: Mapping[str, object] | None
 ) -> Iterator[SourceFile]:
-    filesystem, path = _opened(source, options)
-    base = _untyped(source, filesystem)
+    base, rest = _untyped(source)
+    filesystem, path = _opened(base + rest, options)
     paths = [path] if filesystem.exists(path) else []
-    if not paths and _GLOB.search(path):
-        paths = sorted(path for path in filesystem.glob(path) if not _is_hidden(path, base))
+    if not paths and _GLOB.search(rest):
+        pattern = glob.escape(base) + rest if base else path
+        paths = sorted(path for path in filesystem.glob(pattern) if not _is_hidden(path, base))
     if not paths:
-        what = "no file matches" if _GLOB.search(path) else "there is no"
+        what = "no file matches" if _GLOB.search(rest) else "there is no"
         raise fc.RequestError(f"{what} source {source!r}", kind="missing_source")
     for path in paths:
         if not filesystem.isdir(path):
@@ -140,15 +143,17 @@ def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str
     return filesystem, path
 
 
-def _untyped(source: str, filesystem: Any) -> str:
-    """The leading part of a source's paths that its user did not type.
+def _untyped(source: str) -> tuple[str, str]:
+    """The directory that a relative path begins at, and the path from there.
 
-    Only relative paths have one. Where one begins with ``..``, that is not typed as a name either.
+    Dots at its beginning lead there too: they are typed, and the names that they stand for not.
     """
-    if "://" in source or source.startswith("/") or not _is_local(filesystem):
-        return ""
-    dots = takewhile(lambda part: part in {".", ".."}, source.split("/"))
-    return os.path.abspath("/".join(dots) or ".").rstrip("/") + "/"  # noqa: PTH100  # no symlinks resolved
+    if "://" in source or "::" in source or source.startswith(("/", "~")):
+        return "", source
+    parts = source.split("/")
+    dots = list(takewhile(lambda part: part in {"", ".", ".."}, parts))
+    base = os.path.abspath("/".join(dots) or ".")  # noqa: PTH100  # links stay as they are
+    return base.rstrip("/") + "/", "/".join(parts[len(dots) :])
 
 
 def _is_local(filesystem: Any) -> bool:

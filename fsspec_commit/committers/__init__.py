@@ -123,8 +123,12 @@ class Committer(Protocol):
             StoreError: Something else stands at a target.
         """
 
-    async def prepare_success(self, layout: JobLayout, data: bytes) -> FileIdentity:
-        """Prepare the marker, so that publishing it is one-shot like any file's."""
+    async def prepare_success(
+        self, layout: JobLayout, claim_nonce: str, data: bytes
+    ) -> FileIdentity:
+        """Prepare the marker of one claim, so that publishing it is one-shot like any file's."""
 
-    async def publish_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+    async def publish_success(
+        self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+    ) -> None:
         """Publish the prepared marker; another job's that stands there by now is left alone."""

@@ -66,14 +66,21 @@ def _report(name: Target, lost: Lost | None) -> None:
     lost(name)
 
 
-async def prepare_success(store: SettledStore, layout: JobLayout, data: bytes) -> FileIdentity:
+async def prepare_success(
+    store: SettledStore, layout: JobLayout, claim_nonce: str, data: bytes
+) -> FileIdentity:
     """Write the marker into the area, whole and flushed."""
-    entry = await store.write_whole(layout.prepared_success, data, within=layout.area)
+    prepared = layout.prepared_success(claim_nonce)
+    entry = await store.write_whole(prepared, data, within=layout.area)
     return FileIdentity(size=entry.size_bytes, token=entry.token)
 
 
 async def publish_success(
-    store: SettledStore, renames: SettledFiles, layout: JobLayout, marker: FileIdentity
+    store: SettledStore,
+    renames: SettledFiles,
+    layout: JobLayout,
+    claim_nonce: str,
+    marker: FileIdentity,
 ) -> None:
     """Rename the prepared marker into place, unless another's stands there.
 
@@ -84,7 +91,7 @@ async def publish_success(
     if isinstance(there, Entry) and there.token != marker.token:
         return
     await renames.rename(
-        layout.prepared_success,
+        layout.prepared_success(claim_nonce),
         final,
         token=Token(marker.token),
         expecting=Expect.ABSENT,

@@ -88,10 +88,14 @@ class V1Committer:
             self._store, self._renames, manifests, expected, lost=lost, progress=progress
         )
 
-    async def prepare_success(self, layout: JobLayout, data: bytes) -> FileIdentity:
+    async def prepare_success(
+        self, layout: JobLayout, claim_nonce: str, data: bytes
+    ) -> FileIdentity:
         """Write the marker into the area."""
-        return await prepare_success(self._store, layout, data)
+        return await prepare_success(self._store, layout, claim_nonce, data)
 
-    async def publish_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+    async def publish_success(
+        self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+    ) -> None:
         """Rename the prepared marker into place."""
-        await publish_success(self._store, self._renames, layout, marker)
+        await publish_success(self._store, self._renames, layout, claim_nonce, marker)

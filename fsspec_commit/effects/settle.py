@@ -57,9 +57,8 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
                 seen = await effect.observe()
                 if not isinstance(seen, Undone):
                     return seen
-                if refusal is not None:
-                    raise refusal
-                observing = False
+                _raise_again(refusal)
+            observing = False
             return await effect.apply()
         except StoreError as error:
             if error is refusal:
@@ -76,6 +75,11 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
         raise last
     message = f"it is not known whether {effect.name} happened: {last}"
     raise CommitStateUnknownError(message, path=last.path if last else None) from last
+
+
+def _raise_again(refusal: StoreError | None) -> None:
+    if refusal is not None:
+        raise refusal
 
 
 async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:

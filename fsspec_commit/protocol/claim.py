@@ -80,7 +80,7 @@ async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -
         path = job.layout.claim(claim.nonce)
         if await establish(job.store, path, claim, within=job.layout.area) is None:
             message = f"job {claim.job_id} is already finished or aborted"
-            raise JobNotActiveError(message, job_id=claim.job_id, stage="claim")
+            raise JobNotActiveError(message, job_id=claim.job_id, outcome="unknown", stage="claim")
         try:
             older = await _clear(job, claim, deadline, fence_s=min(FENCE_S, wait_s / 2))
         except ConcurrentJobError:

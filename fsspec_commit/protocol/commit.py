@@ -25,15 +25,14 @@ from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
+from fsspec_commit.protocol.overtaken import finished_by_another, is_over, settled_by_another
 from fsspec_commit.protocol.replaced import (
     ReplacedFiles,
     delete_replaced,
     list_replaced,
     may_write,
-    overtaken,
     recall_replaced,
 )
 from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done
@@ -88,13 +87,19 @@ async def commit_job(
         ``None`` when the job had nothing to do and was dropped: ``mode="ignore"`` and data
         stands, or its idempotency key has committed.
     """
-    prepared = await prepare_job(job, messages, wait_s=wait_s)  # 1-3
-    if prepared is None:
-        await abort_job(job, by="the job itself, which had nothing to do")
-        return None
-    deciding()
-    announce(prepared.new.count)
-    decision = await decide(job.store, job.layout, prepared.decision)  # 4    P3 P7
+    try:
+        prepared = await prepare_job(job, messages, wait_s=wait_s)  # 1-3
+        if prepared is None:
+            await abort_job(job, by="the job itself, which had nothing to do")
+            return None
+        deciding()
+        announce(prepared.new.count)
+        decision = await decide(job.store, job.layout, prepared.decision)  # 4    P3 P7
+    except CommitError as error:
+        other = await settled_by_another(job, error)
+        if other is None:
+            raise
+        raise other from error
     return await finish_job(job, decision, prepared.new, progress=progress)  # 5-7  P1 P9
 
 
@@ -136,7 +141,7 @@ async def _wanted(
         chosen=chosen,
         replaced=await list_replaced(job, claim, new),
         stale_success=await seen_success(job),
-        success=await prepare_success(job, new),
+        success=await prepare_success(job, claim, new),
     )
 
 
@@ -165,8 +170,8 @@ async def finish_job(
     try:
         return await _finish(job, decision, new, accept_loss=accept_loss, progress=progress)
     except PartialCommitError as error:
-        if await _is_over(job):
-            raise overtaken(job) from error
+        if await is_over(job):
+            raise finished_by_another(job) from error
         error.job_id = error.job_id or job.record.job_id
         error.add_note(f"delete nothing; finish with: {job.settle_command('resume')}")
         raise
@@ -251,7 +256,7 @@ async def _publication(
     published = await establish(job.store, path, record, within=job.layout.area)
     published = published or await recall(job.store, path, Published)
     if published is None:
-        raise overtaken(job)
+        raise finished_by_another(job)
     return published
 
 
@@ -265,21 +270,24 @@ async def abort_job(job: BoundJob, *, by: str) -> None:
         JobNotActiveError: A committed decision stands, or the job is over.
         CommitFailedError: Nothing is visible, but not all could be removed; abort again.
     """
-    await _abort(job, by)
+    aborted = await _aborted(job, by)
+    if aborted is not None:
+        await _remove_aborted(job, aborted)
 
 
-@failing_as(CommitFailedError)
-async def _abort(job: BoundJob, by: str) -> None:
+async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
+    """The aborted decision that stands, whoever took it; ``None`` when its job is over."""
     wanted = Decision(nonce=job.store.ids.nonce(), job_id=job.record.job_id, state="aborted", by=by)
     try:
-        aborted = await decide(job.store, job.layout, wanted)
+        return await decide(job.store, job.layout, wanted)
     except JobNotActiveError as error:
         if error.outcome != "not_committed":
             raise
-        standing = await recall(job.store, job.layout.decision, Decision)
-        if standing is None:
-            return
-        aborted = standing
+        return await recall(job.store, job.layout.decision, Decision)
+
+
+@failing_as(CommitFailedError)
+async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
     await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
 
 
@@ -290,13 +298,6 @@ async def _retired(job: BoundJob, permit: deletion.Permit) -> list[str]:
     except (StoreError, CommitStateUnknownError) as error:
         return [f"the work area was not removed ({error}); `fsspec-commit clean` removes it"]
     return []
-
-
-async def _is_over(job: BoundJob) -> bool:
-    try:
-        return await read_record(job.store, job.layout) is None
-    except CommitError:
-        return False
 
 
 def _refuse_empty(job: BoundJob, new: NewFiles) -> None:

@@ -3,7 +3,7 @@
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import establish, recall
-from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.errors import CommitStateUnknownError, JobNotActiveError, failing_as
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, JobRecord
@@ -20,16 +20,25 @@ async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> St
         JobNotActiveError: Another decision stands, or the job was over; says which.
         CommitStateUnknownError: The store would not say; the job must be looked at again.
     """
-    standing = await establish(store, layout.decision, wanted, within=layout.area)
-    if standing is None:
-        raise _settled(layout, await recall(store, layout.decision, Decision))
+    ours = await establish(store, layout.decision, wanted, within=layout.area)
+    return await _confirmed(store, layout, ours)
+
+
+@failing_as(CommitStateUnknownError)
+async def _confirmed(
+    store: SettledStore, layout: JobLayout, ours: Standing[Decision] | None
+) -> Standing[Decision]:
+    """Our decision, if it counts. While a store does not say, it may: that is not known."""
+    if ours is None:
+        raise settled_as(layout, await recall(store, layout.decision, Decision))
     if await recall(store, layout.spec, JobRecord) is None:
         await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))
-        raise _settled(layout, None)
-    return standing
+        raise settled_as(layout, None)
+    return ours
 
 
-def _settled(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:
+def settled_as(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:
+    """What somebody is told whose job was settled by *other*, or is over without a trace."""
     job_id = layout.job_id
     if other is None:
         message = (

@@ -9,13 +9,19 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import recall
-from fsspec_commit.errors import JobNotActiveError, RequestError
+from fsspec_commit.errors import (
+    JobNotActiveError,
+    PartialCommitError,
+    RequestError,
+    failing_as,
+)
 from fsspec_commit.ids import started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
 from fsspec_commit.protocol.job_state import JobState, job_layouts, read_record, read_state
-from fsspec_commit.protocol.manifests import ChosenManifests, check_new_files
+from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
+from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
 from fsspec_commit.store import Directory
 
@@ -122,6 +128,8 @@ async def resume_job(
     decision = await recall(job.store, job.layout.decision, Decision)
     job_id = job.record.job_id
     if decision is None:
+        if await is_over(job):
+            raise await ended_by_another(job)
         message = (
             f"job {job_id} has not decided; its driver may still commit it; abort it with: "
             f"{job.settle_command('abort')}"
@@ -133,10 +141,19 @@ async def resume_job(
             f"{job.settle_command('abort')}"
         )
         raise JobNotActiveError(message, job_id=job_id, stage="resume")
-    manifests = ChosenManifests(job, decision.record.chosen)
-    new = await check_new_files(job, manifests)
+    try:
+        new = await _decided_files(job, decision.record)
+    except PartialCommitError as error:
+        if await is_over(job):
+            raise finished_by_another(job) from error
+        raise
     announce(new.count)
     return await finish_job(job, decision, new, accept_loss=accept_loss, progress=progress)
+
+
+@failing_as(PartialCommitError)
+async def _decided_files(job: BoundJob, decision: Decision) -> NewFiles:
+    return await check_new_files(job, ChosenManifests(job, decision.chosen))
 
 
 async def clean(

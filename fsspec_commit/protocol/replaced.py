@@ -14,7 +14,6 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import (
     DestinationExistsError,
-    JobNotActiveError,
     PartialCommitError,
     RecordError,
     RequestError,
@@ -25,6 +24,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.listing import first_visible, old_files, old_files_of_partitions
 from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.records import RECORD_BYTES_MAX, Standing, decode_strictly
 from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
 from fsspec_commit.store import Entry, Expect, Expectation, Token
@@ -261,7 +261,7 @@ async def delete_replaced(
     async for batch in replaced.batches():
         permit, entries = deletion.of_replaced(job.layout, published, batch)
         if entries and await read_record(job.store, job.layout) is None:
-            raise overtaken(job)
+            raise finished_by_another(job)
 
         async def remove(entry: Entry, permit: deletion.Permit = permit) -> None:
             if not await job.removal.remove(job.layout, entry, permit):
@@ -276,13 +276,6 @@ async def delete_replaced(
             f"{job.settle_command('resume')}"
         )
         raise PartialCommitError(message, job_id=job.record.job_id, path=kept[0], stage="replaced")
-
-
-def overtaken(job: BoundJob) -> JobNotActiveError:
-    """What a driver is told whose job was finished by a resumer, after its own decision."""
-    job_id = job.record.job_id
-    message = f"job {job_id} was finished by somebody else, who resumed it; it is committed"
-    return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="finish")
 
 
 async def _once(entries: list[Entry]) -> AsyncIterator[list[Entry]]:

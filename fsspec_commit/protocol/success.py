@@ -13,7 +13,7 @@ from fsspec_commit.ids import NEVER, started
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision, FileIdentity
+from fsspec_commit.records.job import Claim, Decision, FileIdentity
 from fsspec_commit.store import Entry
 
 FILENAMES_MAX = 10_000
@@ -45,12 +45,16 @@ class SuccessData(Struct, frozen=True, kw_only=True):
     iostatistics: _IOStatistics
 
 
-async def prepare_success(job: BoundJob, new: NewFiles) -> FileIdentity | None:
-    """Prepare the marker that the job asks for, if it asks for one."""
+async def prepare_success(job: BoundJob, claim: Claim, new: NewFiles) -> FileIdentity | None:
+    """Prepare the marker that the job asks for, if it asks for one.
+
+    Under a name of the claim's: a second driver of the job must not replace what the decision of
+    the first one names.
+    """
     if job.record.success == "none":
         return None
     data = b"" if job.record.success == "marker" else success_data(job, new)
-    return await job.committer.prepare_success(job.layout, data)
+    return await job.committer.prepare_success(job.layout, claim.nonce, data)
 
 
 def success_data(job: BoundJob, new: NewFiles) -> bytes:
@@ -97,5 +101,6 @@ async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> N
 
 async def publish_success(job: BoundJob, decision: Standing[Decision]) -> None:
     """Publish the marker that the decision names, if it names one."""
-    if decision.record.success is not None:
-        await job.committer.publish_success(job.layout, decision.record.success)
+    marker, claim = decision.record.success, decision.record.claim
+    if marker is not None and claim is not None:
+        await job.committer.publish_success(job.layout, claim.nonce, marker)

@@ -70,12 +70,12 @@ class Capabilities:
 
 
 def differences(declared: Capabilities, observed: Capabilities) -> tuple[str, ...]:
-    """Where a store does not do what was declared of it, one sentence each."""
+    """Where a store does not do what was declared of it; what was unknown is no difference."""
     seen = observed.facts()
     return tuple(
         f"{name}: declared {_shown(value)}, observed {_shown(seen[name])}"
         for name, value in declared.facts().items()
-        if seen[name] is not None and seen[name] != value
+        if value is not None and seen[name] is not None and seen[name] != value
     )
 
 

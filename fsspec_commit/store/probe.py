@@ -10,7 +10,7 @@ before the change, and not with it, looks the same from here.
 import asyncio
 import logging
 import pickle
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -131,14 +131,14 @@ async def _puts_and_listings(store: Store, scratch: StorePath) -> Shown:
     old = await store.put(path, b"old", expecting=Expect.ANYTHING, within=None)
     new = await _answer(_put(store, path, b"new", old))
     stale = await _answer(_put(store, path, b"stale", old))
+    if new is None:
+        await store.put(path, b"new", expecting=Expect.ANYTHING, within=None)
     replaces = new is not None and stale is None and await _content(store, path) == b"new"
     there = await store.stat(path)
     token = there.token if isinstance(there, Entry) else old
     consistent &= await _listed(store, scratch) == {path: token}
     deleted = [await _answer(_delete(store, path, expecting)) for expecting in (old, token)]
-    deletes = (
-        old != token and deleted == [None, True] and await store.stat(path) is None
-    )
+    deletes = old != token and deleted == [None, True] and await store.stat(path) is None
     await store.delete(path, expecting=Expect.ANYTHING)
     consistent &= await _listed(store, scratch) == {}
     return {
@@ -179,22 +179,20 @@ async def _file_renames(store: Store, files: RenamesFiles, scratch: StorePath) -
         return True
 
     won = await _race(rename(number) for number in range(2))
-    if not any(won):
-        return {"atomic_rename": AtomicRename.NONE, "exclusive_rename": False}
-    winner = 0 if won[0] else 1
-    gone, kept = [await store.stat(path) for path in (sources[winner], sources[1 - winner])]
+    winners = [number for number in range(2) if won[number]]
+    left = [await store.stat(path) for path in sources]
     there = await store.read(target, limit_bytes=_READ_BYTES)
-    moved = gone is None and there is not None and there.data == sources[winner].encode()
-    same = there is not None and there.entry.token == tokens[winner]
+    if there is None or there.data not in {sources[number].encode() for number in winners}:
+        return {"atomic_rename": AtomicRename.NONE, "exclusive_rename": False}
+    kept = there.entry.token in {tokens[number] for number in winners}
     # Where a rename is said to keep the token, another token is another object: a copy.
-    copied = not moved or (store.capabilities.token_survives_rename is True and not same)
-    if won[1 - winner]:
-        # One has overwritten the other: which, and how, is not worth knowing any more.
-        return {"exclusive_rename": False} | ({} if gone is None else _NO_RENAME)
+    copied = not kept and store.capabilities.token_survives_rename is True
+    moved = not copied and all(left[number] is None for number in winners)
+    standing = [entry.token for entry in left if isinstance(entry, Entry)]
     return {
-        "atomic_rename": AtomicRename.NONE if copied else AtomicRename.FILE,
-        "exclusive_rename": isinstance(kept, Entry) and kept.token == tokens[1 - winner],
-        "token_survives_rename": same,
+        "atomic_rename": AtomicRename.FILE if moved else AtomicRename.NONE,
+        "exclusive_rename": len(winners) == 1 and tokens[1 - winners[0]] in standing,
+        "token_survives_rename": kept,
     }
 
 
@@ -268,9 +266,7 @@ async def _begun(
     bare = await uploads.start(path, ids.nonce())
     try:
         part = await uploads.put_part(bare, 1, bare.nonce.encode())
-        yield PendingUpload(
-            path=path, upload_id=bare.upload_id, nonce=bare.nonce, parts=(part,)
-        )
+        yield PendingUpload(path=path, upload_id=bare.upload_id, nonce=bare.nonce, parts=(part,))
     finally:
         with suppress(StoreError):
             await uploads.abort(bare)
@@ -282,9 +278,6 @@ async def _completes(store: Store, uploads: CompletesUploads, upload: PendingUpl
     with suppress(StoreError):
         await uploads.complete(sent, expecting=Expect.ABSENT)
     return await _content(store, upload.path) == upload.nonce.encode()
-
-
-_NO_RENAME: Shown = {"atomic_rename": AtomicRename.NONE}
 
 
 async def _put(store: Store, path: StorePath, data: bytes, expecting: Expectation) -> Token:
@@ -323,7 +316,7 @@ async def _answer(call: Awaitable[T]) -> T | None:
         raise
 
 
-async def _race(calls: "map[Awaitable[T]] | AsyncIterator[T] | Sequence[Awaitable[T]]") -> list[T | None]:
+async def _race(calls: Iterable[Awaitable[T]]) -> list[T | None]:
     """What calls answer that are made at once; all have ended when one has failed."""
     answers = await asyncio.gather(*map(_answer, calls), return_exceptions=True)
     failed = [answer for answer in answers if isinstance(answer, BaseException)]

@@ -37,7 +37,7 @@ Kind: TypeAlias = Literal[
 
 RETRY_AFTER_S = 0.001
 """How long a throttled call asks to be left alone."""
-TIMEOUT_S = 0.05
+TIMEOUT_S = 0.01
 """How long a hanging call is waited for, as an adapter's own timeout would."""
 
 

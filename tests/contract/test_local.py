@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,9 +46,13 @@ class TestLocalStore(StoreContract):
 
 
 class TestLocalCommits(CommitterContract):
+    """In memory where the machine has such a disk: thousands of records are flushed here."""
+
     @pytest.fixture
-    def destination(self, tmp_path: Path) -> str:
-        return str(tmp_path / "out")
+    def destination(self, tmp_path: Path) -> Iterator[str]:
+        memory = Path("/dev/shm")
+        with TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as directory:
+            yield f"{directory}/out"
 
 
 class TestFileUrls(LifecycleContract):

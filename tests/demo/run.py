@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 # Run as a file, for `make demo`: let the demo's own modules be found.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import fsspec_commit as fc  # noqa: E402
-from fsspec_commit.testing import assert_no_leftovers  # noqa: E402
-from tests.demo.flights import CANCELLED, FLIGHTS, all_flights, in_batches  # noqa: E402
-from tests.demo.stage import ROOT, PublishingBar, Story, View, bars, kill, shown  # noqa: E402
-from tests.demo.victim import PUBLISHED_BEFORE_THE_END  # noqa: E402
+import fsspec_commit as fc
+from fsspec_commit.testing import assert_no_leftovers
+from tests.demo.flights import CANCELLED, FLIGHTS, all_flights, in_batches
+from tests.demo.stage import ROOT, PublishingBar, Story, View, bars, kill, shown
+from tests.demo.victim import PUBLISHED_BEFORE_THE_END
 
 if TYPE_CHECKING:
     from collections.abc import Callable

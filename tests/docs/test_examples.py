@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.store import registry
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -141,7 +143,7 @@ def run_on_terminal(line: str, directory: Path) -> tuple[int, str]:
     ours, theirs = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {**kept, "PATH": path, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    environment = {**kept, "PATH": path, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
     with subprocess.Popen(
         ["bash", "-c", line], cwd=directory, env=environment, stdout=theirs, stderr=subprocess.PIPE
     ) as process:
@@ -169,8 +171,9 @@ def blocks_of(page: str) -> list[tuple[re.Match[str], str]]:
 
 
 @pytest.fixture
-def own_modules(tmp_path: Path) -> Iterator[None]:
-    """What a page saves and imports is forgotten after it."""
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a page saves, imports and registers is forgotten after it."""
+    monkeypatch.setattr(registry, "_registered", {})
     yield
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):

@@ -46,8 +46,10 @@ class Fate:
     def __init__(self, request: Request) -> None:
         self.verbs: list[str] = []
         self.decided_ns = 0
-        self._nth, self._how = request.get("die") or (0, "")
-        self._slow = request.get("slow")
+        nth, how = request.get("die") or (0, "")
+        self._nth: int = nth
+        self._how: str = how
+        self._slow: tuple[str, str, float, str] | None = request.get("slow")
 
     def before(self, verb: str) -> None:
         self.verbs.append(verb)

@@ -189,7 +189,7 @@ def test_debug_shows_the_traceback(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"debug": True}, {"as_json": True}])
 def test_no_error_shows_a_secret(
-    options: dict[str, bool], capfd: pytest.CaptureFixture[str]
+    options: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     error = noted(fc.PartialCommitError("no: hunter2", job_id="hunter2"), "hunter2")
     error.__cause__ = OSError("the store said: hunter2")
