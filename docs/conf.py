@@ -1,6 +1,7 @@
 """How Sphinx builds these pages: Markdown, the docstrings, and every broken reference an error."""
 
 import importlib.metadata
+from typing import Any
 
 project = "fsspec-commit"
 author = "the fsspec-commit developers"
@@ -27,7 +28,8 @@ napoleon_numpy_docstring = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints_description_target = "documented_params"
+autoclass_content = "both"
 
 # Copy the code, not the prompt in front of it.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -36,10 +38,30 @@ copybutton_prompt_is_regexp = True
 # A reference of ours that leads nowhere fails the build. Other libraries have no page here, and the
 # build looks nothing up on the network, so their names are left as plain text.
 nitpicky = True
+# The type `bytes` beside fields of ours of that name; what is missing is still an error.
+suppress_warnings = ["ref.python"]
 STANDARD = "_io|asyncio|collections|contextlib|datetime|enum|io|os|pathlib|types|typing"
 OTHERS = "fsspec|hypothesis|msgspec|pyarrow|pa|ds|pandas|pyspark|pytest|rich|typer|upath"
 nitpick_ignore_regex = [
     (r"py:.*", rf"({STANDARD}|{OTHERS})(\..*)?"),
+    # Names of a plain text, where an annotation would say what kind of text is meant.
+    (r"py:.*", r"fsspec_commit\.(ids\.Nonce|layout\.StorePath|store\.values\.Token)"),
+    # What a writer answers: a type variable has no page.
+    (r"py:.*", r"fsspec_commit\.store\.abilities\.W_co"),
     # Short names in annotations that are imported for the type checker only.
     (r"py:class", r"(AbstractFileSystem|Callback|Any|Self|UPath|Unpack)"),
 ]
+
+
+def begin_with_a_comment(_app: Any, what: str, *rest: Any) -> None:
+    """Keep Napoleon from taking ``Where it writes: a URL`` for a type and its description.
+
+    Napoleon reads the first line of an attribute's docstring so; an empty comment is such a line.
+    """
+    if what in {"attribute", "data", "property"}:
+        rest[-1][:0] = ["..", ""]
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx; the hook runs before Napoleon's."""
+    app.connect("autodoc-process-docstring", begin_with_a_comment, priority=400)

@@ -51,7 +51,11 @@ def check_mode(mode: str) -> None:
 
 
 class AttemptFile(io.BufferedIOBase):
-    """A binary file of an attempt: write, then close; ``tell`` works, ``seek`` does not."""
+    """A binary file of an attempt: write, then close; ``tell`` works, ``seek`` does not.
+
+    Attributes:
+        finished: What it will be published as; known once it is closed.
+    """
 
     def __init__(
         self, name: str, sink: DirectWriter[NewFile], ended: Callable[[str], None]
@@ -59,6 +63,7 @@ class AttemptFile(io.BufferedIOBase):
         super().__init__()
         self.name = name
         self.mode = "wb"
+        self.finished: NewFile | None = None
         self._sink = sink
         self._ended = ended
         self._position = 0
@@ -87,7 +92,7 @@ class AttemptFile(io.BufferedIOBase):
             return
         self._over = True
         try:
-            self._sink.finish()
+            self.finished = self._sink.finish()
         except BaseException:
             self._sink.discard()
             raise

@@ -72,6 +72,14 @@ def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lam
         raise interrupt from None
 
 
+class _ExitError(Exception):
+    """Carries an exit out of a task: bare, it would end the loop, and all callers would hang."""
+
+    def __init__(self, exit_: KeyboardInterrupt | SystemExit) -> None:
+        super().__init__(exit_)
+        self.exit = exit_
+
+
 class _Running(Generic[T]):
     """One call on the loop, seen from the thread that waits for it."""
 
@@ -101,8 +109,14 @@ class _Running(Generic[T]):
         self._loop.call_soon_threadsafe(cancel)
 
     def _start(self) -> None:
-        self._task = self._loop.create_task(self._call)
+        self._task = self._loop.create_task(self._without_exits())
         self._task.add_done_callback(self._end)
+
+    async def _without_exits(self) -> T:
+        try:
+            return await self._call
+        except (KeyboardInterrupt, SystemExit) as exit_:
+            raise _ExitError(exit_) from None
 
     def _end(self, task: asyncio.Task[T]) -> None:
         if task.cancelled():
@@ -110,7 +124,7 @@ class _Running(Generic[T]):
             return
         error = task.exception()
         if error is not None:
-            self._ended.set_exception(error)
+            self._ended.set_exception(error.exit if isinstance(error, _ExitError) else error)
         else:
             self._ended.set_result(task.result())
 

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 DestinationLike: TypeAlias = "str | os.PathLike[str]"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
-_PASSWORD = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@]*:[^/@]*@")
-_SIGNATURE = re.compile(r"[?&](sig|sas|X-Amz-Signature|X-Goog-Signature)=", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?:^|::)[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
+_PORT_OR_NONE = re.compile(r"(?:\[[0-9A-Fa-f:.]*\]|[^:]*)(?::\d*)?")
+_PARAMETER = re.compile(
+    r"[?&;#](?:sig|sas|pwd|[^=&;/]*"
+    r"(?:signature|secret|token|passw|credential|(?:access|account|api)_?key)[^=&;/]*)=",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ def place(
 def _checked(url: str) -> str:
     if not url:
         raise RequestError("the destination is empty: give a path or a URL", kind="invalid_option")
-    if _PASSWORD.match(url) or _SIGNATURE.search(url):
+    if _holds_secret(url):
         message = (
             "the destination holds a secret: URLs are written down and logged; pass it in "
             "storage_options= or through the environment"
@@ -83,6 +88,19 @@ def _checked(url: str) -> str:
     path = re.sub(r"^(file|local)://", "", url)
     absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # text in, text out
     return absolute if path == url else f"{protocol}://{absolute}"
+
+
+def _holds_secret(url: str) -> bool:
+    """Whether a URL names a password, or a parameter that by its name is one.
+
+    A secret that was not escaped may hold a slash: then what stands before it looks like a host
+    with a port that is none.
+    """
+    for found in _AUTHORITY.finditer(url):
+        user, _, host = found.group(1).rpartition("@")
+        if ":" in user or _PORT_OR_NONE.fullmatch(host) is None:
+            return True
+    return "://" in url and _PARAMETER.search(url) is not None
 
 
 def _of_filesystem(path: str, filesystem: Any) -> Place:

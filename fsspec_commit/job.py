@@ -73,6 +73,7 @@ class Job:
         self._destination: Destination | None = None
         self._bound: BoundJob | None = None
         self._tasks = LocalTasks()
+        self._decisions: set[str] = set()
         self._begun_here = True
         self._pid = os.getpid()
         self.skipped = False
@@ -294,19 +295,10 @@ class Job:
         finished: Finished | None = None
         if self.skipped:
             await abort_job(bound, by="the job itself, which had nothing to do")
-        elif self._state == "deciding" and await self._is_decided(bound):
-            finished = await resume_job(
-                bound, announce=self._progress.announce, progress=self._progress.advance
-            )
+        elif await self._has_decided(bound):
+            finished = await self._resume(bound)
         else:
-            finished = await commit_job(
-                bound,
-                messages,
-                wait_s=self._options.get("wait_s", 60.0),
-                deciding=self._deciding,
-                announce=self._progress.announce,
-                progress=self._progress.advance,
-            )
+            finished = await self._commit_or_resume(bound, messages)
         self.result = result_of(bound, finished, clock() - begin)
         self.skipped = finished is None
         self._state = "skipped" if finished is None else "committed"
@@ -320,12 +312,39 @@ class Job:
             raise AssertionError("a commit that returns has a result")
         return self.result
 
-    def _deciding(self) -> None:
+    async def _commit_or_resume(
+        self, bound: BoundJob, messages: list[TaskCommit]
+    ) -> Finished | None:
+        try:
+            return await commit_job(
+                bound,
+                messages,
+                wait_s=self._options.get("wait_s", 60.0),
+                deciding=self._deciding,
+                announce=self._progress.announce,
+                progress=self._progress.advance,
+            )
+        except JobNotActiveError:
+            # An earlier decision of ours, whose outcome was unknown, may have come through late.
+            if await self._has_decided(bound):
+                return await self._resume(bound)
+            raise
+
+    async def _resume(self, bound: BoundJob) -> Finished:
+        return await resume_job(
+            bound, announce=self._progress.announce, progress=self._progress.advance
+        )
+
+    def _deciding(self, nonce: str) -> None:
+        self._decisions.add(nonce)
         self._state = "deciding"
 
-    async def _is_decided(self, bound: BoundJob) -> bool:
+    async def _has_decided(self, bound: BoundJob) -> bool:
+        """Whether a decision that this very driver has tried to take stands."""
+        if not self._decisions:
+            return False
         decision = await recall(bound.store, bound.layout.decision, Decision)
-        return decision is not None and decision.record.state == "committed"
+        return decision is not None and decision.record.nonce in self._decisions
 
     def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:
         """Say what an interrupted commit has left."""

@@ -20,9 +20,10 @@ class LocalTasks:
         self._running: dict[int, str] = {}
 
     def next_id(self) -> int:
-        """The lowest id above all that were begun."""
+        """An id above all that were taken, which nobody else gets."""
         with self._lock:
-            return self._next
+            self._next += 1
+            return self._next - 1
 
     def begun(self, task: Task) -> None:
         """Remember an attempt until it says how it ended."""

@@ -24,6 +24,8 @@ NAME_BYTES_MAX = 255
 """The longest name of one file or directory that every store and file system takes."""
 TARGET_BYTES_MAX = 1024
 """The longest key that every object store takes."""
+PATH_BYTES_MAX = 4096
+"""The longest path that any file system has."""
 ROOT_PARTITION = Partition("")
 
 _PLAIN_MAX = NAME_BYTES_MAX - len(PENDING)
@@ -82,6 +84,33 @@ def target(text: str) -> Target:
     if names[-1] == SUCCESS:
         raise _reserved(text, SUCCESS)
     return Target(text)
+
+
+def standing_name(text: str) -> Target:
+    """Check the name of a file that is there already: it may be longer than what we would write.
+
+    Raises:
+        RequestError: *text* is no path below the destination, lies in a work area, or cannot be
+            written down.
+    """
+    if is_plain(text):
+        return Target(text)
+    names = text.split("/")
+    if not {"", ".", ".."}.isdisjoint(names) or AREA in map(str.casefold, names) or "\0" in text:
+        message = f"cannot take {text!a} for a file of the destination: no path leads to it alone"
+        raise RequestError(message, kind="outside_destination", path=ascii(text))
+    if len(text.encode(errors="surrogatepass")) > PATH_BYTES_MAX or not _is_unicode(text):
+        message = f"cannot write down the name {text[:80]!a}: it is too long, or no valid unicode"
+        raise RequestError(message, kind="invalid_name", path=ascii(text))
+    return Target(text)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def outside(text: str) -> RequestError:
@@ -154,7 +183,7 @@ def partition_of(name: Target) -> Partition:
 
 def declared_partition(text: str) -> Partition:
     """Check a partition as a caller names it: ``"day=2026-11-20"``, without a trailing slash."""
-    return Partition(target(text.strip("/")))
+    return Partition(target(text.removesuffix("/")))
 
 
 def partition_key(partition: str) -> tuple[str, ...]:

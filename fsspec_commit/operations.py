@@ -90,7 +90,8 @@ def resume(
         progress.finish()
         return result_of(job, finished, clock() - begin)
 
-    return run(finish())
+    # A decided job is better finished than left: the first Ctrl-C waits, the second stops.
+    return run(finish(), may_interrupt=lambda: False)
 
 
 @blocking

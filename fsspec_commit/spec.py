@@ -44,7 +44,7 @@ class JobSpec:
         Raises:
             RecordError: *text* is anything else.
         """
-        return cls(JobRecord.decode(text.encode()))
+        return cls(JobRecord.decode(text.encode(errors="surrogatepass")))
 
     def __repr__(self) -> str:
         return f"<JobSpec of job {self.job_id} to {self.destination}>"

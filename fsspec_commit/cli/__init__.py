@@ -5,6 +5,7 @@ package loads no terminal library and ``fsspec-commit --help`` no Arrow. The com
 public API and nothing deeper.
 """
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -29,4 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             " install it with: pip install 'fsspec-commit[cli]'\n"
         )
         sys.exit(2)
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    if arguments is None:
+        sys.exit(run(sys.argv[1:]))
+    # The caller's process goes on, and wants its Ctrl-C back.
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        status = run(arguments)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    sys.exit(status)

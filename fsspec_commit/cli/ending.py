@@ -7,6 +7,8 @@ cleaned up after; after 3 it is resumed, and nothing is deleted.
 
 import logging
 import shlex
+import signal
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -192,16 +194,34 @@ def _described(error: BaseException) -> str:
 def ending(run: Run) -> Iterator[Run]:
     """End the process as *run* says, whatever happens inside.
 
+    Afterwards Ctrl-C has nothing left to stop, and is ignored: it would only hide the status.
+
     Raises:
         typer.Exit: With the exit status, if anything was raised inside.
     """
     with _logging(run):
         try:
             yield run
-        except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, typer.Exit):
-                raise
-            raise typer.Exit(run.fail(error)) from None
+        except typer.Exit:
+            raise
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # each has its status
+            raise typer.Exit(_failed(run, error)) from None
+        finally:
+            _ignore_ctrl_c()
+
+
+def _failed(run: Run, error: BaseException) -> Status:
+    try:
+        _ignore_ctrl_c()
+        return run.fail(error)
+    except KeyboardInterrupt:
+        # One more came before it was ignored: it does not change what stands.
+        return run.fail(error)
+
+
+def _ignore_ctrl_c() -> None:
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""``fsspec-commit explain``, ``probe``, ``jobs``, ``show``: what is there, what would be done."""
+"""``fsspec-commit explain``, ``probe``, ``jobs``, ``show``: only look.
+
+Only ``probe`` writes: small objects, which it removes.
+"""
 
 from collections.abc import Sequence
 

@@ -140,6 +140,14 @@ class Output:
         else:
             self.say(none)
 
+    def listing(self, document: Mapping[str, object], lines: Iterable[object]) -> None:
+        """Answer with one thing a line, for people and pipes alike."""
+        if self.as_json:
+            self.document(document)
+            return
+        for line in lines:
+            put(self._cell(line))
+
     def say(self, text: str) -> None:
         """Tell people what was done; pipes and programs did not ask."""
         if self.for_people and not self.quiet:

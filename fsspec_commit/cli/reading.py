@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.dataset as ds
 
 import fsspec_commit as fc
@@ -54,7 +55,7 @@ class Rows:
         dataset = ds.dataset(
             [file.path for file in group],
             schema=self.schema,
-            format=first.format,
+            format=_format(first.format),
             filesystem=first.filesystem,
             partitioning=ds.HivePartitioning(self.partitions) if len(self.partitions) else None,
             partition_base_dir=first.base or None,
@@ -123,11 +124,19 @@ def open_rows(files: Sequence[SourceFile]) -> Rows:
     )
 
 
+def _format(name: str) -> Any:
+    # By default Arrow cuts a CSV file at line breaks wherever they are, inside of quotes as well.
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    return ds.CsvFileFormat(parse_options=options) if name == "csv" else name
+
+
 def _schema_of(file: SourceFile) -> Any:
     try:
         if file.format == "json":
             return json_lines.schema_of(file)
-        return ds.dataset([file.path], format=file.format, filesystem=file.filesystem).schema
+        return ds.dataset(
+            [file.path], format=_format(file.format), filesystem=file.filesystem
+        ).schema
     except (pa.ArrowException, EOFError, OSError, UnicodeDecodeError) as error:
         raise fc.RequestError(
             f"cannot read source {file.path!r} as {file.format}: {error}", kind="unreadable_source"

@@ -8,6 +8,7 @@ directory that holds jobs in flight is read as the snapshot that its readers sho
 import glob
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -168,10 +169,21 @@ def _protocols(filesystem: Any) -> tuple[str, ...]:
 def _files_in(
     directory: str, filesystem: Any, options: Mapping[str, object] | None
 ) -> Iterable[str]:
-    """Every file below a directory that is not hidden, whole jobs only."""
+    """Every file below a directory that is not hidden.
+
+    Raises:
+        RequestError: A job is half way there, so that the files are those of no moment.
+    """
     if filesystem.exists(f"{directory}/_commit"):
         url = directory if _is_local(filesystem) else f"{_protocols(filesystem)[0]}://{directory}"
-        return sorted(fc.committed_files(url, storage_options=options).paths)
+        for job in fc.jobs(url, storage_options=options):
+            if job.state in {"decided", "published"}:
+                command = shlex.join(["fsspec-commit", "resume", url, job.job_id])
+                message = (
+                    f"cannot read {url!r}: job {job.job_id} is committed but not finished there, "
+                    f"so a part of it may be missing; wait for it, or finish it with: {command}"
+                )
+                raise fc.RequestError(message, kind="source_unfinished", job_id=job.job_id)
     return (path for path in sorted(filesystem.find(directory)) if not _is_hidden(path, directory))
 
 

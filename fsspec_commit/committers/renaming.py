@@ -10,7 +10,7 @@ from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import Target
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
-from fsspec_commit.store import Entry, Expect, Token
+from fsspec_commit.store import Expect, Token
 
 
 async def publish_by_renaming(
@@ -76,23 +76,15 @@ async def prepare_success(
 
 
 async def publish_success(
-    store: SettledStore,
-    renames: SettledFiles,
-    layout: JobLayout,
-    claim_nonce: str,
-    marker: FileIdentity,
+    renames: SettledFiles, layout: JobLayout, claim_nonce: str, marker: FileIdentity
 ) -> None:
     """Rename the prepared marker into place, unless another's stands there.
 
     The source is consumed, so a stale driver cannot write its marker over a later job's.
     """
-    final = layout.destination.success
-    there = await store.stat(final)
-    if isinstance(there, Entry) and there.token != marker.token:
-        return
     await renames.rename(
         layout.prepared_success(claim_nonce),
-        final,
+        layout.destination.success,
         token=Token(marker.token),
         expecting=Expect.ABSENT,
         within=layout.destination.root,

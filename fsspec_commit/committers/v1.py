@@ -50,7 +50,9 @@ class V1Attempt(WorkingFiles):
         ):
             job_id, task_id = self._layout.job.job_id, self._layout.task_id
             message = f"task {task_id} cannot commit: the files of job {job_id} are gone"
-            raise JobNotActiveError(message, job_id=job_id, task_id=task_id, stage="seal")
+            raise JobNotActiveError(
+                message, job_id=job_id, task_id=task_id, outcome="unknown", stage="seal"
+            )
         return TaskManifest(self._layout, self._store.ids.nonce(), files, rows).encode()
 
 
@@ -98,4 +100,4 @@ class V1Committer:
         self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
     ) -> None:
         """Rename the prepared marker into place."""
-        await publish_success(self._store, self._renames, layout, claim_nonce, marker)
+        await publish_success(self._renames, layout, claim_nonce, marker)

@@ -9,9 +9,8 @@ outside the destination's work area.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
-from fsspec_commit.names import is_in_work_area, target
+from fsspec_commit.names import standing_name
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import (
     Claim,
@@ -79,10 +78,7 @@ def of_replaced(
     for file in listed:
         if file.in_place:
             continue
-        name = target(file.name)
-        if is_in_work_area(name):
-            raise RecordError(f"the replaced list names {file.name!r}, a path of the work area")
-        path = layout.destination.final(name)
+        path = layout.destination.final(standing_name(file.name))
         entries.append(Entry(path=path, size_bytes=file.size, token=Token(file.token)))
     paths = frozenset(entry.path for entry in entries)
     return Permit((), paths, "replaced, and every new file is in place"), entries

@@ -63,12 +63,12 @@ async def _work(
         for item in items:
             try:
                 await run(item)
+                feed.done += 1
+                if progress is not None:
+                    progress(1)
             except BaseException as error:
                 feed.fail(error)
                 raise
-            feed.done += 1
-            if progress is not None:
-                progress(1)
         streak += 1
         if streak == _BREATH:
             streak = 0

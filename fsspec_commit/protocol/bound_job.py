@@ -1,5 +1,6 @@
 """A job with all that its protocol works on."""
 
+import shlex
 from dataclasses import dataclass, replace
 
 from fsspec_commit.committers import Committer
@@ -7,6 +8,11 @@ from fsspec_commit.effects.removal import Removal
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.records.job import JobRecord
+
+
+def settle_command(verb: str, destination: str, job_id: str) -> str:
+    """The shell command that settles a job, quoted for a shell."""
+    return shlex.join(["fsspec-commit", verb, destination, job_id])
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +31,4 @@ class BoundJob:
 
     def settle_command(self, verb: str) -> str:
         """The shell command that settles this job."""
-        return f"fsspec-commit {verb} {self.record.destination} {self.record.job_id}"
+        return settle_command(verb, self.record.destination, self.record.job_id)

@@ -12,7 +12,7 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import ConcurrentJobError, JobNotActiveError
 from fsspec_commit.names import Partition, partition_key
-from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.job_state import JobState, job_layouts, read_state
 from fsspec_commit.records.job import Claim, Decision, JobRecord
@@ -165,7 +165,7 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
     message = (
         f"cannot commit job {job.record.job_id} to {destination!r}: job {other_id} {doing} there; "
         f"this job stays open, commit() again later, or settle the other: "
-        f"fsspec-commit {verb} {destination} {other_id}"
+        f"{settle_command(verb, destination, other_id)}"
     )
     return ConcurrentJobError(
         message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"

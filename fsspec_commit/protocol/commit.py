@@ -59,6 +59,7 @@ class Finished:
     """What was done: the new files, the old ones that went, what could not be helped."""
 
     new: NewFiles
+    task_count: int
     replaced_count: int = 0
     in_place: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -69,7 +70,7 @@ async def commit_job(
     messages: Iterable[object],
     *,
     wait_s: float = 60,
-    deciding: Callable[[], None] = lambda: None,
+    deciding: Callable[[str], None] = lambda _: None,
     announce: Callable[[int], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> Finished | None:
@@ -79,7 +80,8 @@ async def commit_job(
         job: The job, bound.
         messages: One message for every task; none with ``collect="store"``.
         wait_s: How long to wait for a conflicting job.
-        deciding: Called just before the decision; from then on the commit must not be cancelled.
+        deciding: Told the nonce of the decision just before it is taken; from then on the commit
+            must not be cancelled.
         announce: Told how many files will be published.
         progress: Told as they are.
 
@@ -92,7 +94,7 @@ async def commit_job(
         if prepared is None:
             await abort_job(job, by="the job itself, which had nothing to do")
             return None
-        deciding()
+        deciding(prepared.decision.nonce)
         announce(prepared.new.count)
         decision = await decide(job.store, job.layout, prepared.decision)  # 4    P3 P7
     except CommitError as error:
@@ -200,7 +202,13 @@ async def _finish(
     await mark_done(job)
     await begin_epoch(job, published)
     warnings += await _retired(job, deletion.of_published(job.layout, published))
-    return Finished(new, replaced.count, tuple(sorted(replaced.in_place)), tuple(warnings))
+    return Finished(
+        new,
+        len(decision.record.chosen),
+        replaced.count,
+        tuple(sorted(replaced.in_place)),
+        tuple(warnings),
+    )
 
 
 async def _publish(

@@ -4,6 +4,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from itertools import pairwise
 
 _CHUNK = 4096
@@ -34,12 +35,13 @@ class FileNames(Iterable[str]):
 
     def extend(self, names: Iterable[str]) -> None:
         """Add *names*, which hold no NUL."""
-        before = len(self._recent)
-        self._recent.extend(names)
-        self._count += len(self._recent) - before
-        while len(self._recent) >= _CHUNK:
-            chunk, self._recent = self._recent[:_CHUNK], self._recent[_CHUNK:]
-            self._chunks.append(zlib.compress("\0".join(chunk).encode(), 1))
+        coming = iter(names)
+        while some := list(islice(coming, _CHUNK - len(self._recent))):
+            self._recent += some
+            self._count += len(some)
+            if len(self._recent) == _CHUNK:
+                self._chunks.append(zlib.compress("\0".join(self._recent).encode(), 1))
+                self._recent = []
 
 
 class NameIndex:

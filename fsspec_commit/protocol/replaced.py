@@ -19,7 +19,13 @@ from fsspec_commit.errors import (
     RequestError,
 )
 from fsspec_commit.layout import StorePath
-from fsspec_commit.names import Target, is_summary_file, is_visible, partition_key, target
+from fsspec_commit.names import (
+    Target,
+    is_summary_file,
+    is_visible,
+    partition_key,
+    standing_name,
+)
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.listing import first_visible, old_files, old_files_of_partitions
@@ -167,7 +173,7 @@ class _ListWriter:
         self._count = 0
 
     async def add(self, name: str, entry: Entry, *, in_place: bool) -> None:
-        line = ReplacedFile(target(name), entry.size_bytes, entry.token, in_place)
+        line = ReplacedFile(standing_name(name), entry.size_bytes, entry.token, in_place)
         self._lines.append(msgspec.json.encode(line) + b"\n")
         self._count += 1
         if len(self._lines) == _BATCH:

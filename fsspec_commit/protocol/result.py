@@ -89,6 +89,7 @@ def result_of(job: BoundJob, finished: Finished | None, duration_s: float) -> Co
     new = finished.new
     statistics.count("committer_files_committed", new.count)
     statistics.count("committer_bytes_committed", new.bytes)
+    statistics.count("committer_tasks_completed", finished.task_count)
     statistics.count("committer_jobs_completed")
     return CommitResult(
         job_id=record.job_id,

@@ -85,7 +85,7 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Raises:
             RecordError: *text* is anything else.
         """
-        return decode_strictly(text.encode(), cls, 1 << 16)
+        return decode_strictly(text.encode(errors="surrogatepass"), cls, 1 << 16)
 
     def told_chosen(self, *, chosen: bool) -> "TaskCommit":
         """The message with the answer to whether its attempt came first."""

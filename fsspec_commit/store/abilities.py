@@ -40,7 +40,7 @@ class OpenOptions:
         concurrency: The most calls in flight; ``None`` leaves it to the adapter.
     """
 
-    storage_options: Mapping[str, object] = field(default_factory=dict)
+    storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
     durability: Durability = "none"
     single_writer: bool = False
     concurrency: int | None = None

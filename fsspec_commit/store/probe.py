@@ -9,11 +9,12 @@ before the change, and not with it, looks the same from here.
 
 import asyncio
 import logging
-import pickle
 from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
+
+import msgspec
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
@@ -274,7 +275,7 @@ async def _begun(
 
 async def _completes(store: Store, uploads: CompletesUploads, upload: PendingUpload) -> bool:
     """Whether *upload* is completed from what another process would be sent of it."""
-    sent: PendingUpload = pickle.loads(pickle.dumps(upload))  # noqa: S301  # our own, just made
+    sent = msgspec.json.decode(msgspec.json.encode(upload), type=PendingUpload)
     with suppress(StoreError):
         await uploads.complete(sent, expecting=Expect.ABSENT)
     return await _content(store, upload.path) == upload.nonce.encode()

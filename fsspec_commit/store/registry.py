@@ -22,6 +22,7 @@ _BUILT_IN = {
     "memory": "fsspec_commit_stores.memory:MemoryStore",
 }
 _COMING = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "webhdfs")
+_CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::|(?!/).*::[A-Za-z][A-Za-z0-9+.-]*://", re.DOTALL)
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 Wrap: TypeAlias = Callable[[Store], Store]
@@ -45,7 +46,7 @@ def protocol_of(url: str) -> str:
     Raises:
         RequestError: The URL chains several protocols.
     """
-    if "::" in url and not url.startswith("/"):
+    if _CHAINED.match(url) is not None:
         message = f"cannot commit to {url!r}: chained URLs hide the store that must be asked"
         raise RequestError(message, kind="chained_url")
     match = _PROTOCOL.match(url)

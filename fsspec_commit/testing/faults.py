@@ -10,6 +10,7 @@ change was made, a change that happens after it was given up. Here they happen w
 """
 
 import asyncio
+import math
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -57,7 +58,7 @@ class Fault:
         kind: ``"crash_before"`` and ``"crash_after"`` the call was applied: :class:`Crash`, and
             no call of this process reaches the store any more. ``"error"``: not done, worth
             repeating. ``"error_but_applied"``: done, and the answer says it is not known.
-            ``"applied_late"``: not known, and done only after the next call was answered.
+            ``"applied_late"``: not known, and done only after a later call was answered.
             ``"throttled"``: not done, with a time to wait. ``"hang"``: no answer until the
             caller's timeout, then not known; it was never done.
     """
@@ -78,36 +79,41 @@ class Fault:
 class FaultPlan:
     """Which calls fail; shared by all the stores of what is to be one process.
 
+    Args:
+        faults: What is to happen.
+        late_by: How many calls are answered before one that is late is applied.
+
     Attributes:
         fired: The faults that have happened, in their order.
         verbs: Every call made so far, by name.
         crashed: The process is dead: every call raises :class:`Crash`, without effect.
     """
 
-    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+    def __init__(self, faults: Iterable[Fault] = (), *, late_by: int = 1) -> None:
         self.fired: list[Fault] = []
         self.verbs: list[str] = []
         self.crashed = False
         self._planned = {(fault.verb, fault.nth): fault for fault in faults}
         self._counts = Counter[str]()
-        self._late = deque[Callable[[], Awaitable[object]]]()
+        self._late = deque[tuple[int, Callable[[], Awaitable[object]]]]()
+        self._late_by = late_by
         self._lock = Lock()
 
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         """Make *call*, or what is planned for it."""
         fault = self._next(verb)
-        late = len(self._late)
         try:
             return await (call() if fault is None else self._fail(fault, path, call))
         finally:
-            await self.catch_up(late)
+            await self.catch_up(len(self.verbs))
 
-    async def catch_up(self, late: int | None = None) -> None:
-        """Let what is late happen: the first *late* of them, by default all."""
-        for _ in range(len(self._late) if late is None else late):
+    async def catch_up(self, now: float = math.inf) -> None:
+        """Apply what is late, as far as it is due at call number *now*; by default all."""
+        while self._late and self._late[0][0] <= now:
+            _, call = self._late.popleft()
             # Nobody is left to hear how a late request ended.
             with suppress(Exception):
-                await self._late.popleft()()
+                await call()
 
     def _next(self, verb: str) -> Fault | None:
         with self._lock:
@@ -139,7 +145,7 @@ class FaultPlan:
             case "error_but_applied":
                 await call()
             case "applied_late":
-                self._late.append(call)
+                self._late.append((len(self.verbs) + self._late_by, call))
             case "hang":
                 await asyncio.sleep(TIMEOUT_S)
         raise StoreError(what, reply=Reply.UNKNOWN, path=path)
@@ -167,16 +173,20 @@ class FaultyStore(WrappedStore):
 
 
 @contextmanager
-def inject(*faults: Fault) -> Iterator[list[Fault]]:
+def inject(*faults: Fault, late_by: int = 1) -> Iterator[list[Fault]]:
     """Give every store that this process opens meanwhile these *faults*.
 
     The stores count their calls together and die together, as one process does; recover outside
     of the ``with``.
 
+    Args:
+        faults: What is to happen, each fault once.
+        late_by: How many calls are answered before one that is late is applied.
+
     Yields:
         The faults that fired, in their order; look whether yours is among them.
     """
-    plan = FaultPlan(faults)
+    plan = FaultPlan(faults, late_by=late_by)
     with wrapping(lambda store: FaultyStore(store, plan)):
         yield plan.fired
 

@@ -11,8 +11,7 @@ import fsspec
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Expect, OpenOptions, Part, PendingUpload, Store, Token
+from fsspec_commit.store import OpenOptions, Part, PendingUpload, Store, Token
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from fsspec_commit.ids import Nonce
+    from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Expectation
 
 _uploads: dict[str, tuple[StorePath, dict[int, bytes]]] = {}

@@ -54,7 +54,7 @@ class View:
         ordered = sorted(paths)
         miles = ds.dataset(ordered, format="parquet").to_table(columns=["distance"])["distance"]
         digest = sha256(b"".join(sha256(Path(path).read_bytes()).digest() for path in ordered))
-        return cls(len(ordered), len(miles), pc.sum(miles).as_py(), digest.hexdigest()[:12])
+        return cls(len(ordered), len(miles), pc.sum(miles).as_py(), digest.hexdigest()[:8])
 
 
 class Story:
@@ -106,11 +106,11 @@ class Story:
         table = Table("reader", "files", "rows", "miles", "SHA-256", box=box.SIMPLE_HEAD)
         if known:
             table.add_column("sees")
-        for reader, view in ("pyarrow, listing", listed), ("committed_files()", asked):
+        for reader, view in ("pyarrow, lists", listed), ("committed_files", asked):
             sees = next((name for name, one in known.items() if one == view), "a mixture")
             row = (reader, f"{view.files}", f"{view.rows:,}", f"{view.miles:,}", view.digest)
             table.add_row(*row, *([sees] if known else []))
-        table.add_row("pandas, listing", "", f"{len(frame):,}", f"{frame['distance'].sum():,}")
+        table.add_row("pandas, lists", "", f"{len(frame):,}", f"{frame['distance'].sum():,}")
         console.print(table)
         return listed, asked
 

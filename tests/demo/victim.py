@@ -9,7 +9,9 @@ waits for its end. It never ends by itself: no handler runs, nothing is cleaned 
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import fsspec_commit as fc
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PUBLISHED_BEFORE_THE_END = 5
+PATIENCE = 1_000
 
 
 def wait_for_the_end(where: str) -> None:
@@ -36,15 +39,21 @@ def wait_for_the_end(where: str) -> None:
 
 
 class DiesWriting:
-    """Stops when half of the rows have been read."""
+    """Stops when half of the rows have been read, and some of them are on the disk."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, destination: str, rows: int) -> None:
+        self.areas = Path(destination) / "_commit"
         self.left = rows // 2
 
     def __call__(self, rows: int) -> None:
         self.left -= rows
         if self.left < 0:
-            wait_for_the_end("half of the rows are written; the job is undecided")
+            # Arrow writes on threads of its own, behind the rows that it reads.
+            for _ in range(PATIENCE):
+                if any(path.is_file() for path in self.areas.rglob("*.pending")):
+                    break
+                time.sleep(0.01)
+            wait_for_the_end("half of the rows are read; the job is undecided")
 
 
 class DiesPublishing:
@@ -67,7 +76,9 @@ class DiesPublishing:
 def main(destination: str, dies: str) -> None:
     """Overwrite the flights, or not."""
     table = flights_that_left()
-    told: Callable[[int], object] = DiesWriting(table.num_rows) if dies == "writing" else int
+    told: Callable[[int], object] = (
+        DiesWriting(destination, table.num_rows) if dies == "writing" else int
+    )
     wrapped: AbstractContextManager[None] = nullcontext()
     if dies == "publishing":
         wrapped = wrapping(DiesPublishing().wrap)

@@ -7,9 +7,9 @@ A page is one test: its blocks run in order, in one namespace, in a fresh direct
 * ``console``: each line after ``$ `` is run by a shell whose standard output is a terminal, except
   what installs or builds (`NOT_RUN`). Where output is shown it must come out so, and the command
   must end well, unless the output shown has an ``error:`` line.
-* What differs from run to run is compared by kind: times, durations, hex nonces. A job id stands
+* What differs from run to run is compared by kind: times, sizes, digests and so on. A job id stands
   for the same job on all of its page, so a command may use one that an earlier output showed.
-* ``/data`` is the directory of the page, ``laptop`` the machine. In the directory there is
+* ``/home/you`` is the directory of the page, ``laptop`` the machine. In the directory there is
   ``new/``, two small CSV files.
 * ``<!-- skip: why -->`` before a block leaves it out. A fence of any other language is only shown.
 
@@ -50,12 +50,16 @@ BLOCK = re.compile(
 FILE = re.compile(r"# (?P<name>[\w.-]+\.\w+)\n")
 COMMAND = re.compile(r"^\$ (?P<line>(?:.*\\\n)*.*)\n(?P<shown>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 JOB_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # What differs from run to run, and what stands for it in a comparison.
 KINDS = (
+    (re.compile(r"\b[0-9a-f]{64}\b"), "<digest>"),
+    (re.compile(r"\b[0-9a-f]+-[0-9a-f]{16}-[0-9a-f]+\b"), "<token>"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "<nonce>"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?( UTC|\+00:00)?"), "<time>"),
     (re.compile(r"\b\d+(\.\d+)? ?(s|ms)\b"), "<duration>"),
+    (re.compile(r"\b\d+(\.\d+)? (B|kB|MB)\b"), "<size>"),
     (re.compile(r"[─━]+"), "─"),
     (re.compile(r"[ \t]+"), " "),
 )
@@ -110,7 +114,10 @@ class Page:
 
     def as_shown(self, output: str) -> str:
         """Real output, with the names that stand for this machine and this directory."""
-        return output.replace(str(self.directory), "/data").replace(socket.gethostname(), "laptop")
+        output = COLOUR.sub("", output)
+        return output.replace(str(self.directory), "/home/you").replace(
+            socket.gethostname(), "laptop"
+        )
 
     def same_jobs(self, shown: list[str], real: list[str]) -> bool:
         """Whether the job ids of an output are those that the page means; new ones are learnt."""
@@ -139,11 +146,11 @@ def by_kind(text: str) -> str:
 
 
 def run_on_terminal(line: str, directory: Path) -> tuple[int, str]:
-    """Run a shell command as at a terminal of 100 columns: exit status, and what was printed."""
+    """Run a shell command as at a terminal of 120 columns: exit status, and what was printed."""
     ours, theirs = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {**kept, "PATH": path, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
+    environment = {**kept, "PATH": path, "COLUMNS": "120", "TERM": "xterm", "NO_COLOR": "1"}
     with subprocess.Popen(
         ["bash", "-c", line], cwd=directory, env=environment, stdout=theirs, stderr=subprocess.PIPE
     ) as process:
@@ -202,3 +209,21 @@ def test_every_block_of_python_is_seen() -> None:
         text = (ROOT / page).read_text("utf-8")
         fences = re.findall(r"^[ \t]*```[ \t]*(?:python|py|console)\b.*$", text, re.MULTILINE)
         assert len(fences) == len(blocks_of(page)), page
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), [("echo one", "two\n"), ("false", ""), ("echo fine", "error: no\n")]
+)
+def test_a_wrong_example_is_noticed(tmp_path: Path, command: str, shown: str) -> None:
+    with pytest.raises(AssertionError):
+        Page(tmp_path).run_command(command, shown, "here")
+
+
+def test_a_job_id_stands_for_one_job(tmp_path: Path) -> None:
+    one, other = (f"20261120T14035{n}-0123456789abcdef" for n in range(2))
+    shown = "20260101T000000-9c1e5f00a1b2c3d4"
+    page = Page(tmp_path)
+    page.run_command(f"echo {one}", f"{shown}\n", "here")
+    page.run_command(f"test {shown} = {one}", "", "here")
+    with pytest.raises(AssertionError):
+        page.run_command(f"echo {other}", f"{shown}\n", "here")

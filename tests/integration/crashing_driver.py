@@ -17,9 +17,9 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import fsspec_commit as fc
@@ -27,6 +27,8 @@ from fsspec_commit.store.registry import adapter, wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import DirectWriter, Entry, Store, WritesDirectly
 
@@ -177,9 +179,9 @@ def _write_files(attempt: fc.Task, files: dict[str, str]) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    with open(f"{path}.new", "w") as file:
-        file.write(text)
-    os.rename(f"{path}.new", path)
+    new = Path(f"{path}.new")
+    new.write_text(text)
+    new.rename(path)
 
 
 OPERATIONS: dict[str, Callable[[Request], object]] = {
@@ -191,13 +193,15 @@ def _operation(name: str) -> Callable[[Request], object]:
     if name == "storm":
         from tests.integration.storm import storm
 
-        return storm
+        found: Callable[[Request], object] = storm
+        return found
     return OPERATIONS[name]
 
 
 def answer(request: Request) -> Answer:
     """Run *request* in this process, which is its own."""
     fate = Fate(request)
+    request["fate"] = fate
     said: Answer = {}
     try:
         with wrapping(lambda store: FatefulStore(store, fate)):
@@ -227,7 +231,7 @@ class Child:
                 os.close(self.pipe)
                 os.read(gate, 1)
                 said = json.dumps(answer(request)).encode()
-                with open(theirs, "wb") as file:
+                with os.fdopen(theirs, "wb") as file:
                     file.write(said)
             finally:
                 os._exit(0)
@@ -246,7 +250,7 @@ class Child:
             readable, _, _ = select.select([self.pipe], [], [], poll)
             poll = min(poll * 2, 0.05)
             if readable:
-                with open(self.pipe, "rb") as file:
+                with os.fdopen(self.pipe, "rb") as file:
                     said = file.read()
                 _, status = os.waitpid(self.pid, 0)
                 ended: Answer = json.loads(said) if said else {}

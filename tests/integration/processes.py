@@ -16,7 +16,7 @@ class Processes:
     """Runs each request in a process of its own; leaves none behind."""
 
     def __init__(self) -> None:
-        path = os.pathsep.join(entry for entry in sys.path if entry)
+        path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
         self._server = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("crashing_driver.py"))],
             stdin=subprocess.PIPE,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from tests.protocol.invariants import model
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OLD = {
     "old.txt": b"old at the top",
@@ -68,8 +71,8 @@ class Scene:
 
 
 def _told_apart(name: str, task: int) -> str:
-    stem, extension = os.path.splitext(name)
-    return f"{stem}@{task}{extension}"
+    extension = PurePosixPath(name).suffix
+    return f"{name.removesuffix(extension)}@{task}{extension}"
 
 
 TASKS = [

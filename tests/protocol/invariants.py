@@ -1,4 +1,4 @@
-"""What must hold at a destination, by plain Python over plain bytes: nothing of the product is used.
+"""What must hold at a destination, by plain Python over plain bytes: the product is not used.
 
 A *snapshot* is every file of a destination by its relative name. What a job should have done to
 one is said by :func:`model`, a dozen lines; what may be there while a job is under way, by
@@ -11,6 +11,8 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeAlias
 
 Snapshot: TypeAlias = Mapping[str, bytes]
@@ -26,24 +28,19 @@ _REMAINS = re.compile(r"_commit/gone-[0-9a-f]{32}/.*")
 def snapshot_of(directory: str | os.PathLike[str]) -> dict[str, bytes]:
     """Every file below a local directory; what goes away meanwhile is left out."""
     found: dict[str, bytes] = {}
-    top = os.fspath(directory)
-    for place, _, names in os.walk(top):
+    for place, _, names in os.walk(directory):
         for name in names:
-            path = os.path.join(place, name)
-            try:
-                with open(path, "rb") as file:
-                    found[os.path.relpath(path, top)] = file.read()
-            except FileNotFoundError:
-                continue
+            path = Path(place, name)
+            with suppress(FileNotFoundError):
+                found[path.relative_to(directory).as_posix()] = path.read_bytes()
     return found
 
 
 def directories_of(directory: str | os.PathLike[str]) -> set[str]:
     """Every directory below a local one."""
-    top = os.fspath(directory)
     return {
-        os.path.relpath(os.path.join(place, name), top)
-        for place, names, _ in os.walk(top)
+        Path(place, name).relative_to(directory).as_posix()
+        for place, names, _ in os.walk(directory)
         for name in names
     }
 
@@ -150,11 +147,7 @@ def check_settled(
         for name, data in snapshot.items()
         if name.startswith(AREA) and (data or not _MAY_STAY.fullmatch(name))
     ]
-    left += [
-        name
-        for name in directories
-        if name.startswith(AREA) and name != "_commit/done"
-    ]
+    left += [name for name in directories if name.startswith(AREA) and name != "_commit/done"]
     if left:
         raise AssertionError(f"P5 P6: left of a settled job: {sorted(left)}")
     if marker is not None and ("_SUCCESS" in snapshot) is not marker:
@@ -168,12 +161,6 @@ def is_only_remains(snapshot: Snapshot) -> bool:
         for name in snapshot
         if name.startswith(AREA)
     )
-
-
-def check_order(old: Snapshot, later: Snapshot, settled: Snapshot) -> None:
-    """Check that nothing visible changed between two moments: a zombie was harmless (P6)."""
-    del old
-    _same(visible(later), visible(settled), "P6: changed by somebody late")
 
 
 def _within(shown: Snapshot, allowed: list[Snapshot], why: str) -> None:

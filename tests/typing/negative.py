@@ -7,7 +7,6 @@ deletion, where a path comes from, and what is settled.
 from fsspec_commit.committers.v1 import V1Committer
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import target
 from fsspec_commit.records import Standing
@@ -74,9 +73,3 @@ def no_target_is_unchecked(layout: DestinationLayout, attempt: AttemptLayout) ->
     layout.final("../x")  # E: arg-type
     layout.final(target("x"))
     attempt.working_file("../x")  # E: arg-type
-
-
-def kinds_of_ids_do_not_mix(layout: JobLayout, nonce: Nonce) -> None:
-    layout.claim("0" * 32)  # E: arg-type
-    layout.claim(layout.job_id)  # E: arg-type
-    layout.claim(nonce)

@@ -108,7 +108,7 @@ def test_nothing_else_passes_for_what_may_be_deleted(kind: str, path: str) -> No
         JOB.upper(),
         "20261320T140355-9c1e5f00a1b2c3d4",
         "99999999T999999-9c1e5f00a1b2c3d4",
-        "٢٠٢٦1120T140355-9c1e5f00a1b2c3d4",
+        "\u0662\u0660\u0662\u06661120T140355-9c1e5f00a1b2c3d4",
     ],
 )
 def test_no_path_is_made_from_what_is_no_job_id(job_id: str) -> None:

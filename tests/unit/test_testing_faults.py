@@ -15,7 +15,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit.store.registry import open_store
 from fsspec_commit.testing import Crash, Fault, FaultyStore, RecordingStore, crash_points, inject
-from fsspec_commit.testing.faults import RETRY_AFTER_S, TIMEOUT_S
+from fsspec_commit.testing.faults import RETRY_AFTER_S, TIMEOUT_S, FaultPlan
 from fsspec_commit.testing.recording import recorded_calls
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from fsspec_commit.testing.wrapped import VERBS, WrappedStore
@@ -112,6 +112,20 @@ def test_a_late_change_comes_at_the_latest_when_the_store_is_closed(memory: Memo
 
     run(body())
     assert names(memory) == ["late"]
+
+
+def test_a_change_can_be_as_late_as_one_likes(memory: MemoryStore) -> None:
+    plan = FaultPlan([Fault("create", 1, "applied_late")], late_by=3)
+    store = FaultyStore(memory, plan)
+
+    async def body() -> None:
+        with pytest.raises(StoreError):
+            await create(store, "late")
+        for _ in range(3):
+            assert await store.stat(at(store, "late")) is None
+        assert await store.stat(at(store, "late")) is not None
+
+    run(body())
 
 
 def test_a_late_change_that_is_refused_is_nobodys_error(memory: MemoryStore) -> None:

@@ -96,7 +96,6 @@ class NamesContract(Given):
             place.assert_untouched()
             return
         assert place.everything() == {**files, "_SUCCESS": b""}
-        fc.verify(place.url, **place.how)
         if not name.startswith((".", "_")):
             place.assert_committed(files)
 

@@ -93,7 +93,7 @@ class NeighboursContract(Given):
         assert winners, outcomes
         assert place.visible() in [shown(jobs[number]) for number in winners]
         place.clean()
-        assert place.committed() == place.visible()
+        assert fc.jobs(place.url, **place.how) == []
 
     def test_overwrite_and_append_at_once(self, place: Place) -> None:
         """Never half of one and half of the other: as one after the other (P11)."""

@@ -66,12 +66,15 @@ class FilesContract(Given):
         self, store: Store, at: At, write_raw: WriteRaw
     ) -> None:
         """A token tells a replaced file from the one that was listed."""
-        tokens = [await store.put(at("a"), b"one", expecting=Expect.ANYTHING, within=None)]
-        tokens.append(await store.put(at("a"), b"two", expecting=Expect.ANYTHING, within=None))
+        tokens = []
+        for data in (b"one", b"two", b"more"):
+            await place(store, at, a=data)
+            tokens.append((await entry(store, at("a"))).token)
         write_raw(at("a"), b"three")
         tokens.append((await entry(store, at("a"))).token)
         await store.delete(at("a"), expecting=Expect.ANYTHING)
-        tokens.append(await store.put(at("a"), b"four!", expecting=Expect.ANYTHING, within=None))
+        await place(store, at, a=b"four!")
+        tokens.append((await entry(store, at("a"))).token)
         assert len(set(tokens)) == len(tokens), tokens
 
     @driven

@@ -39,8 +39,8 @@ ODD_NAMES = (
     "back\\slash",
     "-rf",
     "...",
-    "caf\u00e9",  # composed
-    "cafe\u0301",  # decomposed
+    "\u00c5.txt",  # composed
+    "A\u030a.txt",  # decomposed
     "\u65e5\u672c",
     "\U0001f642",
     "a" * 255,

@@ -68,13 +68,19 @@ class PutsContract(Given):
         versions = [bytes([number]) * _LONG for number in range(4)]
         await store.put(at("a"), versions[0], expecting=Expect.ANYTHING, within=None)
 
+        writing = 2
+
         async def write(store: Store) -> None:
-            for version in versions * 3:
-                await store.put(at("a"), version, expecting=Expect.ANYTHING, within=None)
-                await asyncio.sleep(0)
+            nonlocal writing
+            try:
+                for version in versions * 3:
+                    await store.put(at("a"), version, expecting=Expect.ANYTHING, within=None)
+                    await asyncio.sleep(0)
+            finally:
+                writing -= 1
 
         async def read(store: Store) -> None:
-            for _ in range(20):
+            while writing > 0:
                 found = await store.read(at("a"), limit_bytes=LIMIT_BYTES)
                 assert found is not None, "a replaced file is never missing"
                 assert found.data in versions, "a part or a mixture was read"

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from tests.unit.cli.conftest import Ran
 
-COMMANDS = ("write", "explain", "probe", "jobs", "show", "resume", "abort", "clean")
+COMMANDS = (
+    *("write", "explain", "probe", "jobs", "show", "resume", "abort", "clean"),
+)
 
 
 def help_of(*command: str) -> str:
@@ -63,7 +65,7 @@ def test_no_command_shows_the_help(command: Callable[..., Ran]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["wirte"], "no such command 'wirte'. Did you mean 'write'? see: fsspec-commit --help"),
+        (["writ"], "no such command 'writ'. Did you mean 'write'? see: fsspec-commit --help"),
         (["jobs"], "missing argument 'DESTINATION'; see: fsspec-commit jobs --help"),
         (["write", "a"], "missing argument 'SOURCE'; see: fsspec-commit write --help"),
         (["jobs", "a", "b"], "unexpected extra argument"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any
+import signal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
@@ -20,7 +21,18 @@ from fsspec_commit.cli.ending import (
     unsettled,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 JOB = "20261120T140355-9c1e5d0a7b2f4e68"
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Give the process its Ctrl-C back, which the end of a command takes away."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 def ended(error: BaseException, *, cut_short: CutShort | None = None, **options: Any) -> int:

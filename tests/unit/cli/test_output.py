@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.cli.options import Redactor
 from fsspec_commit.cli.output import Output, counted, human_bytes, plain, printable, result_document
+from tests.unit.cli.terminal import on_a_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,29 +169,6 @@ with bars(shown=output.shows_progress) as seen:
     seen.publishing(7)
     seen.published(3)
 """
-
-
-def on_a_terminal(program: str, *arguments: str) -> str:
-    """What a program shows on a terminal of 100 columns."""
-    here, there = pty.openpty()
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"}
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *arguments], stdout=there, stderr=there, env=env
-    ) as process:
-        os.close(there)
-        shown = b""
-        while True:
-            try:
-                block = os.read(here, 1 << 16)
-            except OSError:  # Linux says EIO when the other end is closed
-                break
-            if not block:
-                break
-            shown += block
-        os.close(here)
-        assert process.wait() == 0
-    # Without what rich says about style.
-    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode().replace("\r\n", "\n"))
 
 
 def test_a_terminal_gets_summaries_tables_and_bars() -> None:

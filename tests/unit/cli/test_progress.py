@@ -36,11 +36,17 @@ def test_fsspecs_callback_moves_the_bars() -> None:
             self.told.append(("published", files))
 
     seen = Seen()
-    callback = Publishing(seen, lambda: seen.told.append(("began", 0)))
+    callback = Publishing(seen, lambda: seen.told.append(("decided", 0)))
     callback.set_size(7)
     callback.relative_update(3)
     callback.relative_update()
-    assert seen.told == [("began", 0), ("publishing", 7), ("published", 3), ("published", 1)]
+    assert seen.told == [
+        ("publishing", 7),
+        ("decided", 0),
+        ("published", 3),
+        ("decided", 0),
+        ("published", 1),
+    ]
 
 
 def test_rich_is_loaded_for_watchers_only() -> None:

@@ -159,6 +159,15 @@ def test_an_empty_json_file_has_no_rows(text: str, tmp_path: Path) -> None:
     assert read(tmp_path).to_pylist() == [{"n": 1}]
 
 
+def test_a_csv_value_may_hold_line_breaks_anywhere(tmp_path: Path) -> None:
+    # Of any two blocks of 1 MiB, one ends inside of quotes, after what looks like a whole row.
+    row = '%d,"' + "\n1,x" * 2_000 + '"\n'
+    (tmp_path / "a.csv").write_text("n,s\n" + "".join(row % n for n in range(1_000)))
+    found = read(tmp_path / "a.csv")
+    assert found.column("n").to_pylist() == list(range(1_000))
+    assert set(found.column("s").to_pylist()) == {"\n1,x" * 2_000}
+
+
 def test_times_and_words_in_text_are_words(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t\n2026-01-01 00:00:00\n")
     (tmp_path / "b.csv").write_text("t\nnever\n")

@@ -1,0 +1,256 @@
+"""``write_dataset``: pyarrow's own dataset writer, into one task of one job."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow.fs import PyFileSystem
+
+from fsspec_commit.destination import DestinationLike
+from fsspec_commit.engines.feed import Feed, write_fed
+from fsspec_commit.engines.partitioned import ROOT, TaskFiles, partitioning_of
+from fsspec_commit.errors import RequestError
+from fsspec_commit.job import Job
+from fsspec_commit.options import JobOptions
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.task import Task, count_rows
+
+# By name, as an Arrow can be built without one.
+_FORMATS = {
+    "parquet": "ParquetFileFormat",
+    "csv": "CsvFileFormat",
+    "feather": "FeatherFileFormat",
+    "arrow": "IpcFileFormat",
+    "ipc": "IpcFileFormat",
+}
+# As Arrow's own scanner slices a table, and as many rows as it puts into a row group.
+_TABLE_ROWS = 1 << 17
+_BATCH_ROWS_MAX = 1 << 20
+
+
+@runtime_checkable
+class ArrowStreamExportable(Protocol):
+    """Whatever speaks Arrow's C stream: polars, DuckDB relations, pandas ≥ 3."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Arrow's PyCapsule protocol."""
+
+
+ArrowData: TypeAlias = (
+    "pa.Table | pa.RecordBatch | pa.RecordBatchReader | ds.Dataset | ds.Scanner "
+    "| Iterable[pa.RecordBatch] | ArrowStreamExportable"
+)
+
+
+def write_dataset(
+    data: ArrowData,
+    destination: DestinationLike,
+    *,
+    format: str | ds.FileFormat | None = None,  # noqa: A002  # pyarrow's word
+    partition_by: str | Sequence[str] | None = None,
+    partitioning: ds.Partitioning | None = None,
+    schema: pa.Schema | None = None,
+    basename_template: str | None = None,
+    file_options: ds.FileWriteOptions | None = None,
+    use_threads: bool = True,
+    preserve_order: bool = False,
+    max_partitions: int | None = None,
+    max_open_files: int | None = None,
+    max_rows_per_file: int | None = None,
+    min_rows_per_group: int | None = None,
+    max_rows_per_group: int | None = None,
+    file_visitor: Callable[[Any], object] | None = None,
+    **job: Unpack[JobOptions],
+) -> CommitResult:
+    """Write *data* as one job of one task: all of its files become visible, or none does.
+
+    Streams. The words are those of :func:`pyarrow.dataset.write_dataset`, less
+    ``existing_data_behavior`` (``mode`` decides), ``create_dir`` and ``base_dir``; what is left
+    out has pyarrow's defaults. Ctrl-C is heard within a second or so and aborts.
+
+    Args:
+        data: A table, a batch, a reader, a dataset, a scanner, an iterable of batches, or
+            anything with ``__arrow_c_stream__``, taken as it is. It is read on this thread.
+        destination: A URL, a path or a ``UPath``.
+        format: ``"parquet"``, ``"csv"``, ``"arrow"`` (``"ipc"``), ``"feather"`` or pyarrow's
+            object; a dataset's own unless given, else Parquet.
+        partition_by: Columns that become Hive directories, ``day=…/``. Arrow percent-encodes
+            more of their values than Spark does (a space is ``%20``); both are read the same.
+        partitioning: Another way to split rows, as pyarrow's object.
+        schema: What an iterable of batches holds; needed there, and only there.
+        basename_template: File names, with ``{i}`` for a number: ``"part-{i}.parquet"``.
+        file_options: What ``FileFormat.make_write_options`` gives.
+        use_threads: Whether Arrow writes with several threads.
+        preserve_order: Whether rows keep their order among files and within them.
+        max_partitions: At most so many directories for one batch; 1024 unless given.
+        max_open_files: At most so many files at once.
+        max_rows_per_file: Begin another file after so many rows.
+        min_rows_per_group: Gather at least so many rows into a row group.
+        max_rows_per_group: At most so many rows in a row group.
+        file_visitor: Called with ``path`` (the final name, relative to the destination),
+            ``metadata`` and ``size`` of every file that is written, before the job commits.
+        **job: See :class:`JobOptions`; but ``tasks`` and ``collect`` make no sense here, and
+            ``allow_empty`` is True unless given: a table without rows gives a job without files.
+
+    Returns:
+        What was done, with the number of rows.
+
+    Raises:
+        RequestError: The call makes no sense: ``kind="unknown_column"``, ``"unknown_format"``, …
+        pyarrow.ArrowException: What Arrow cannot write; the job is aborted.
+        CommitError: As :meth:`Job.commit <fsspec_commit.Job.commit>`.
+    """
+    for refused in ("tasks", "collect"):
+        if refused in job:
+            message = f"{refused}= makes no sense here: write_dataset is one job of one task"
+            raise RequestError(message, kind="invalid_option")
+    file_format = _format_of(data, format)
+    source = _Source(data, schema, use_threads=use_threads)
+    options = {
+        "format": file_format,
+        "partitioning": partitioning_of(source.schema, partition_by, partitioning),
+        "basename_template": basename_template,
+        "file_options": file_options,
+        "use_threads": use_threads,
+        "preserve_order": preserve_order or None,  # pyarrow 17 does not know it
+        "max_partitions": max_partitions,
+        "max_open_files": max_open_files,
+        "max_rows_per_file": max_rows_per_file,
+        "min_rows_per_group": min_rows_per_group,
+        "max_rows_per_group": max_rows_per_group,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    job.setdefault("allow_empty", True)
+    with Job(destination, **job) as running:
+        if not running.skipped:
+            with running.task() as task:
+                _write(source, task, given, file_visitor)
+    return running.commit()
+
+
+def _write(
+    source: "_Source",
+    task: Task,
+    options: dict[str, Any],
+    visit: Callable[[Any], object] | None,
+) -> None:
+    batches = source.batches()
+    first = next(batches, None)
+    if first is not None:
+        # One row into nowhere: what cannot be written at all is said now, while nothing can
+        # stall (see TaskFiles), and not in the midst of it.
+        _run_arrow(iter([first.slice(0, 1)]), source.schema, TaskFiles(None), options)
+        feed = Feed[Any]()
+        files = TaskFiles(task, feed.stop)
+        if visit is not None:
+            options = {**options, "file_visitor": files.visitor(visit)}
+        try:
+            write_fed(
+                chain([first], batches),
+                lambda fed: _run_arrow(fed, source.schema, files, options),
+                feed,
+            )
+        except BaseException:
+            files.discard()
+            raise
+    count_rows(task, source.rows)
+
+
+def _run_arrow(
+    batches: Iterator[Any], schema: pa.Schema, files: TaskFiles, options: dict[str, Any]
+) -> None:
+    try:
+        ds.write_dataset(
+            pa.RecordBatchReader.from_batches(schema, batches),
+            ROOT,
+            filesystem=PyFileSystem(files),
+            existing_data_behavior="overwrite_or_ignore",
+            create_dir=False,
+            **options,
+        )
+    except pa.ArrowInvalid as error:
+        if files.error is None and "exceeds the maximum of" in str(error):
+            raise pa.ArrowInvalid(f"{error}; raise max_partitions= if that is meant") from error
+        raise
+    finally:
+        if files.error is not None:
+            # Arrow has only seen that it was stopped.
+            raise files.error from None
+
+
+def _format_of(data: ArrowData, asked: str | ds.FileFormat | None) -> ds.FileFormat:
+    if isinstance(asked, ds.FileFormat):
+        return asked
+    if asked is None and isinstance(data, ds.FileSystemDataset):
+        return data.format
+    name = asked or "parquet"
+    if name not in _FORMATS:
+        known = ", ".join(map(repr, _FORMATS))
+        message = f"format={asked!r} is none that can be written: {known}"
+        raise RequestError(message, kind="unknown_format")
+    return getattr(ds, _FORMATS[name])()
+
+
+class _Source:
+    """Data as batches of one schema, counted.
+
+    Attributes:
+        schema: What the batches have.
+        rows: How many were handed out so far.
+    """
+
+    def __init__(self, data: ArrowData, schema: pa.Schema | None, *, use_threads: bool) -> None:
+        self.rows = 0
+        self._batches: Iterable[Any]
+        if isinstance(data, pa.RecordBatch):
+            data = pa.Table.from_batches([data])
+        if isinstance(data, ds.Dataset):
+            data = data.scanner(use_threads=use_threads)
+        if isinstance(data, pa.Table):
+            own, self._batches = data.schema, data.to_batches(max_chunksize=_TABLE_ROWS)
+        elif isinstance(data, ds.Scanner):
+            own, self._batches = data.projected_schema, _batches_of(data)
+        elif isinstance(data, pa.RecordBatchReader):
+            own, self._batches = data.schema, data
+        elif isinstance(data, ArrowStreamExportable):
+            reader = pa.RecordBatchReader.from_stream(data)
+            own, self._batches = reader.schema, reader
+        elif isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
+            own, self._batches = schema, data
+        else:
+            raise _no_data(data)
+        if own is None:
+            message = "an iterable of batches needs schema=: it is known before the first batch"
+            raise RequestError(message, kind="missing_schema")
+        if schema is not None and not own.equals(schema):
+            message = f"the data has a schema of its own, not schema=; cast it first: {own}"
+            raise RequestError(message, kind="schema_mismatch")
+        self.schema: pa.Schema = own
+
+    def batches(self) -> Iterator[Any]:
+        """Batches that have rows, none of them huge."""
+        for batch in self._batches:
+            if not isinstance(batch, pa.RecordBatch):
+                raise _no_data(batch)
+            if not batch.schema.equals(self.schema):
+                message = f"a batch does not have the schema that was given, but: {batch.schema}"
+                raise RequestError(message, kind="schema_mismatch")
+            self.rows += batch.num_rows
+            for start in range(0, batch.num_rows, _BATCH_ROWS_MAX):
+                yield batch.slice(start, _BATCH_ROWS_MAX)
+
+
+def _batches_of(scanner: ds.Scanner) -> Iterator[Any]:
+    """The batches of a scanner, which starts to read only when the first is asked for."""
+    yield from scanner.to_batches()
+
+
+def _no_data(thing: object) -> RequestError:
+    kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
+    message = (
+        f"cannot write a {kind}: give a pyarrow table, batch, reader, dataset or scanner, an "
+        "iterable of batches, or anything with __arrow_c_stream__"
+    )
+    return RequestError(message, kind="not_arrow_data")

@@ -1,0 +1,106 @@
+"""A writer in a thread of its own, fed from the caller's.
+
+Arrow writes a dataset in one long call into C++, during which Ctrl-C waits. So that call has a
+thread, and the caller's thread runs the source: an exception of the source is raised where it
+happens, a source that belongs to one thread stays on it, and every wait can be interrupted.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Generic, Literal, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_DEPTH = 4
+_GRACE_S = 1.0
+
+
+class StoppedError(Exception):
+    """Nothing more will come, and what came is not wanted any more."""
+
+
+class Feed(Generic[T]):
+    """A short queue from one thread to another that either side can end."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._state: Literal["open", "ended", "stopped"] = "open"
+
+    def put(self, item: T) -> bool:
+        """Hand over one item when there is room; False when nobody wants it any more."""
+        with self._changed:
+            while self._state == "open" and len(self._waiting) >= _DEPTH:
+                self._changed.wait()
+            if self._state != "open":
+                return False
+            self._waiting.append(item)
+            self._changed.notify_all()
+            return True
+
+    def end(self) -> None:
+        """Say that this was all."""
+        self._become("ended")
+
+    def stop(self) -> None:
+        """Give up: the writer's next look raises, and :meth:`put` takes nothing more."""
+        self._become("stopped")
+
+    def __iter__(self) -> Iterator[T]:
+        """The items, for the writer.
+
+        Raises:
+            StoppedError: The feed was stopped.
+        """
+        while True:
+            with self._changed:
+                while self._state == "open" and not self._waiting:
+                    self._changed.wait()
+                if self._state == "stopped":
+                    raise StoppedError
+                if not self._waiting:
+                    return
+                item = self._waiting.popleft()
+                self._changed.notify_all()
+            yield item
+
+    def _become(self, state: Literal["ended", "stopped"]) -> None:
+        with self._changed:
+            if self._state != "stopped":
+                self._state = state
+            self._changed.notify_all()
+
+
+def write_fed(items: Iterable[T], write: Callable[[Iterator[T]], R], feed: Feed[T]) -> R:
+    """Run *write* in a thread, hand it *items* from this one, and return what it does.
+
+    After Ctrl-C, or an exception of *items*, the writer gets a second to end by itself. Then it
+    is left behind, so *write* must see to it that nothing is written after *feed* was stopped.
+    """
+    ended: Future[R] = Future()
+
+    def work() -> None:
+        try:
+            result = write(iter(feed))
+        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+            ended.set_exception(error)
+        else:
+            ended.set_result(result)
+        feed.stop()
+
+    threading.Thread(target=work, name="fsspec-commit-write", daemon=True).start()
+    try:
+        for item in items:
+            if not feed.put(item):
+                break
+        feed.end()
+        return ended.result()
+    except BaseException:
+        feed.stop()
+        with suppress(TimeoutError):
+            ended.exception(_GRACE_S)
+        raise

@@ -1,0 +1,203 @@
+"""Where Arrow's dataset writer puts rows: in partition directories, and in files of one task."""
+
+import io
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow.fs import FileSystemHandler
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.names import Target
+from fsspec_commit.task import Task
+
+ROOT = "destination"
+"""What stands for the destination in the paths that Arrow makes."""
+
+# Arrow writes many tiny buffers, half of them under 100 bytes, and each call into Python costs
+# more than most of them. Arrow gathers them; more than this measured no faster, and a writer has
+# as many of these as files are open.
+_BUFFER_BYTES = 256 << 10
+
+
+def partitioning_of(
+    schema: pa.Schema,
+    partition_by: str | Sequence[str] | None,
+    partitioning: ds.Partitioning | None,
+) -> ds.Partitioning | None:
+    """How rows of *schema* are split into directories.
+
+    Raises:
+        RequestError: Both ways are given, or a column that there is not.
+    """
+    if partitioning is not None:
+        if partition_by is not None:
+            message = "give partition_by= or partitioning=, not both"
+            raise RequestError(message, kind="invalid_option")
+        if not isinstance(partitioning, ds.Partitioning):
+            message = (
+                f"partitioning={partitioning!r} is no pyarrow.dataset.Partitioning; for Hive "
+                "directories name the columns in partition_by="
+            )
+            raise RequestError(message, kind="invalid_option")
+        _fields(schema, partitioning.schema.names)
+        return partitioning
+    names = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
+    if not names:
+        return None
+    return ds.partitioning(pa.schema(_fields(schema, names)), flavor="hive")
+
+
+def _fields(schema: pa.Schema, names: Sequence[str]) -> list[pa.Field]:
+    for name in names:
+        if schema.get_field_index(name) < 0:
+            there = ", ".join(map(repr, schema.names)) or "none at all"
+            message = f"cannot partition by {name!r}: the columns of the data are {there}"
+            raise RequestError(message, kind="unknown_column")
+    return [schema.field(name) for name in names]
+
+
+class TaskFiles(FileSystemHandler):
+    """What Arrow takes for a file system: each new file is one of the task's.
+
+    It never fails. Arrow waits for ever when a file cannot be written while its queue is full
+    (so does bare pyarrow 26 on a full disk). So the first error is kept, whoever feeds Arrow is
+    told to stop, and whatever Arrow writes from then on is dropped.
+
+    Attributes:
+        error: The first thing that went wrong.
+    """
+
+    def __init__(self, task: Task | None, stop: Callable[[], None] = lambda: None) -> None:
+        """Take the task, or ``None`` to drop everything, and what is called on an error."""
+        self.error: BaseException | None = None
+        self._task = task
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._stopped = task is None
+        self._open: set[_TaskFile] = set()
+        self._published: dict[str, Target] = {}
+
+    def open_output_stream(self, path: str, _metadata: object) -> pa.NativeFile:
+        """Open a file of the task; it is Arrow that buffers."""
+        file = _TaskFile(self, path)
+        if self._task is not None and not self._stopped:
+            try:
+                file.open(self._task.open(path.removeprefix(f"{ROOT}/")))
+            except BaseException as error:  # noqa: BLE001  # kept, see the class
+                self.fail(error)
+        return pa.BufferedOutputStream(pa.PythonFile(file, mode="w"), _BUFFER_BYTES)
+
+    def visitor(self, visit: Callable[[Any], object]) -> Callable[[Any], None]:
+        """*visit* for Arrow: it is told a file's final name, and may raise."""
+
+        def visit_published(written: Any) -> None:
+            if self._stopped:
+                return
+            try:
+                name = self._published[written.path]
+                visit(type(written)(name, written.metadata, written.size))
+            except BaseException as error:  # noqa: BLE001  # kept, see the class
+                self.fail(error)
+
+        return visit_published
+
+    def fail(self, error: BaseException) -> None:
+        """Keep the first error, and have the writing stopped."""
+        with self._lock:
+            self.error = self.error or error
+        self.discard()
+        self._stop()
+
+    def discard(self) -> None:
+        """Let nothing be written any more, whatever Arrow still does."""
+        with self._lock:
+            self._stopped = True
+            files = list(self._open)
+        for file in files:
+            file.discard()
+
+    def opened(self, file: "_TaskFile") -> bool:
+        """Note an open file; False when nothing is to be written any more."""
+        with self._lock:
+            self._open.add(file)
+            return not self._stopped
+
+    def ended(self, file: "_TaskFile", published: Target | None) -> None:
+        """Note that a file is closed, or discarded."""
+        with self._lock:
+            self._open.discard(file)
+            if published is not None:
+                self._published[file.path] = published
+
+    def get_type_name(self) -> str:
+        """What Arrow calls this."""
+        return "fsspec-commit"
+
+    def normalize_path(self, path: str) -> str:
+        """Leave paths as they are."""
+        return path
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = FileSystemHandler.__hash__
+
+    def _refuse(self, *_: object, **__: object) -> Any:
+        raise io.UnsupportedOperation("Arrow only writes new files here")
+
+    get_file_info = get_file_info_selector = open_input_stream = open_input_file = _refuse
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    delete_file = move = copy_file = open_append_stream = _refuse
+
+
+class _TaskFile:
+    """One file of the task as Arrow's ``PythonFile`` uses it, on any thread."""
+
+    def __init__(self, files: TaskFiles, path: str) -> None:
+        self.path = path
+        self.closed = False
+        self._files = files
+        self._file: Any = None
+        # A file belongs to one thread at a time, and a discard comes from another than a write.
+        self._lock = threading.Lock()
+
+    def open(self, file: Any) -> None:
+        self._file = file
+        if not self._files.opened(self):
+            self.discard()
+
+    def write(self, data: Any) -> int:
+        try:
+            with self._lock:
+                if self._file is not None:
+                    self._file.write(data)
+        except BaseException as error:  # noqa: BLE001  # kept, see TaskFiles
+            self._files.fail(error)
+        return len(data)
+
+    def close(self) -> None:
+        self.closed = True
+        with self._lock:
+            file, self._file = self._file, None
+        if file is None:
+            return
+        try:
+            file.close()
+        except BaseException as error:  # noqa: BLE001  # kept, see TaskFiles
+            self._files.ended(self, None)
+            self._files.fail(error)
+        else:
+            self._files.ended(self, file.finished.target)
+
+    def discard(self) -> None:
+        with self._lock:
+            file, self._file = self._file, None
+        if file is not None:
+            self._files.ended(self, None)
+            file.discard()
+
+    def flush(self) -> None:
+        """Nothing to do: a file is whole once it is closed."""

@@ -1,0 +1,87 @@
+"""One of many processes that write jobs of all modes to one destination, and log what they did."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import fsspec_commit as fc
+
+MODES = (
+    *["append"] * 5,
+    *["overwrite_partitions"] * 5,
+    "overwrite",
+    "overwrite",
+    "error",
+    "ignore",
+)
+EXPECTED = (
+    fc.ConcurrentJobError,
+    fc.DestinationExistsError,
+    fc.JobNotActiveError,
+)
+
+
+def content(label: str) -> str:
+    """Bytes that say whose they are, and that they are whole."""
+    body = f"{label} " * 200
+    return f"{label}\n{body}\n{hashlib.sha256(body.encode()).hexdigest()}\n"
+
+
+def storm(request: dict[str, Any]) -> object:
+    """Write jobs until the time is over; one line of the log for each."""
+    chance = random.Random(request["seed"])
+    until = time.monotonic() + request["seconds"]
+    count = 0
+    with Path(request["log"]).open("a") as log:
+        while time.monotonic() < until:
+            line = one_job(request, chance, f"{request['seed']}.{count}")
+            log.write(json.dumps(line) + "\n")
+            log.flush()
+            count += 1
+    return count
+
+
+def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[str, Any]:
+    mode = chance.choice(MODES)
+    options: dict[str, Any] = {"mode": mode, "wait_s": 3.0}
+    if chance.random() < 0.4:
+        options["names"] = "exact"
+    if chance.random() < 0.15:
+        options["idempotency_key"] = f"key {chance.randrange(10)}"
+    partitions = ["a", "a/b", "c", "d"]
+    if mode == "overwrite_partitions" and chance.random() < 0.3:
+        options["partitions"] = [chance.choice(partitions)]
+    files = {}
+    for _ in range(chance.randint(1, 3)):
+        name = f"{chance.choice(partitions)}/{chance.choice('xyz')}.txt"
+        files[name] = content(f"{label} {name}")
+    fate = request["fate"]
+    fate.decided_ns = 0
+    line: dict[str, Any] = {"label": label, **options, "written": files}
+    line["begun_ns"] = time.monotonic_ns()
+    try:
+        with fc.Job(request["destination"], **options) as job, job.task() as task:
+            for name, text in files.items():
+                with task.open(name, "w", newline="") as file:
+                    file.write(text)
+        result = job.result
+        if result is None:
+            raise AssertionError("committed without a result")
+        line |= {
+            "state": result.state,
+            "job_id": result.job_id,
+            "files": list(result.files),
+            "replaced_count": result.replaced_count,
+            "in_place": list(result.in_place),
+            "warnings": list(result.warnings),
+        }
+    except EXPECTED as error:
+        line |= {"state": type(error).__name__, "outcome": error.outcome}
+    line["decided_ns"] = fate.decided_ns
+    line["ended_ns"] = time.monotonic_ns()
+    return line

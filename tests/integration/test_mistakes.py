@@ -1,0 +1,238 @@
+"""Where users trip, and what they are told: the table of the API's specification, word for word.
+
+The specification shortens job ids for the eye; messages carry the whole one, so that the command
+in them can be pasted. Here ``9c1e`` stands for the job's id and ``s3://b/t`` for the destination.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import pickle
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import Fault, assert_committed, inject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(params=["memory", "local"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"memory://mistakes-{uuid4().hex}" if request.param == "memory" else str(tmp_path / "t")
+
+
+def told(job: fc.Job, text: str) -> str:
+    """A text of the specification, with this job in it."""
+    return text.replace("9c1e", job.job_id).replace("s3://b/t", job.destination)
+
+
+def write(task: fc.Task, name: str, data: bytes = b"x") -> None:
+    with task.open(name) as file:
+        file.write(data)
+
+
+def test_1_a_plain_path_goes_to_the_working_directory(url: str) -> None:
+    with pytest.raises(fc.RequestError) as caught, fc.Job(url) as job, job.task():
+        pass
+    assert str(caught.value) == told(
+        job,
+        "cannot commit job 9c1e to 's3://b/t': no file was written through its tasks; open files "
+        "with task.open() or pass filesystem=task.filesystem, a plain path goes to the working "
+        "directory (allow_empty=True if this is meant)",
+    )
+    assert caught.value.kind == "empty_job"
+
+
+class Test2EveryTaskWritesOneName:
+    def test_names_are_unique_by_default(self, url: str) -> None:
+        for _ in range(2):
+            with fc.Job(url, mode="append") as job:
+                for task_id in (3, 7):
+                    with job.task(task_id) as task:
+                        write(task, "part.parquet")
+        assert_committed(url, file_count=4)
+
+    def test_two_tasks_with_one_exact_name(self, url: str) -> None:
+        with pytest.raises(fc.RequestError) as caught, fc.Job(url, names="exact") as job:
+            for task_id in (3, 7):
+                with job.task(task_id) as task:
+                    write(task, "part.parquet")
+        message = "tasks 3 and 7 both wrote 'part.parquet'; use names=\"unique\""
+        assert str(caught.value) == message
+        assert caught.value.kind == "duplicate_file"
+
+    def test_an_append_with_an_exact_name(self, url: str) -> None:
+        with fc.Job(url, names="exact") as job, job.task() as task:
+            write(task, "part.parquet")
+        with (
+            pytest.raises(fc.DestinationExistsError) as caught,
+            fc.Job(url, mode="append", names="exact") as job,
+            job.task() as task,
+        ):
+            write(task, "part.parquet")
+        assert str(caught.value) == told(
+            job,
+            "'part.parquet' exists in 's3://b/t' and mode=\"append\" never replaces a file; use "
+            'names="unique" or mode="overwrite"',
+        )
+
+
+def test_3_what_belongs_to_a_process_is_sent_to_another(url: str) -> None:
+    with fc.Job(url, allow_empty=True) as job:
+        task = job.task()
+        for what, thing in (
+            ("a task", task),
+            ("a job", job),
+            ("the filesystem of a task", task.filesystem),
+        ):
+            with pytest.raises(TypeError) as caught:
+                pickle.dumps(thing)
+            assert str(caught.value) == (
+                f"{what} cannot be pickled: its files would never reach the driver; send "
+                "job.spec, call Task.from_spec(spec, task_id) there and return task.message"
+            )
+        assert pickle.loads(pickle.dumps(job.spec)).job_id == job.job_id
+        task.abort()
+
+
+def test_4_messages_are_forgotten(url: str) -> None:
+    job = fc.Job(url, tasks=100).start()
+    messages: list[fc.TaskCommit] = []
+    for task_id in set(range(100)) - {17, 63}:
+        with fc.Task.from_spec(job.spec, task_id) as task:
+            write(task, "a")
+        assert task.message is not None
+        messages.append(task.message)
+    with pytest.raises(fc.RequestError) as caught:
+        job.commit(messages)
+    assert str(caught.value) == told(
+        job,
+        "cannot commit job 9c1e: 2 of 100 tasks have no message: 17, 63; pass every TaskCommit to "
+        "job.commit(messages), or retry them",
+    )
+    assert caught.value.kind == "missing_tasks"
+    for task_id in (17, 63):
+        with job.task(task_id) as task:
+            write(task, "a")
+    assert job.commit(messages).file_count == 100
+
+
+def test_5_a_tasks_exception_is_caught(url: str) -> None:
+    with pytest.raises(fc.RequestError) as caught, fc.Job(url) as job:
+        with job.task(0) as task:
+            write(task, "a")
+        with pytest.raises(ValueError, match="boom"), job.task(3):
+            raise ValueError("boom")
+    assert str(caught.value) == (
+        "task 3 failed with ValueError('boom') and was not retried; use job.task(3) to retry, or "
+        "call task.abort() to leave it out on purpose"
+    )
+    assert caught.value.kind == "missing_tasks"
+
+
+def test_6_a_file_is_left_open(url: str) -> None:
+    with pytest.raises(fc.RequestError) as caught, fc.Job(url) as job, job.task(3) as task:
+        file = task.open("a.csv")
+        file.write(b"x")
+    assert str(caught.value) == (
+        "task 3 has an open file 'a.csv'; close it before the task ends, or write it inside "
+        '"with task.open(...)"'
+    )
+    assert caught.value.kind == "file_open"
+    del file
+
+
+def test_7_a_file_is_appended_to_read_or_renamed(url: str) -> None:
+    text = (
+        "files of a task are write-once, on every store; write to a local file and "
+        "task.filesystem.put_file() it (DuckDB: add USE_TMP_FILE false)"
+    )
+    with fc.Job(url) as job, job.task() as task:
+        write(task, "a")
+        filesystem = task.filesystem
+        attempts: list[Any] = [
+            lambda: task.open("a", "ab"),  # type: ignore[arg-type]  # the mistake
+            lambda: task.open("a", "r+"),  # type: ignore[arg-type]
+            lambda: task.open("a", "rb"),  # type: ignore[arg-type]
+            lambda: filesystem.open("a", "rb"),
+            lambda: filesystem.cat_file("a"),
+            lambda: filesystem.mv("a", "b"),
+            lambda: filesystem.cp_file("a", "b"),
+        ]
+        for attempt in attempts:
+            with pytest.raises(io.UnsupportedOperation) as caught:
+                attempt()
+            assert text in str(caught.value)
+    assert_committed(url, file_count=1)
+
+
+def test_8_one_partition_is_meant_and_all_would_go(url: str) -> None:
+    with (
+        pytest.raises(fc.RequestError) as caught,
+        fc.Job(url, mode="overwrite_partitions") as job,
+        job.task() as task,
+    ):
+        write(task, "x.parquet")
+    assert str(caught.value) == told(
+        job,
+        "mode=\"overwrite_partitions\" cannot take 'x.parquet', which is in no subdirectory: it "
+        "would clear all of 's3://b/t'; use mode=\"overwrite\" if that is meant",
+    )
+    assert caught.value.kind == "file_outside_partition"
+
+
+def test_9_commit_is_forgotten(url: str) -> None:
+    job = fc.Job(url).start()
+    with job.task() as task:
+        write(task, "a")
+    expected = told(
+        job,
+        "job 9c1e to 's3://b/t' was neither committed nor aborted; use \"with Job(...)\", or settle "
+        "it with: fsspec-commit abort s3://b/t 9c1e",
+    )
+    destination, job_id = job.destination, job.job_id
+    with pytest.warns(ResourceWarning) as caught:
+        del job, task
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == [expected]
+    assert [info.state for info in fc.jobs(destination)] == ["open"]
+    fc.abort(destination, job_id)
+    assert fc.jobs(destination) == []
+
+
+def test_10_a_partial_commit_is_cleaned_up_after(url: str) -> None:
+    """Files of ten tasks, 812 of 1000 in place when the store goes down for good."""
+    job = fc.Job(url).start()
+    for _ in range(10):
+        with job.task() as task:
+            for number in range(100):
+                write(task, f"{number}.txt")
+    down = [Fault("rename", nth, "error") for nth in range(813, 10_000)]
+    with pytest.raises(fc.PartialCommitError) as caught, inject(*down):
+        # What is open keeps its store, so a driver elsewhere goes down.
+        other = fc.Job.from_spec(job.spec)
+        other.commit([message for message in messages_of(job)])
+    error = caught.value
+    assert error.done is not None
+    assert error.remaining is not None
+    assert error.done + error.remaining == 1000
+    assert 0 < error.done < 1000
+    expected = told(
+        job,
+        f"{error.done} of 1000 files are in place and the rest will follow; delete nothing; finish "
+        "with job.commit() or: fsspec-commit resume s3://b/t 9c1e",
+    )
+    assert str(error).startswith(expected)
+    assert error.outcome == "partial"
+    result = fc.resume(job.destination, job.job_id)
+    assert result.file_count == 1000
+    assert_committed(url, file_count=1000)
+
+
+def messages_of(job: fc.Job) -> list[fc.TaskCommit]:
+    return job._tasks.messages(job._started(), (), collected=False)

@@ -1,0 +1,138 @@
+"""How many calls at once, and how long until the next: in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.effects.pacing import BACKOFF_S, BACKOFF_S_MAX, IN_FLIGHT_MAX, TRIES_MAX, Pace
+from fsspec_commit.errors import StoreError
+from fsspec_commit.ids import IdSource
+from tests.unit.effects.virtual_time import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Fixed(random.Random):
+    """Jitter that is always the same."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(0)
+        self.value = value
+
+    def random(self) -> float:
+        return self.value
+
+
+def pace(in_flight_max: int = IN_FLIGHT_MAX, jitter: float = 0.5) -> Pace:
+    ids = IdSource(Fixed(jitter), lambda: datetime(2026, 11, 20, tzinfo=UTC))
+    return Pace(ids, in_flight_max=in_flight_max)
+
+
+async def call(on: Pace, nth: int = 0, lasting_s: float = 1.0) -> float:
+    """Take a slot for a while; when it began."""
+    await on.enter(nth)
+    try:
+        began = asyncio.get_running_loop().time()
+        await asyncio.sleep(lasting_s)
+        return began
+    finally:
+        on.leave()
+
+
+def test_no_more_calls_are_in_flight_than_there_are_slots() -> None:
+    async def ten() -> list[float]:
+        on = pace(3)
+        return await asyncio.gather(*(call(on) for _ in range(10)))
+
+    began, took = run(ten())
+    assert began == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+    assert took == pytest.approx(4)
+
+
+def test_a_slot_is_taken_at_once_or_not_at_all() -> None:
+    on = pace(2)
+    assert [on.enter_now() for _ in range(3)] == [True, True, False]
+    on.leave()
+    assert on.enter_now()
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 0.999])
+def test_the_back_off_doubles_up_to_a_limit_with_full_jitter(jitter: float) -> None:
+    for nth in range(1, 20):
+        _, took = run(call(pace(jitter=jitter), nth, lasting_s=0))
+        assert took == pytest.approx(jitter * min(BACKOFF_S_MAX, BACKOFF_S * 2**nth))
+
+
+def test_all_tries_together_take_seconds_not_minutes() -> None:
+    async def tries() -> None:
+        on = pace(jitter=0.999)
+        for nth in range(TRIES_MAX):
+            await call(on, nth, lasting_s=0)
+
+    assert run(tries())[1] < 10
+
+
+def test_who_backs_off_holds_no_slot() -> None:
+    async def both() -> tuple[float, float]:
+        on = pace(1)
+        return await asyncio.gather(call(on, nth=6, lasting_s=0), call(on))
+
+    (_, began), _ = run(both())
+    assert began == 0
+
+
+def test_the_store_is_left_alone_as_long_as_it_asked() -> None:
+    async def throttled() -> list[float]:
+        on = pace(jitter=0)
+        on.heard(StoreError("slow down", retry_after_s=3))
+        on.heard(StoreError("slow down", retry_after_s=1))
+        on.heard(StoreError("no time named"))
+        return [await call(on, nth=1, lasting_s=0), await call(on, nth=1, lasting_s=0)]
+
+    assert run(throttled())[0] == [3, 3]
+
+
+def cancelled(when_done: Callable[[Pace], None]) -> None:
+    async def main() -> None:
+        on = pace(1)
+        assert on.enter_now()
+        waiting = [asyncio.ensure_future(call(on)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        when_done(on)
+        waiting[1].cancel()
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [isinstance(answer, asyncio.CancelledError) for answer in answers] == [
+            True,
+            True,
+            False,
+        ]
+        assert on.enter_now(), "no slot is lost"
+        assert not on.enter_now(), "and none is made"
+
+    run(main())
+
+
+def test_no_slot_is_lost_when_waiting_is_cancelled() -> None:
+    cancelled(lambda on: on.leave())
+
+
+def test_no_slot_is_lost_when_it_was_handed_over_just_then() -> None:
+    async def main() -> None:
+        on = pace(1)
+        assert on.enter_now()
+        waiting = asyncio.ensure_future(call(on))
+        await asyncio.sleep(0)
+        on.leave()  # hands the slot to the waiting one, which has not run yet
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert on.enter_now()
+
+    run(main())

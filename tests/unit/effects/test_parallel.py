@@ -1,0 +1,190 @@
+"""for_each: bounded, streaming, and nothing left running behind an error."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsspec_commit.effects.parallel import for_each
+from tests.unit.effects.virtual_time import run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+
+class Work:
+    """Items that take a second each; item 13 fails at once, if it is told to.
+
+    Attributes:
+        started: Which have begun.
+        ended: Which have ended.
+        most: How many were under way at once.
+        fetched: How many batches were fetched, by then.
+    """
+
+    def __init__(self, *, failing: dict[int, BaseException] | None = None) -> None:
+        self.failing = failing or {}
+        self.started: list[int] = []
+        self.ended: list[int] = []
+        self.running = self.most = self.fetched = 0
+        self.ahead = 0
+
+    async def __call__(self, item: int) -> None:
+        self.started.append(item)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            if item in self.failing:
+                await asyncio.sleep(0.5)
+                raise self.failing[item]
+            await asyncio.sleep(1)
+            self.ended.append(item)
+        finally:
+            self.running -= 1
+
+    async def batches(self, sizes: Sequence[int]) -> AsyncIterator[list[int]]:
+        first = 0
+        for size in sizes:
+            self.fetched += size
+            self.ahead = max(self.ahead, self.fetched - len(self.started))
+            yield list(range(first, first + size))
+            first += size
+
+
+@given(st.lists(st.integers(0, 7), max_size=12), st.integers(1, 6))
+def test_every_item_is_run_once_and_as_many_at_once_as_allowed(sizes: list[int], most: int) -> None:
+    work = Work()
+    told: list[int] = []
+    total = sum(sizes)
+    done, took = run(for_each(work.batches(sizes), work, in_flight_max=most, progress=told.append))
+    assert done == total
+    assert sorted(work.ended) == list(range(total))
+    # However the items are cut into batches, all slots are used.
+    assert work.most == min(most, total)
+    assert took == -(-total // most)
+    assert sum(told) == total
+    # One batch in hand at most, besides what is under way.
+    assert work.ahead <= max(sizes, default=0)
+
+
+def test_after_the_first_error_nothing_starts_and_all_ends() -> None:
+    error = RuntimeError("first")
+    work = Work(failing={2: error, 3: RuntimeError("second")})
+    with pytest.raises(RuntimeError) as caught:
+        run(for_each(work.batches([3] * 10), work, in_flight_max=4))
+    assert caught.value is error
+    assert work.started == [0, 1, 2, 3]
+    assert sorted(work.ended) == [0, 1]
+    assert work.running == 0
+
+
+class Crash(BaseException):
+    pass
+
+
+def test_a_crash_is_an_error_like_any_other() -> None:
+    work = Work(failing={0: Crash()})
+    with pytest.raises(Crash):
+        run(for_each(work.batches([5, 5]), work, in_flight_max=2))
+    assert (work.started, work.ended, work.running) == ([0, 1], [1], 0)
+
+
+def test_an_error_of_the_source_ends_it_too() -> None:
+    work = Work()
+
+    async def torn() -> AsyncIterator[list[int]]:
+        async for batch in work.batches([2, 2]):
+            yield batch
+        raise ValueError("torn")
+
+    with pytest.raises(ValueError, match="torn"):
+        run(for_each(torn(), work, in_flight_max=2))
+    assert work.running == 0
+    assert sorted(work.ended) == work.started == [0, 1, 2, 3]
+
+
+def test_an_error_of_progress_ends_it_too() -> None:
+    work = Work()
+
+    def fail(_: int) -> None:
+        raise KeyError("progress")
+
+    with pytest.raises(KeyError):
+        run(for_each(work.batches([9]), work, in_flight_max=3, progress=fail))
+    assert work.running == 0
+    assert len(work.started) <= 6
+
+
+def test_cancelling_stops_what_is_in_flight_and_waits_for_it() -> None:
+    work = Work()
+
+    async def main() -> None:
+        running = asyncio.ensure_future(for_each(work.batches([9, 9]), work, in_flight_max=3))
+        await asyncio.sleep(1.5)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert work.running == 0
+        assert (len(work.ended), len(work.started)) == (3, 6)
+        await asyncio.sleep(10)
+        assert len(work.started) == 6
+
+    run(main())
+
+
+def test_cancelling_awaits_what_cannot_be_cancelled() -> None:
+    ended: list[int] = []
+
+    async def stubborn(item: int) -> None:
+        thread = asyncio.ensure_future(asyncio.sleep(5))
+        try:
+            await asyncio.shield(thread)
+        except asyncio.CancelledError:
+            await thread
+            raise
+        finally:
+            ended.append(item)
+
+    async def main() -> None:
+        running = asyncio.ensure_future(for_each(Work().batches([4]), stubborn, in_flight_max=2))
+        await asyncio.sleep(1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert ended == [0, 1]
+        assert asyncio.get_running_loop().time() == 5
+
+    run(main())
+
+
+def test_items_that_never_wait_let_the_loop_run() -> None:
+    async def main() -> int:
+        count = 0
+
+        async def instant(_: int) -> None:
+            nonlocal count
+            count += 1
+
+        async def endless() -> AsyncIterator[list[int]]:
+            while True:
+                yield [1] * 1000
+
+        running = asyncio.ensure_future(for_each(endless(), instant, in_flight_max=4))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        return count
+
+    assert 0 < run(main())[0] < 5_000
+
+
+def test_nothing_is_nothing() -> None:
+    work = Work()
+    assert run(for_each(work.batches([]), work, in_flight_max=3)) == (0, 0)
+    assert run(for_each(work.batches([0, 0]), work, in_flight_max=3)) == (0, 0)

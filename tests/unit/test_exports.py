@@ -1,0 +1,102 @@
+"""`import fsspec_commit as fc`: exactly the names that the specification of the API promises."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit import store, testing
+
+# Section 1 to 5 of the API, as far as this release goes.
+PUBLIC = {
+    # writing
+    *("Job", "JobOptions", "JobSpec", "Mode", "Task", "TaskCommit", "hive_path", "write_dataset"),
+    # the result
+    *("CommitResult", "FileNames"),
+    # recovery, choosing
+    *("CleanReport", "JobInfo", "ProbeReport", "Selection"),
+    *("abort", "clean", "explain", "jobs", "probe", "resume"),
+    # stores
+    *("AtomicRename", "Capabilities", "register"),
+    # errors
+    *("CommitError", "CommitFailedError", "CommitStateUnknownError", "ConcurrentJobError"),
+    *("ConflictError", "DestinationExistsError", "JobNotActiveError", "PartialCommitError"),
+    *("RecordError", "RequestError", "SnapshotUnstableError", "StoreError"),
+    *("UnknownProtocolError", "UnsafeStoreError"),
+}
+LATER = {
+    *("CommittedFiles", "VerifyReport", "committed_files", "dataset", "ray", "spark", "verify"),
+}
+
+
+def test_the_names_are_those_of_the_specification() -> None:
+    assert set(fc.__all__) - LATER == PUBLIC
+    assert sorted(fc.__all__, key=lambda name: (name[0].islower(), name)) == fc.__all__
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_a_public_name_is_there(name: str) -> None:
+    if name == "write_dataset" and importlib.util.find_spec("fsspec_commit.engines.arrow") is None:
+        pytest.skip("the pyarrow engine is on its way")
+    value = getattr(fc, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert value.__doc__, f"{name} says nothing of itself"
+        assert value.__name__ == name
+
+
+def test_no_other_name_is_promised() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        fc.nothing  # noqa: B018
+
+
+def test_every_name_of_the_parts_is_there() -> None:
+    for part in (store, testing):
+        assert sorted(part.__all__) == sorted(set(part.__all__))
+        for name in part.__all__:
+            assert getattr(part, name) is not None
+    assert {"Store", "RenamesFiles", "RenamesDirectories", "CompletesUploads"} <= set(store.__all__)
+    assert {"StoreContract", "CommitterContract", "FaultyStore", "Fault", "Crash", "inject"} <= set(
+        testing.__all__
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters"),
+    [
+        ("jobs", {"storage_options", "filesystem", "probe", "single_writer"}),
+        (
+            "resume",
+            {
+                *("job_id", "accept_loss", "callback"),
+                *("storage_options", "filesystem", "probe", "single_writer"),
+            },
+        ),
+        ("abort", {"job_id", "storage_options", "filesystem", "probe", "single_writer"}),
+        (
+            "clean",
+            {
+                *("older_than", "dry_run"),
+                *("storage_options", "filesystem", "probe", "single_writer"),
+            },
+        ),
+        ("explain", {"committer", "storage_options", "filesystem", "probe", "single_writer"}),
+        ("probe", {"storage_options", "filesystem", "single_writer"}),
+    ],
+)
+def test_the_operations_take_what_is_specified(function: str, parameters: set[str]) -> None:
+    signature = inspect.signature(getattr(fc, function))
+    assert set(signature.parameters) == {"destination", *parameters}
+    for name, parameter in signature.parameters.items():
+        by_place = name in {"destination", "job_id"}
+        assert (parameter.kind is parameter.KEYWORD_ONLY) != by_place
+
+
+def test_the_options_of_a_job_are_those_of_the_specification() -> None:
+    assert set(fc.JobOptions.__annotations__) == {
+        *("mode", "partitions", "names", "committer", "tasks", "collect", "idempotency_key"),
+        *("success", "allow_empty", "wait_s", "concurrency", "durability", "probe"),
+        *("single_writer", "storage_options", "filesystem", "share_secrets", "callback"),
+    }

@@ -1,0 +1,99 @@
+"""Names of a job's files: a million of them are small, and none is lost."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+JOB = "20261120T140355-9c1e5f00a1b2c3d4"
+NAMES = st.text(
+    st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12
+)
+
+
+def of_task(task: int, files: int = 1000) -> Iterator[str]:
+    return (f"day=2026-11-{n % 30:02}/part-{n:05}-{JOB}-{task}.parquet" for n in range(files))
+
+
+@given(st.lists(st.lists(NAMES, max_size=5), max_size=5), st.integers(1, 4))
+def test_names_come_back_in_order_again_and_again(batches: list[list[str]], chunk: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fsspec_commit.protocol.file_names._CHUNK", chunk)
+        names = FileNames()
+        for batch in batches:
+            names.extend(batch)
+    expected = [name for batch in batches for name in batch]
+    assert list(names) == list(names) == expected
+    assert len(names) == len(expected)
+    assert bool(names) == bool(expected)
+    assert repr(names) == f"<FileNames of {len(expected)} files>"
+    assert list(pickle.loads(pickle.dumps(names))) == expected
+
+
+def test_two_readers_do_not_disturb_each_other() -> None:
+    names = FileNames()
+    names.extend(of_task(0, 10_000))
+    both = zip(names, names, strict=True)
+    assert all(one == other for one, other in both)
+
+
+def test_a_million_names_take_less_than_16_mb() -> None:
+    names = FileNames()
+    for task in range(1000):
+        names.extend(of_task(task))
+    assert len(names) == 1_000_000
+    assert sum(map(sys.getsizeof, [*names._chunks, *names._recent])) < 16_000_000
+    assert len(pickle.dumps(names)) < 16_000_000
+    assert next(iter(names)) == next(of_task(0))
+
+
+def test_adding_many_at_once_holds_them_no_longer_than_needed() -> None:
+    names = FileNames()
+    tracemalloc.start()
+    try:
+        names.extend(name for task in range(50) for name in of_task(task))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(names) == 50_000
+    assert peak < 3_000_000
+
+
+@given(st.lists(NAMES, max_size=50), st.lists(NAMES, max_size=50))
+def test_an_index_answers_no_with_certainty(held: list[str], asked: list[str]) -> None:
+    index = NameIndex()
+    for name in held:
+        index.add(name)
+    repeated = index.freeze()
+    assert len(index) == len(held)
+    assert all(index.may_hold(name) for name in held)
+    for name in asked:
+        assert index.may_hold(name) == (hash(name) in {hash(one) for one in held})
+    twice = {name for name in held if held.count(name) > 1}
+    assert {hash(name) for name in twice} <= repeated
+    assert set(repeated_names(held, repeated)) == twice
+
+
+def test_an_index_takes_little_more_than_8_bytes_a_name() -> None:
+    index = NameIndex()
+    tracemalloc.start()
+    try:
+        for number in range(50_000):
+            index.add(f"part-{number}")
+        index.freeze()
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 10 * 50_000
+    assert peak < 16 * 50_000
