@@ -49,7 +49,7 @@ nitpick_ignore_regex = [
     # What a writer answers: a type variable has no page.
     (r"py:.*", r"fsspec_commit\.store\.abilities\.W_co"),
     # Short names in annotations that are imported for the type checker only.
-    (r"py:class", r"(AbstractFileSystem|Callback|Any|Self|UPath|Unpack)"),
+    (r"py:class", r"(AbstractFileSystem|Callback|Any|Self|UPath|Unpack|ArrowStreamExportable)"),
 ]
 
 

@@ -72,15 +72,16 @@ class TrashRemoval(RetiringByRename):
         taken = await self._store.stat(trash)
         if not isinstance(taken, Entry) or taken.token == entry.token:
             return True
-        if await self._store.stat(entry.path) is not None:
-            return False
-        return await self._files.rename(
+        await self._files.rename(
             trash,
             entry.path,
             token=taken.token,
             expecting=Expect.ABSENT,
             within=layout.destination.root,
+            looks=1,
+            yielding=True,
         )
+        return await self._store.stat(trash) is None
 
 
 class ConditionalRemoval(RetiringByRename):

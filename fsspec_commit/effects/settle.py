@@ -29,12 +29,14 @@ class Effect(Generic[T]):
     Attributes:
         apply: Send the change once.
         observe: The redo rule: what the change has brought about, or ``UNDONE``.
-        name: What it is, for messages.
+        doing: What it is, for messages: "renaming".
+        path: What it is done to.
     """
 
     apply: Callable[[], Awaitable[T]]
     observe: Callable[[], Awaitable[T | Undone]]
-    name: str
+    doing: str
+    path: str
 
 
 async def settle(effect: Effect[T], pace: Pace) -> T:
@@ -73,8 +75,8 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
             pace.leave()
     if last is not None and not doubt:
         raise last
-    message = f"it is not known whether {effect.name} happened: {last}"
-    raise CommitStateUnknownError(message, path=last.path if last else None) from last
+    message = f"it is not known whether {effect.doing} {effect.path!r} happened: {last}"
+    raise CommitStateUnknownError(message, path=effect.path) from last
 
 
 def _raise_again(refusal: StoreError | None) -> None:

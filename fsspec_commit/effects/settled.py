@@ -95,12 +95,16 @@ class SettledFiles(_Counted):
         """
 
         async def apply() -> bool:
-            await self._counted(
-                "op_rename",
-                self._ability.rename(
+            # Not through `_counted`: a job renames every file of it.
+            begin = self.clock()
+            try:
+                await self._ability.rename(
                     source, target, token=token, expecting=expecting, within=within
-                ),
-            )
+                )
+            except StoreError:
+                self._statistics.failed("op_rename")
+                raise
+            self._statistics.took("op_rename", self.clock() - begin)
             return True
 
         async def observe() -> bool | Undone:
@@ -109,13 +113,16 @@ class SettledFiles(_Counted):
                 there = await self._store.stat(target)
                 if isinstance(there, Entry) and (yielding or there.token == token):
                     return True
-                if await self._store.stat(source) is not None:
+                left = await self._store.stat(source)
+                if isinstance(left, Entry) and left.token != token:
+                    return False  # Another's content has the name: there is nothing to bring.
+                if left is not None:
                     return Undone.UNDONE
                 if look + 1 < looks:
                     await asyncio.sleep(0.01 * 4**look)
             return False
 
-        return await settle(Effect(apply, observe, f"renaming {source!r}"), self._pace)
+        return await settle(Effect(apply, observe, "renaming", source), self._pace)
 
 
 class SettledDirectories(_Counted):
@@ -142,7 +149,7 @@ class SettledDirectories(_Counted):
                 return Undone.UNDONE
             return await self._store.stat(target) is not None
 
-        return await settle(Effect(apply, observe, f"renaming {source!r}"), self._pace)
+        return await settle(Effect(apply, observe, "renaming", source), self._pace)
 
 
 class SettledStore(_Counted):
@@ -249,7 +256,7 @@ class SettledStore(_Counted):
                 return None
             return Undone.UNDONE
 
-        return await settle(Effect(apply, observe, f"creating {path!r}"), self._pace)
+        return await settle(Effect(apply, observe, "creating", path), self._pace)
 
     async def write_whole(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
         """Write a small file that only we write, whatever stands there; it appears whole."""
@@ -266,7 +273,7 @@ class SettledStore(_Counted):
                 return Undone.UNDONE
             return content.entry
 
-        return await settle(Effect(apply, observe, f"writing {path!r}"), self._pace)
+        return await settle(Effect(apply, observe, "writing", path), self._pace)
 
     async def delete(self, path: StorePath, permit: Permit) -> None:
         """Delete a file that only we name; a missing one is done."""
@@ -278,7 +285,7 @@ class SettledStore(_Counted):
         async def observe() -> Undone | None:
             return None if await self._store.stat(path) is None else Undone.UNDONE
 
-        await settle(Effect(apply, observe, f"deleting {path!r}"), self._pace)
+        await settle(Effect(apply, observe, "deleting", path), self._pace)
 
     async def delete_or_leave(self, path: StorePath, permit: Permit) -> None:
         """Delete a file whose presence means nothing: try, and leave it where that fails."""
@@ -297,7 +304,7 @@ class SettledStore(_Counted):
             same = isinstance(there, Entry) and there.token == entry.token
             return Undone.UNDONE if same else None
 
-        await settle(Effect(apply, observe, f"deleting {entry.path!r}"), self._pace)
+        await settle(Effect(apply, observe, "deleting", entry.path), self._pace)
 
     async def delete_tree(self, path: StorePath, permit: Permit) -> None:
         """Delete a directory and all below it."""
@@ -309,7 +316,7 @@ class SettledStore(_Counted):
         async def observe() -> Undone | None:
             return None if await self._store.stat(path) is None else Undone.UNDONE
 
-        await settle(Effect(apply, observe, f"deleting {path!r}"), self._pace)
+        await settle(Effect(apply, observe, "deleting", path), self._pace)
 
     async def close(self) -> None:
         """Let go of the store."""

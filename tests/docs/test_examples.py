@@ -32,10 +32,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import fsspec_commit as fc
+from fsspec_commit import store, testing
 from fsspec_commit.store import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 pytestmark = pytest.mark.checkout
 
@@ -209,6 +212,20 @@ def test_every_block_of_python_is_seen() -> None:
         text = (ROOT / page).read_text("utf-8")
         fences = re.findall(r"^[ \t]*```[ \t]*(?:python|py|console)\b.*$", text, re.MULTILINE)
         assert len(fences) == len(blocks_of(page)), page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_is_left_out_that_could_be_run(page: str) -> None:
+    """A page may be ahead of the code: ``skip: needs fc.name`` is over when the name is there."""
+    needed = re.findall(r"<!-- .*?\bfc\.(\w+)", (ROOT / page).read_text("utf-8"))
+    assert [name for name in needed if hasattr(fc, name)] == []
+
+
+@pytest.mark.parametrize("package", [fc, store, testing], ids=lambda package: package.__name__)
+def test_the_api_page_names_every_public_name(package: ModuleType) -> None:
+    page = re.sub(r"<!--.*?-->", "", (ROOT / "docs/api.md").read_text("utf-8"), flags=re.DOTALL)
+    named = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (?:[\w.]+\.)?(\w+)$", page, re.MULTILINE))
+    assert set(package.__all__) - named == set()
 
 
 @pytest.mark.parametrize(

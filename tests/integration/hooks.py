@@ -36,3 +36,9 @@ def before(wanted: Callable[[str, StorePath], bool], do: Callable[[], None]) -> 
 def at(verb: str, part: str) -> Callable[[str, StorePath], bool]:
     """The call *verb* on a path that holds *part*."""
     return lambda called, path: called == verb and part in path
+
+
+def at_call(nth: int) -> Callable[[str, StorePath], bool]:
+    """The *nth* call, counted from 1."""
+    left = iter(range(nth, 0, -1))
+    return lambda _, __: next(left, 0) == 1

@@ -17,7 +17,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-import fsspec_commit as fc
 from tests.unit.cli.terminal import on_a_terminal
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import gc
 import os
 import unicodedata
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -120,10 +120,10 @@ def test_a_destination_of_an_odd_name(tmp_path: Path, name: str) -> None:
     ids=["file", "bytes, not letters", "directory", "path", "with the job's id"],
 )
 def test_a_name_that_is_too_long_is_refused_at_open(
-    tmp_path: Path, name: str, options: dict[str, str]
+    tmp_path: Path, name: str, options: dict[str, Any]
 ) -> None:
     destination = tmp_path / "out"
-    with fc.Job(destination, mode="append", **options) as job, job.task() as task:  # type: ignore[arg-type]
+    with fc.Job(destination, mode="append", **options) as job, job.task() as task:
         with pytest.raises(fc.RequestError) as raised:
             task.open(name)
         assert raised.value.kind == "name_too_long"
@@ -165,7 +165,7 @@ def test_a_file_left_by_an_exception_is_dropped(tmp_path: Path) -> None:
 def test_a_file_that_is_garbage_is_dropped(tmp_path: Path) -> None:
     with fc.Job(tmp_path / "out", mode="append", names="exact") as job, job.task() as task:
         for mode in ("wb", "w"):
-            file = task.open("half.txt", mode)  # type: ignore[arg-type]
+            file = task.open("half.txt", mode)
             file.write("half of it" if mode == "w" else b"half of it")
             del file
             gc.collect()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.hooks import before
+from tests.integration.hooks import at_call, before
 from tests.integration.scenes import SCENES, Scene
 from tests.protocol.invariants import (
     check_settled,
@@ -126,11 +126,8 @@ def test_a_link_swapped_in_at_any_call(fast: Path, name: str, what: str) -> None
         destination = fast / str(nth) / "out"
         scene.lay_out(destination)
         place = destination / what if what else destination
-        countdown = iter(range(nth, 0, -1))
         told = "done"
-        with before(
-            lambda verb, path, left=countdown: next(left, 0) == 1, swapped(place, outside)
-        ) as verbs:
+        with before(at_call(nth), swapped(place, outside)) as verbs:
             try:
                 write(scene, destination)
             except fc.CommitError as error:

@@ -25,7 +25,7 @@ from fsspec_commit_stores.local import LocalStore
 from tests.protocol.invariants import snapshot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SECRET = "canary-sings-4242"
@@ -220,15 +220,15 @@ def test_secrets_that_are_shared_travel_in_pickles_only(tmp_path: Path, ears: Ea
 def test_a_secret_in_a_url_is_refused_and_not_repeated(
     url: str, tmp_path: Path, ears: Ears
 ) -> None:
-    calls = [
-        lambda: fc.Job(url, mode="append"),
-        lambda: fc.jobs(url),
-        lambda: fc.resume(url, "20261121T000000-0123456789abcdef"),
-        lambda: fc.explain(url),
+    calls: list[Callable[[str], object]] = [
+        lambda url: fc.Job(url, mode="append"),
+        lambda url: fc.resume(url, "20261121T000000-0123456789abcdef"),
+        fc.jobs,
+        fc.explain,
     ]
     for call in calls:
         with pytest.raises(fc.RequestError) as raised:
-            call()
+            call(url)
         ears.failed("refused", raised.value)
         assert raised.value.kind == "secret_in_url"
     ears.check(tmp_path)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.integration.processes import Answer, Processes
 
-ROUNDS = 12
+ROUNDS = 8
 NAMES = ["append", "append, exact", "error", "overwrite", "overwrite_partitions, in place"]
 every_mode = pytest.mark.parametrize("scene", [SCENES[name] for name in NAMES], ids=NAMES)
 
@@ -125,9 +125,10 @@ def test_a_driver_and_a_resumer(processes: Processes, scene: Scene, fast: Path) 
 
 @every_mode
 def test_resumers_of_one_job(processes: Processes, scene: Scene, fast: Path) -> None:
+    nth = 1
     for number in range(ROUNDS):
         race = Race(processes, scene, fast / str(number))
-        kill_after_decision(race)
+        nth = kill_after_decision(race, nth)
         answers = processes.race(*[race.other("resume")] * 3, race.other("abort"))
         *resumers, aborter = answers
         check_loser(aborter, committed=True)
@@ -138,11 +139,11 @@ def test_resumers_of_one_job(processes: Processes, scene: Scene, fast: Path) -> 
         race.check(0)
 
 
-def kill_after_decision(race: Race) -> None:
-    """Let the first driver die when it has just decided, each time a call later."""
-    for nth in range(1, 100):
+def kill_after_decision(race: Race, first: int) -> int:
+    """Let the first driver die when it has just decided, each time a call later; at which."""
+    for nth in range(first, 100):
         (answer,) = race.processes.race({**race.drivers[0], "die": [nth, "after"]})
         assert answer["killed"], answer
         if state_of(snapshot_of(race.destination), race.job_id) == "decided":
-            return
+            return nth
     raise AssertionError("a driver of a hundred calls decides nothing")

@@ -8,6 +8,8 @@ this is all of it, in several modes, with what the driver was told compared with
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 from uuid import uuid4
 
@@ -174,8 +176,6 @@ def recover(scene: Scene, place: Place, told: str) -> None:
 
 
 def clean(place: Place) -> None:
-    from datetime import timedelta
-
     if not is_only_remains(place.snapshot()):
         raise AssertionError(f"left of a job that is over: {sorted(place.snapshot())}")
     fc.clean(place.url, older_than=timedelta(0), dry_run=False)
@@ -203,7 +203,7 @@ def test_one_fault_at_any_store_call(
     for verb, nth in calls:
         place = make_place(scene)
         plan = FaultPlan([Fault(verb, nth, kind)])
-        told = attempt(scene, place, lambda store, plan=plan: FaultyStore(store, plan))
+        told = attempt(scene, place, partial(FaultyStore, faults=plan))
         assert plan.fired
         # One request that fails, and whose failure is not the process's, costs a job only where
         # it cannot be repeated: what is written in pieces, and lists that are read in pieces.

@@ -46,7 +46,7 @@ class Creation:
         self._late = False
 
     def effect(self) -> Effect[str]:
-        return Effect(self.apply, self.observe, "creating 'x'")
+        return Effect(self.apply, self.observe, "creating", "x")
 
     async def apply(self) -> str:
         self._catch_up()
@@ -226,7 +226,7 @@ def test_other_errors_pass_and_every_slot_is_given_back() -> None:
     async def twice() -> str:
         for _ in range(2):
             with pytest.raises(KeyError):
-                await settle(Effect(fail, look, "failing"), one)
+                await settle(Effect(fail, look, "failing", "x"), one)
         return await settle(Creation([("now", UNKNOWN)]).effect(), one)
 
     assert run(twice())[0] == "ours"
