@@ -382,7 +382,7 @@ class Job:
         return f"<Job{which} to {self.destination}: {self.mode}, {self._state}>"
 
     def __del__(self) -> None:
-        if getattr(self, "_state", "new") not in {"open", "deciding"} or not self._begun_here:
+        if getattr(self, "_state", "new") != "open" or not self._begun_here:
             return
         if self._bound is None or self._pid != os.getpid() or self._is_collected:
             return

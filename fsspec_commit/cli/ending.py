@@ -155,7 +155,8 @@ class Run:
     def _sentence(self, error: BaseException, outcome: Outcome) -> tuple[str, list[str]]:
         notes = _notes(error)
         if isinstance(error, fc.CommitError):
-            if error.job_id and outcome in {"partial", "unknown"}:
+            unsettled = outcome in {"partial", "unknown"}
+            if error.job_id and unsettled and not isinstance(error, fc.JobNotActiveError):
                 said = " ".join([str(error), *notes])
                 if "fsspec-commit resume" not in said:
                     notes.append(f"finish it with: {self.command('resume', error.job_id)}")

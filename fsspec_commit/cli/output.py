@@ -140,14 +140,6 @@ class Output:
         else:
             self.say(none)
 
-    def listing(self, document: Mapping[str, object], lines: Iterable[object]) -> None:
-        """Answer with one thing a line, for people and pipes alike."""
-        if self.as_json:
-            self.document(document)
-            return
-        for line in lines:
-            put(self._cell(line))
-
     def say(self, text: str) -> None:
         """Tell people what was done; pipes and programs did not ask."""
         if self.for_people and not self.quiet:
@@ -179,7 +171,9 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for number, column in enumerate(columns):
+            table.add_column(column, no_wrap=number == 0)  # the first is what people copy
         for row in rows:
             table.add_row(*(Text(cell, overflow="fold") for cell in row))
         console = Console(highlight=False, markup=False, emoji=False)

@@ -177,5 +177,6 @@ def _report(run: Run, report: fc.CleanReport, *, deleted: bool) -> None:
         return
     run.output.answer(document, ("what", "which"), rows, none="nothing is to be cleaned up")
     if rows:
-        freed = f"{counted(len(report.deleted), 'item')}, {human_bytes(report.bytes)}"
-        run.output.say(f"{would}deleted: {freed}" + ("" if deleted else "; do it with --delete"))
+        gone = counted(len(report.aborted) + len(report.deleted), "item")
+        removed = f"{would}removed: {gone}, {human_bytes(report.bytes)}"
+        run.output.say(removed + ("" if deleted else "; do it with --delete"))

@@ -52,7 +52,11 @@ def partitioning_of(
 
 def _fields(schema: pa.Schema, names: Sequence[str]) -> list[pa.Field]:
     for name in names:
-        if schema.get_field_index(name) < 0:
+        count = schema.names.count(name)
+        if count > 1:
+            message = f"cannot partition by {name!r}: there are {count} columns of that name"
+            raise RequestError(message, kind="unknown_column")
+        if count == 0:
             there = ", ".join(map(repr, schema.names)) or "none at all"
             message = f"cannot partition by {name!r}: the columns of the data are {there}"
             raise RequestError(message, kind="unknown_column")

@@ -289,6 +289,8 @@ async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
     try:
         return await decide(job.store, job.layout, wanted)
     except JobNotActiveError as error:
+        if error.outcome == "committed":
+            error.add_note(f"if it is not finished, finish it: {job.settle_command('resume')}")
         if error.outcome != "not_committed":
             raise
         return await recall(job.store, job.layout.decision, Decision)

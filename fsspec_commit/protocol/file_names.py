@@ -4,8 +4,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from itertools import pairwise
+from itertools import islice, pairwise
 
 _CHUNK = 4096
 _BUCKETS = 256

@@ -1,7 +1,8 @@
 """What stands at the destination already: data files, never anything of a work area."""
 
-from collections.abc import AsyncIterator
-from typing import TypeAlias
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeAlias, TypeVar
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
@@ -9,8 +10,19 @@ from fsspec_commit.names import Partition, is_in_work_area, is_visible, partitio
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.store import Directory, Entry
 
+T = TypeVar("T")
 Key: TypeAlias = tuple[str, ...]
 Found: TypeAlias = tuple[str, Entry]
+
+
+@asynccontextmanager
+async def ending(listing: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
+    """End *listing* here, also when it is left half-way, and not whenever it is garbage."""
+    try:
+        yield listing
+    finally:
+        if isinstance(listing, AsyncGenerator):
+            await listing.aclose()
 
 
 async def old_files(job: BoundJob) -> AsyncIterator[Found]:
@@ -19,20 +31,17 @@ async def old_files(job: BoundJob) -> AsyncIterator[Found]:
     Raises:
         RequestError: Another destination lies inside this one.
     """
-    layout = job.layout.destination
-    async for found in _below(job, layout.root):
-        yield found
+    async with ending(_below(job, job.layout.destination.root)) as files:
+        async for found in files:
+            yield found
 
 
 async def first_visible(job: BoundJob) -> str | None:
     """The name of some file that a reader would take for data, if there is one."""
-    files = old_files(job)
-    try:
+    async with ending(old_files(job)) as files:
         async for name, _ in files:
             if is_visible(name):
                 return name
-    finally:
-        await files.aclose()  # type: ignore[attr-defined]  # it is a generator
     return None
 
 
@@ -49,8 +58,9 @@ async def old_files_of_partitions(
     while waiting:
         path, key = waiting.pop()
         if key in declared:
-            async for found in _below(job, path):
-                yield found
+            async with ending(_below(job, path)) as files:
+                async for found in files:
+                    yield found
             continue
         for child in await job.store.list_children(path):
             name = job.layout.destination.relative(child.path)
@@ -64,11 +74,12 @@ async def old_files_of_partitions(
 
 async def _below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
     layout = job.layout.destination
-    async for entry in job.store.list_tree(path, without=layout.areas):
-        name = layout.relative(entry.path)
-        if is_in_work_area(name):
-            raise _nested(job, name)
-        yield name, entry
+    async with ending(job.store.list_tree(path, without=layout.areas)) as entries:
+        async for entry in entries:
+            name = layout.relative(entry.path)
+            if is_in_work_area(name):
+                raise _nested(job, name)
+            yield name, entry
 
 
 def _nested(job: BoundJob, name: str) -> RequestError:

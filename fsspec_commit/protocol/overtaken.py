@@ -5,7 +5,7 @@ from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.job_state import read_record
-from fsspec_commit.protocol.listing import old_files
+from fsspec_commit.protocol.listing import ending, old_files
 from fsspec_commit.records.job import Decision
 
 
@@ -50,10 +50,13 @@ async def ended_by_another(job: BoundJob) -> JobNotActiveError:
     committed job has any. Without one it is not known: a later job may have replaced them.
     """
     job_id = job.record.job_id
-    async for name, _ in old_files(job):
-        if f"-{job_id}-" in name:
-            message = f"job {job_id} was committed by somebody else; do not run it again"
-            return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="decide")
+    async with ending(old_files(job)) as files:
+        async for name, _ in files:
+            if f"-{job_id}-" in name:
+                message = f"job {job_id} was committed by somebody else; do not run it again"
+                return JobNotActiveError(
+                    message, job_id=job_id, outcome="committed", stage="decide"
+                )
     message = (
         f"job {job_id} was aborted, or committed and replaced since, by somebody else; look at "
         f"{job.record.destination!r} before you run it again"

@@ -28,7 +28,12 @@ from fsspec_commit.names import (
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_state import read_record
-from fsspec_commit.protocol.listing import first_visible, old_files, old_files_of_partitions
+from fsspec_commit.protocol.listing import (
+    ending,
+    first_visible,
+    old_files,
+    old_files_of_partitions,
+)
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.records import RECORD_BYTES_MAX, Standing, decode_strictly
@@ -118,12 +123,13 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
     candidates: dict[str, Entry] = {}
     directories = new.directories()
     try:
-        async for name, entry in found:
-            _refuse_in_the_way(job, name, new, directories)
-            if new.reusable.may_hold(name):
-                candidates[name] = entry
-            elif is_visible(name) or is_summary_file(name):
-                await writer.add(name, entry, in_place=False)
+        async with ending(found) as files:
+            async for name, entry in files:
+                _refuse_in_the_way(job, name, new, directories)
+                if new.reusable.may_hold(name):
+                    candidates[name] = entry
+                elif is_visible(name) or is_summary_file(name):
+                    await writer.add(name, entry, in_place=False)
         taken = new.holds_any(candidates)
         for name, entry in candidates.items():
             if name in taken or is_visible(name) or is_summary_file(name):

@@ -108,8 +108,8 @@ class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
 class Claim(JsonRecord, frozen=True, kw_only=True):
     """Commit has begun: what the job may touch until it is withdrawn or finished.
 
-    ``partitions`` holds directories; ``None`` is the whole destination. What lies below them counts as
-    touched as well.
+    ``partitions`` holds directories; ``None`` is the whole destination. What lies below them
+    counts as touched as well.
     """
 
     format: Literal["fsspec_commit.Claim"] = "fsspec_commit.Claim"
