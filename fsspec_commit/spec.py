@@ -39,12 +39,12 @@ class JobSpec:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what :meth:`to_json` wrote.
+        """Read what :meth:`to_json` wrote; files and pipes may have added a line feed.
 
         Raises:
             RecordError: *text* is anything else.
         """
-        return cls(JobRecord.decode(text.encode(errors="surrogatepass")))
+        return cls(JobRecord.decode(text.strip().encode(errors="surrogatepass")))
 
     def __repr__(self) -> str:
         return f"<JobSpec of job {self.job_id} to {self.destination}>"

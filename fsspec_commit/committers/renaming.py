@@ -71,7 +71,7 @@ async def prepare_success(
 ) -> FileIdentity:
     """Write the marker into the area, whole and flushed."""
     prepared = layout.prepared_success(claim_nonce)
-    entry = await store.write_whole(prepared, data, within=layout.area)
+    entry = await store.create_once(prepared, data, within=layout.area)
     return FileIdentity(size=entry.size_bytes, token=entry.token)
 
 

@@ -258,12 +258,16 @@ class SettledStore(_Counted):
 
         return await settle(Effect(apply, observe, "creating", path), self._pace)
 
-    async def write_whole(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
-        """Write a small file that only we write, whatever stands there; it appears whole."""
+    async def create_once(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
+        """Create a small file under a name that only we know, and say which content stands.
+
+        Exclusively, so that a request given up on and applied late cannot replace what the
+        repeated one has made: the identity that is returned stays true.
+        """
 
         async def apply() -> Entry:
             token = await self._counted(
-                "op_create", self._store.put(path, data, expecting=Expect.ANYTHING, within=within)
+                "op_create", self._store.put(path, data, expecting=Expect.ABSENT, within=within)
             )
             return Entry(path=path, size_bytes=len(data), token=token)
 
@@ -273,7 +277,7 @@ class SettledStore(_Counted):
                 return Undone.UNDONE
             return content.entry
 
-        return await settle(Effect(apply, observe, "writing", path), self._pace)
+        return await settle(Effect(apply, observe, "creating", path), self._pace)
 
     async def delete(self, path: StorePath, permit: Permit) -> None:
         """Delete a file that only we name; a missing one is done."""
