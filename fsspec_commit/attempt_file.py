@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from fsspec_commit.committers import NewFile
+from fsspec_commit.errors import StoreError
 from fsspec_commit.names import Target, target
 from fsspec_commit.store import DirectWriter
 
@@ -58,7 +59,12 @@ class AttemptFile(io.BufferedIOBase):
     """
 
     def __init__(
-        self, name: str, sink: DirectWriter[NewFile], ended: Callable[[str], None]
+        self,
+        name: str,
+        sink: DirectWriter[NewFile],
+        *,
+        ended: Callable[[str], None],
+        explain: Callable[[StoreError], None],
     ) -> None:
         super().__init__()
         self.name = name
@@ -66,6 +72,7 @@ class AttemptFile(io.BufferedIOBase):
         self.finished: NewFile | None = None
         self._sink = sink
         self._ended = ended
+        self._explain = explain
         self._position = 0
         self._over = False
 
@@ -93,8 +100,10 @@ class AttemptFile(io.BufferedIOBase):
         self._over = True
         try:
             self.finished = self._sink.finish()
-        except BaseException:
+        except BaseException as error:
             self._sink.discard()
+            if isinstance(error, StoreError):
+                self._explain(error)
             raise
         finally:
             self._ended(self.name)

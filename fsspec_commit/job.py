@@ -2,10 +2,8 @@
 
 import logging
 import os
-import socket
 import warnings
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
@@ -19,15 +17,14 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.local_tasks import LocalTasks
-from fsspec_commit.names import declared_partition
-from fsspec_commit.options import JobOptions, check_options
+from fsspec_commit.options import JobOptions, check_options, record_of
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, abort_job, commit_job
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
-from fsspec_commit.records.job import Decision, JobRecord, Mode, TaskCommit
+from fsspec_commit.records.job import Decision, Mode, TaskCommit
 from fsspec_commit.selection import Selection, check_names, refused
 from fsspec_commit.spec import JobSpec, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
@@ -212,7 +209,11 @@ class Job:
             job_id = bound.record.job_id
             message = f"job {job_id} is committed: it cannot be aborted, and nothing was deleted"
             raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
-        bridge.run(abort_job(bound, by=bound.record.host))
+        try:
+            bridge.run(abort_job(bound, by=bound.record.host))
+        except JobNotActiveError:
+            self._state = "settled"
+            raise
         self._state = "aborted"
         _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
 
@@ -240,11 +241,11 @@ class Job:
             return
         try:
             self.abort()
+        except JobNotActiveError as settled:
+            error.add_note(str(settled))
         except (CommitError, OSError) as failure:
-            error.add_note(
-                f"the job could not be aborted ({failure}); settle it with: "
-                f"{self._bound.settle_command('abort')}"
-            )
+            command = self._bound.settle_command("abort")
+            error.add_note(f"the job could not be aborted ({failure}); settle it with: {command}")
 
     async def _start(self) -> None:
         options = self._options
@@ -260,34 +261,15 @@ class Job:
             raise refused(destination.selection, self.destination)
         check_names(destination.selection, options.get("names", "unique"))
         for _ in range(_STARTS_MAX):
-            bound = destination.bind(self._record(committer))
+            bound = destination.bind(
+                record_of(self._options, self.destination, committer, SYSTEM_IDS)
+            )
             self._destination, self._bound = destination, bound
             self.skipped = self.skipped or await has_nothing_to_do(bound)
             if await create_job(destination.store, bound.layout, bound.record):
                 return
         message = f"cannot start a job at {self.destination!r}: the store does not answer"
         raise CommitFailedError(message, stage="start")
-
-    def _record(self, committer: Literal["v1", "manifest", "magic"]) -> JobRecord:
-        options = self._options
-        key = options.get("idempotency_key")
-        return JobRecord(
-            nonce=SYSTEM_IDS.nonce(),
-            job_id=SYSTEM_IDS.job_id(),
-            destination=self.destination,
-            committer=committer,
-            mode=self.mode,
-            partitions=tuple(declared_partition(p) for p in options.get("partitions", ())),
-            names=options.get("names", "unique"),
-            tasks=options.get("tasks"),
-            collect=options.get("collect", "messages"),
-            key_digest=None if key is None else sha256(key.encode()).hexdigest(),
-            success=options.get("success", "marker"),
-            allow_empty=options.get("allow_empty", False),
-            durability=options.get("durability", "none"),
-            single_writer=options.get("single_writer", False),
-            host=socket.gethostname(),
-        )
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         clock = bridge.loop().time
@@ -386,9 +368,8 @@ class Job:
             return
         if self._bound is None or self._pid != os.getpid() or self._is_collected:
             return
-        job_id = self._bound.record.job_id
         warnings.warn(
-            f"job {job_id} to {self.destination!r} was neither committed nor aborted; use "
+            f"job {self.job_id} to {self.destination!r} was neither committed nor aborted; use "
             f'"with Job(...)", or settle it with: {self._bound.settle_command("abort")}',
             ResourceWarning,
             stacklevel=2,

@@ -4,6 +4,7 @@ A :data:`StorePath` is where the store finds something. It is made here only, fr
 and checked ids: what a file may be called is said by :mod:`fsspec_commit.names`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import NewType
@@ -168,6 +169,11 @@ class JobLayout:
             encoded = sha256(name.encode()).hexdigest()
         return self._record(f"trash/{encoded}")
 
+    @property
+    def manifests(self) -> StorePath:
+        """Where every task that has committed has a directory."""
+        return self._record("manifests")
+
     def attempt(self, task_id: int, attempt_id: str) -> "AttemptLayout":
         """The paths of one attempt.
 
@@ -199,7 +205,12 @@ class AttemptLayout:
     @property
     def committed_directory(self) -> StorePath:
         """What v1 renames the working directory to when the attempt commits."""
-        return StorePath(f"{self.job.area}/committed/{self.task_id}/{self.attempt_id}")
+        return StorePath(f"{self.job.area}/{self.committed_name}")
+
+    @property
+    def committed_name(self) -> str:
+        """The committed directory's name relative to the job's area, as manifests carry it."""
+        return f"committed/{self.task_id}/{self.attempt_id}"
 
     @property
     def manifest(self) -> StorePath:
@@ -210,6 +221,11 @@ class AttemptLayout:
     def manifest_name(self) -> str:
         """The manifest's name relative to all work areas, as messages carry it."""
         return f"{self.job.job_id}/manifests/{self.task_id}/{self.attempt_id}"
+
+    def committed_files(self, working_names: Iterable[str]) -> list[StorePath]:
+        """Where the files of a committed attempt are, by their names in its directory."""
+        directory = self.committed_directory
+        return [StorePath(f"{directory}/{name}") for name in working_names]
 
     def working_file(self, name: Target) -> StorePath:
         """Where a running attempt writes *name*."""

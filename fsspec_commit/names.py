@@ -201,12 +201,6 @@ def partition_key(partition: str) -> tuple[str, ...]:
     )
 
 
-def overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether one of two partition keys is the other or lies above it."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
-
-
 def hive_path(**values: object) -> str:
     """The Hive directory of partition values: ``hive_path(day="a b", h=3) == "day=a b/h=3"``.
 

@@ -2,15 +2,20 @@
 
 import difflib
 import os
+import socket
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from fsspec_commit.errors import RequestError
+from fsspec_commit.ids import IdSource
 from fsspec_commit.names import declared_partition
 from fsspec_commit.records.job import (
     MODES,
     Collect,
+    CommitterName,
     Durability,
+    JobRecord,
     Mode,
     Names,
     Success,
@@ -145,3 +150,27 @@ def _is_int(value: object) -> bool:
 
 def _invalid(message: str) -> RequestError:
     return RequestError(message, kind="invalid_option")
+
+
+def record_of(
+    options: JobOptions, destination: str, committer: CommitterName, ids: IdSource
+) -> JobRecord:
+    """``job.json`` of a new job: every option that others need, and never a secret."""
+    key = options.get("idempotency_key")
+    return JobRecord(
+        nonce=ids.nonce(),
+        job_id=ids.job_id(),
+        destination=destination,
+        committer=committer,
+        mode=options.get("mode", "error"),
+        partitions=tuple(declared_partition(name) for name in options.get("partitions", ())),
+        names=options.get("names", "unique"),
+        tasks=options.get("tasks"),
+        collect=options.get("collect", "messages"),
+        key_digest=None if key is None else sha256(key.encode()).hexdigest(),
+        success=options.get("success", "marker"),
+        allow_empty=options.get("allow_empty", False),
+        durability=options.get("durability", "none"),
+        single_writer=options.get("single_writer", False),
+        host=socket.gethostname(),
+    )

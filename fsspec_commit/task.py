@@ -270,7 +270,7 @@ class Task:
             if isinstance(error, StoreError):
                 self._explain(error)
             raise
-        return AttemptFile(name, sink, self._ended)
+        return AttemptFile(name, sink, ended=self._ended, explain=self._explain)
 
     def _final_name(self, name: Target) -> Target:
         record = self._job.record
@@ -281,7 +281,7 @@ class Task:
         return uniquely_named(name, unique_suffix(self._job.layout.job_id, self.task_id))
 
     def _explain(self, error: StoreError) -> None:
-        """Say that the job is over where that is why a file could not be made."""
+        """Say that the job is over where that is why a file could not be written."""
         if bridge.run(read_record(self._job.store, self._job.layout)) is None:
             job_id = self._job.record.job_id
             message = f"task {self.task_id} cannot write: job {job_id} is finished or aborted"

@@ -51,9 +51,9 @@ async def _working_files(
     manifests: AsyncIterable[ManifestBytes],
 ) -> AsyncIterator[Sequence[tuple[StorePath, WorkingFile]]]:
     async for manifest in manifests:
-        directory = manifest.layout.committed_directory
         decoded = TaskManifest.decode(manifest.data, manifest.layout)
-        yield [(StorePath(f"{directory}/{file.name}"), file) for file in decoded.files]
+        paths = manifest.layout.committed_files(file.name for file in decoded.files)
+        yield list(zip(paths, decoded.files, strict=True))
 
 
 def _report(name: Target, lost: Lost | None) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
 from fsspec_commit.effects.settle import Effect, Undone, ask, settle
-from fsspec_commit.errors import CommitStateUnknownError, StoreError
+from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
 from fsspec_commit.records import RECORD_BYTES_MAX
@@ -101,8 +101,11 @@ class SettledFiles(_Counted):
                 await self._ability.rename(
                     source, target, token=token, expecting=expecting, within=within
                 )
-            except StoreError:
+            except StoreError as error:
                 self._statistics.failed("op_rename")
+                if yielding and error.reply is Reply.REFUSED:
+                    # What was in the way may be gone by the next look: then it is tried again.
+                    raise StoreError(str(error), reply=Reply.UNKNOWN, path=error.path) from error
                 raise
             self._statistics.took("op_rename", self.clock() - begin)
             return True

@@ -1,6 +1,7 @@
 """``write_dataset``: pyarrow's own dataset writer, into one task of one job."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
 
@@ -186,16 +187,18 @@ def _run_arrow(
 
 
 def _format_of(data: ArrowData, asked: str | ds.FileFormat | None) -> ds.FileFormat:
-    if isinstance(asked, ds.FileFormat):
-        return asked
-    if asked is None and isinstance(data, ds.FileSystemDataset):
-        return data.format
-    name = asked or "parquet"
-    if name not in _FORMATS:
-        known = ", ".join(map(repr, _FORMATS))
-        message = f"format={asked!r} is none that can be written: {known}"
-        raise RequestError(message, kind="unknown_format")
-    return getattr(ds, _FORMATS[name])()
+    found = asked
+    if asked is None:
+        found = data.format if isinstance(data, ds.FileSystemDataset) else "parquet"
+    if isinstance(found, str) and found in _FORMATS:
+        return getattr(ds, _FORMATS[found])()
+    if isinstance(found, ds.FileFormat):
+        with suppress(NotImplementedError):
+            found.make_write_options()
+            return found
+    known = ", ".join(map(repr, _FORMATS))
+    message = f"{found!r} is no format that Arrow writes; give format=, one of {known}"
+    raise RequestError(message, kind="unknown_format")
 
 
 class _Source:

@@ -179,6 +179,7 @@ class _TaskFile:
                 if self._file is not None:
                     self._file.write(data)
         except BaseException as error:  # noqa: BLE001  # kept, see TaskFiles
+            error.add_note(f"this happened in {self.path.removeprefix(f'{ROOT}/')!r}")
             self._files.fail(error)
         return len(data)
 

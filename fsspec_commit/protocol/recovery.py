@@ -107,7 +107,7 @@ async def _tasks_committed(store: SettledStore, state: JobState) -> int | None:
         return None
     if not state.has_manifests:
         return 0
-    tasks = await store.list_children(StorePath(f"{state.layout.area}/manifests"))
+    tasks = await store.list_children(state.layout.manifests)
     return sum(isinstance(task, Directory) for task in tasks)
 
 

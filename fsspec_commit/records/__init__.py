@@ -7,7 +7,7 @@ is believed about places: names are checked by :mod:`fsspec_commit.names`.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -78,9 +78,3 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError) as error:
         raise RecordError(f"not a readable {kind.__name__} record: {error}") from error
-
-
-def to_builtins(record: msgspec.Struct) -> dict[str, Any]:
-    """The record as plain JSON values, for people."""
-    plain: dict[str, Any] = msgspec.to_builtins(record)
-    return plain

@@ -52,7 +52,7 @@ class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 class _ExtraData(Struct, frozen=True, forbid_unknown_fields=True):
     nonce: NonceText
-    rows: Annotated[str, Meta(pattern=r"^([0-9]{1,19})?\Z")] = ""
+    rows: Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,18})?\Z")] = ""
 
 
 class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -96,7 +96,7 @@ class TaskManifest:
                 job_attempt=0,
                 task_id=str(self.layout.task_id),
                 attempt_id=self.layout.attempt_id,
-                attempt_directory=f"committed/{self.layout.task_id}/{self.layout.attempt_id}",
+                attempt_directory=self.layout.committed_name,
                 files=[
                     _FileEntry(
                         uri_path(file.name), uri_path(file.target), file.size_bytes, file.token
@@ -115,12 +115,15 @@ class TaskManifest:
                 one file twice, or is another attempt's.
         """
         raw = decode_strictly(data, _Manifest, cls.limit_bytes)
-        if (raw.job_id, raw.task_id, raw.attempt_id) != (
+        if (raw.job_id, raw.task_id, raw.attempt_id, raw.attempt_directory) != (
             layout.job.job_id,
             str(layout.task_id),
             layout.attempt_id,
+            layout.committed_name,
         ):
             raise RecordError(f"{layout.manifest_name}: a manifest of another attempt")
+        if msgspec.json.encode(raw) != data:
+            raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
         try:
             files = list(_working_files(raw.files))
         except (RequestError, UnicodeError) as error:
@@ -128,10 +131,7 @@ class TaskManifest:
         if len({file.target for file in files}) != len(files):
             raise RecordError(f"{layout.manifest_name}: names one file twice")
         rows = int(raw.extra.rows) if raw.extra.rows else None
-        manifest = cls(layout, raw.extra.nonce, files, rows)
-        if manifest.encode() != data:
-            raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
-        return manifest
+        return cls(layout, raw.extra.nonce, files, rows)
 
 
 def _working_files(entries: list[_FileEntry]) -> Iterator[WorkingFile]:
@@ -141,7 +141,6 @@ def _working_files(entries: list[_FileEntry]) -> Iterator[WorkingFile]:
             yield WorkingFile(Target(uri), working, entry.z, entry.e)
             continue
         name = target(from_uri_path(uri))
-        working = from_uri_path(working)
-        if working != working_name(name) or uri_path(name) != uri:
+        if uri_path(name) != uri or uri_path(working_name(name)) != working:
             raise RecordError(f"{uri}: not as an attempt names its files")
-        yield WorkingFile(name, working, entry.z, entry.e)
+        yield WorkingFile(name, working_name(name), entry.z, entry.e)

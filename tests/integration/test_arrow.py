@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -28,6 +27,7 @@ from fsspec_commit.testing import assert_committed, assert_no_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 SOON_S = 20.0
 TABLE = pa.table(
@@ -63,7 +63,13 @@ def rows_at(destination: str, **options: Any) -> pa.Table:
     filesystem, root = url_to_fs(destination, use_listings_cache=False)
     paths = [f"{root}/{name}" for name in names_at(destination)]
     options = {"format": "parquet", "partitioning": "hive", "partition_base_dir": root, **options}
-    return ds.dataset(paths, filesystem=filesystem, **options).to_table().sort_by("id")
+    table = ds.dataset(paths, filesystem=filesystem, **options).to_table()
+    # polars brings string views, which Arrow writes and cannot sort.
+    plain = [
+        field.with_type(pa.string()) if field.type == pa.string_view() else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(plain, table.schema.metadata)).sort_by("id")
 
 
 def same_rows(found: pa.Table, expected: pa.Table = TABLE) -> bool:
@@ -277,8 +283,7 @@ def test_a_skipped_job_reads_nothing(destination: str) -> None:
     fc.write_dataset(TABLE, destination)
 
     def unread() -> Iterator[pa.RecordBatch]:
-        raise AssertionError("read")
-        yield
+        yield pytest.fail("was read")
 
     result = fc.write_dataset(unread(), destination, schema=TABLE.schema, mode="ignore")
     assert result.state == "skipped"
@@ -340,10 +345,9 @@ def source_that_raises() -> Iterator[pa.RecordBatch]:
     raise LookupError("boom")
 
 
-@failing(LookupError, "at once", schema=TABLE.schema)
+@failing(KeyError, "at once", schema=TABLE.schema)
 def source_that_raises_at_once() -> Iterator[pa.RecordBatch]:
-    raise LookupError("at once")
-    yield
+    yield from {}["at once"]
 
 
 @failing(fc.RequestError, "does not have the schema", schema=TABLE.schema)
@@ -478,7 +482,7 @@ print("ready", flush=True)
 try:
     fc.write_dataset(data, destination, mode="overwrite", **options)
 except OSError as error:
-    print("OSError", error.errno, error.filename)
+    print("OSError", error.errno, *error.__notes__)
 """
 
 
@@ -514,7 +518,9 @@ def test_ctrl_c_is_heard_soon_and_leaves_nothing(
     victim = run_victim(kind, destination)
     pending = tmp_path / "out" / "_commit"
     until = time.monotonic() + SOON_S
-    while not list(pending.rglob("*.pending")):
+    # Arrow writes a batch once it has the next one, which a waiting source never gives.
+    under_way = "job.json" if kind == "waiting source" else "*.pending"
+    while not list(pending.rglob(under_way)):
         assert time.monotonic() < until, "nothing was written"
         time.sleep(0.01)
     time.sleep(0.5)

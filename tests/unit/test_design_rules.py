@@ -226,7 +226,5 @@ class TestPaths:
 
 
 JOINING = {
-    "committers/renaming.py",  # a checked manifest's names, below an attempt's directory
-    "protocol/recovery.py",  # the manifests of an area
     "protocol/replaced.py",  # no join: a path that was kept as text
 }

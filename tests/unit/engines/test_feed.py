@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -95,12 +95,13 @@ def test_a_writer_that_has_enough_ends_the_source() -> None:
 
 @pytest.mark.parametrize("stuck", [False, True], ids=["writing", "stuck"])
 def test_ctrl_c_is_heard_while_the_writer_is_waited_for(stuck: bool) -> None:
+    main = threading.get_ident()
     released = threading.Event()
     stopped = threading.Event()
 
     def write(items: Iterator[int]) -> None:
         next(items)
-        threading.Timer(0.1, _thread.interrupt_main).start()
+        threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
         try:
             next(items)
         except StoppedError:

@@ -43,14 +43,14 @@ def test_an_object_of_pyarrow_is_taken_as_it_is() -> None:
 def test_an_unknown_column_is_refused_with_the_columns_there_are(
     by: list[str] | None, partitioning: ds.Partitioning | None
 ) -> None:
-    with pytest.raises(fc.RequestError, match="'dya'.*'day', 'hour', 'x'") as caught:
+    with pytest.raises(fc.RequestError, match=r"'dya'.*'day', 'hour', 'x'") as caught:
         partitioning_of(SCHEMA, by, partitioning)
     assert caught.value.kind == "unknown_column"
 
 
 def test_a_column_that_is_there_twice_is_refused() -> None:
     twice = pa.schema([("a", pa.int8()), ("a", pa.int8())])
-    with pytest.raises(fc.RequestError, match="'a'.*2 columns") as caught:
+    with pytest.raises(fc.RequestError, match=r"'a'.*2 columns") as caught:
         partitioning_of(twice, "a", None)
     assert caught.value.kind == "unknown_column"
 

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.records import JsonRecord, decode_strictly, to_builtins
+from fsspec_commit.records import JsonRecord, decode_strictly
 from fsspec_commit.records.job import (
     MODES,
     ChosenRecord,
@@ -125,7 +125,7 @@ def test_a_record_comes_back(record: JsonRecord) -> None:
     data = record.encode()
     assert type(record).decode(data) == record
     assert type(record).decode(data).encode() == data
-    assert json.loads(data) == json.loads(json.dumps(to_builtins(record)))
+    assert json.loads(data) == json.loads(json.dumps(msgspec.to_builtins(record)))
 
 
 @by_kind
