@@ -61,10 +61,11 @@ def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lam
         raise RuntimeError(message)
     running = _Running(call, loop())
     try:
+        running.start()
         return running.result()
     except KeyboardInterrupt as interrupt:
-        running.stop(may_interrupt)
         try:
+            running.stop(may_interrupt)
             running.wait()
         except KeyboardInterrupt:
             running.stop(lambda: True)
@@ -88,7 +89,10 @@ class _Running(Generic[T]):
         self._call = call
         self._task: asyncio.Task[T] | None = None
         self._ended: Future[T] = Future()
-        on.call_soon_threadsafe(self._start)
+
+    def start(self) -> None:
+        """Hand the call to the loop; once, also when it was not told whether it has."""
+        self._loop.call_soon_threadsafe(self._start)
 
     def result(self) -> T:
         """Wait for the end; return or raise what it did."""
@@ -100,15 +104,22 @@ class _Running(Generic[T]):
             self._ended.result()
 
     def stop(self, may_interrupt: Callable[[], bool]) -> None:
-        """Cancel the call, if *may_interrupt* still says so when the loop gets to it."""
+        """Cancel the call, if *may_interrupt* still says so when the loop gets to it.
+
+        An interrupt may have come before the loop was told of the call: then it starts now, to
+        be stopped like any other.
+        """
 
         def cancel() -> None:
+            self._start()
             if self._task is not None and may_interrupt():
                 self._task.cancel()
 
         self._loop.call_soon_threadsafe(cancel)
 
     def _start(self) -> None:
+        if self._task is not None:
+            return
         self._task = self._loop.create_task(self._without_exits())
         self._task.add_done_callback(self._end)
 

@@ -26,8 +26,9 @@ from fsspec_commit.store.registry import open_store, protocol_of
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
+    from upath import UPath
 
-DestinationLike: TypeAlias = "str | os.PathLike[str]"
+DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
 _AUTHORITY = re.compile(r"(?:^|::)[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
@@ -65,7 +66,9 @@ def place(
         message = "give storage_options= or filesystem=, not both: a filesystem has its own"
         raise RequestError(message, kind="invalid_option")
     if filesystem is not None:
-        return _of_filesystem(os.fspath(destination), filesystem)
+        if isinstance(destination, str | os.PathLike):
+            return _of_filesystem(os.fspath(destination), filesystem)
+        return _of_filesystem(str(destination), filesystem)
     options = dict(storage_options or {})
     if hasattr(destination, "storage_options") and hasattr(destination, "protocol"):
         options = {**dict(destination.storage_options), **options}

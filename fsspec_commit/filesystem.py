@@ -39,7 +39,8 @@ class AttemptFileSystem(AbstractFileSystem):
     def _strip_protocol(cls, path: Any) -> Any:
         if isinstance(path, list):
             return [cls._strip_protocol(one) for one in path]
-        return bare_path(str(path))
+        # Not "": Dask joins names to it with a slash, and "/name" would be an absolute path.
+        return bare_path(str(path)) or "."
 
     def unstrip_protocol(self, name: str) -> str:
         """The URL by which a library that knows this filesystem finds *name*."""
@@ -86,6 +87,19 @@ class AttemptFileSystem(AbstractFileSystem):
                 child, slash, _ = name[len(prefix) :].partition("/")
                 kind = "directory" if slash else "file"
                 yield {"name": prefix + child, "size": 0 if slash else size, "type": kind}
+
+    def find(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        withdirs: bool = False,  # noqa: FBT001, FBT002
+        detail: bool = False,  # noqa: FBT001, FBT002
+        **_: Any,
+    ) -> Any:
+        """What this attempt has finished at any depth below *path*; never the root itself."""
+        found = super().find(path, maxdepth, withdirs, detail=True)
+        found.pop(".", None)
+        return found if detail else list(found)
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
         """Drop own finished files; a directory only with *recursive*."""

@@ -3,6 +3,7 @@
 import io
 import os
 import threading
+import weakref
 from collections.abc import Mapping
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -65,6 +66,8 @@ class Task:
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
         self._lock = threading.Lock()
         self._open_files: set[str] = set()
+        # Weakly: a file that nobody holds any more discards itself.
+        self._files: weakref.WeakSet[AttemptFile] = weakref.WeakSet()
         self._names: dict[str, Target] = {}
         self._sizes: dict[str, int] = {}
         self._pid = os.getpid()
@@ -113,7 +116,8 @@ class Task:
 
     def url(self, path: str = "") -> str:
         """*path* as a URL for a library that :attr:`filesystem` was registered with."""
-        return f"commit-{self.attempt_id}://{path}"
+        # Of "scheme://" alone DuckDB strips the slashes, and takes the rest for a local path.
+        return f"commit-{self.attempt_id}://{path or '.'}"
 
     def open(
         self,
@@ -248,6 +252,8 @@ class Task:
             return
         self._check_process()
         begun, self._state = self._state == "committing", "aborted"
+        for file in list(self._files):
+            file.discard()
         bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
 
     async def _discard(self, *, keep: bool) -> None:
@@ -270,7 +276,9 @@ class Task:
             if isinstance(error, StoreError):
                 self._explain(error)
             raise
-        return AttemptFile(name, sink, ended=self._ended, explain=self._explain)
+        file = AttemptFile(name, sink, ended=self._ended, explain=self._explain)
+        self._files.add(file)
+        return file
 
     def _final_name(self, name: Target) -> Target:
         record = self._job.record

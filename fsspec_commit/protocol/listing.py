@@ -46,9 +46,11 @@ async def first_visible(job: BoundJob) -> str | None:
 
 
 async def old_files_of_partitions(
-    job: BoundJob, written: set[Key], declared: set[Key]
+    job: BoundJob, written: set[Key], declared: set[Key], directories: set[str]
 ) -> AsyncIterator[Found]:
     """The files of *written* partitions without their subdirectories, of *declared* ones with.
+
+    And whatever file stands where one of the *directories* of new files is to be.
 
     Walks down only where a partition can be, and takes every directory whose name is another
     spelling of one (see :func:`~fsspec_commit.names.partition_key`).
@@ -68,7 +70,7 @@ async def old_files_of_partitions(
                 below = partition_key(name)
                 if below in towards and not is_in_work_area(name):
                     waiting.append((child.path, below))
-            elif key in written:
+            elif key in written or name in directories:
                 yield name, child
 
 

@@ -77,7 +77,7 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
 
 async def _refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
     candidates = set()
-    async for name, _ in _places_of(job, new):
+    async for name in _names_beside(job, new):
         if new.reusable.may_hold(name):
             candidates.add(name)
     taken = new.holds_any(candidates)
@@ -91,17 +91,22 @@ async def _refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
         raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
 
 
-async def _places_of(job: BoundJob, new: NewFiles) -> AsyncIterator[tuple[str, Entry]]:
-    """The old files where new ones go: a listing each, or one of all where they are many."""
+async def _names_beside(job: BoundJob, new: NewFiles) -> AsyncIterator[str]:
+    """What stands where new files go, files and directories: a listing for each partition.
+
+    Or one listing of all, where partitions are many.
+    """
     if len(new.partitions) > _LISTINGS_MAX:
-        async for found in old_files(job):
-            yield found
+        async with ending(old_files(job)) as files:
+            async for name, _ in files:
+                yield name
+                for above in _directories_above(name):
+                    yield above
         return
+    layout = job.layout.destination
     for partition in sorted(new.partitions):
-        layout = job.layout.destination
         for child in await job.store.list_children(layout.directory(partition)):
-            if isinstance(child, Entry):
-                yield layout.relative(child.path), child
+            yield layout.relative(child.path)
 
 
 async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedList | None:
@@ -111,17 +116,17 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
         What fixes the list, or ``None`` when nothing is replaced.
     """
     mode = job.record.mode
+    directories = new.directories()
     if mode == "overwrite":
         found = old_files(job)
     elif mode == "overwrite_partitions":
         written = {partition_key(partition) for partition in new.partitions}
         declared = {partition_key(partition) for partition in job.record.partitions}
-        found = old_files_of_partitions(job, written, declared)
+        found = old_files_of_partitions(job, written, declared, directories)
     else:
         return None
     writer = _ListWriter(job, claim)
     candidates: dict[str, Entry] = {}
-    directories = new.directories()
     try:
         async with ending(found) as files:
             async for name, entry in files:

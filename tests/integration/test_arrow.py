@@ -347,7 +347,8 @@ def source_that_raises() -> Iterator[pa.RecordBatch]:
 
 @failing(KeyError, "at once", schema=TABLE.schema)
 def source_that_raises_at_once() -> Iterator[pa.RecordBatch]:
-    yield from {}["at once"]
+    missing: dict[str, list[pa.RecordBatch]] = {}
+    yield from missing["at once"]
 
 
 @failing(fc.RequestError, "does not have the schema", schema=TABLE.schema)

@@ -82,7 +82,7 @@ class Interrupted:
         ("create", "/manifests/"),
         ("create", "/claim-"),
         ("list_tree", ""),
-        ("put", "/_SUCCESS"),
+        ("create", "/_SUCCESS"),
     ],
     ids=["task commit", "manifest", "claim", "listing", "marker"],
 )

@@ -157,15 +157,16 @@ def test_a_resumer_killed_at_any_store_call(processes: Processes, name: str, fas
     scene = SCENES[name]
     whole = fast / "whole"
     verbs = calls_of(processes, scene, whole)
-    # After the decision come job.json, read again, the list of what is replaced, the publishing.
-    first = verbs.index("rename") - 3
+    creates = [number for number, verb in enumerate(verbs) if verb == "create"]
+    # The last to be created are the decision, what says that all is published, and the epoch.
+    first = creates[-3] + 1
     nth = 0
     killed = True
     while killed:
         nth += 1
         destination = fast / str(nth)
         scene.lay_out(destination)
-        run(processes, scene, destination, die=[first, "before"])
+        run(processes, scene, destination, die=[first, "after"])
         (job_id,) = job_ids(snapshot_of(destination))
         where = {"destination": str(destination), "job_id": job_id}
         answer = processes.ask("resume", **where, die=[nth, "before"])

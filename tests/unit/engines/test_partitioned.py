@@ -73,14 +73,14 @@ def test_arrow_can_only_write_new_files_here() -> None:
     assert filesystem != PyFileSystem(TaskFiles(None))
     with filesystem.open_output_stream("anything") as stream:
         stream.write(b"dropped")
-    for read in (
-        lambda: filesystem.get_file_info("a"),
-        lambda: filesystem.get_file_info(FileSelector("a")),
-        lambda: filesystem.create_dir("a"),
-        lambda: filesystem.delete_file("a"),
-        lambda: filesystem.move("a", "b"),
-        lambda: filesystem.open_input_file("a"),
-        lambda: filesystem.open_append_stream("a"),
+    for verb, arguments in (
+        ("get_file_info", ["a"]),
+        ("get_file_info", [FileSelector("a")]),
+        ("create_dir", ["a"]),
+        ("delete_file", ["a"]),
+        ("move", ["a", "b"]),
+        ("open_input_file", ["a"]),
+        ("open_append_stream", ["a"]),
     ):
         with pytest.raises(OSError, match="only writes new files"):
-            read()
+            getattr(filesystem, verb)(*arguments)
