@@ -141,19 +141,19 @@ class AttemptFile(io.BufferedIOBase):
 
 
 class _Undercoat(io.RawIOBase):
-    """What the layers write to: after a discard it swallows what they still flush."""
+    """What the layers write to: once the file is dropped, it swallows what they still flush."""
 
     def __init__(self, file: AttemptFile) -> None:
         super().__init__()
         self.file = file
-        self.muted = False
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any, /) -> int:
-        length = data.nbytes if isinstance(data, memoryview) else len(data)
-        return length if self.muted else self.file.write(data)
+        if self.file.closed:
+            return data.nbytes if isinstance(data, memoryview) else len(data)
+        return self.file.write(data)
 
     def tell(self) -> int:
         return self.file.tell()
@@ -167,15 +167,14 @@ class LayeredFile:
 
     def __init__(self, file: AttemptFile, mode: str, wrap: Callable[[IO[bytes]], IO[Any]]) -> None:
         self.mode = mode
-        self._undercoat = _Undercoat(file)
         self._file = file
-        self._outer = wrap(self._undercoat)  # type: ignore[arg-type]  # a RawIOBase is an IO[bytes]
+        self._outer = wrap(_Undercoat(file))  # type: ignore[arg-type]  # a RawIOBase is an IO[bytes]
         self.name = file.name
         self.closed = False
 
     def write(self, data: Any, /) -> int:
         """Append text or bytes, as the file was opened for."""
-        if self.closed:
+        if self.closed or self._file.closed:
             raise ValueError(f"write to closed file {self.name!r}")
         return self._outer.write(data)
 
@@ -208,7 +207,7 @@ class LayeredFile:
         try:
             self._outer.close()
         except BaseException:
-            self._mute()
+            self._file.discard()
             raise
         self._file.close()
 
@@ -217,7 +216,7 @@ class LayeredFile:
         if self.closed:
             return
         self.closed = True
-        self._mute()
+        self._file.discard()
         self._outer.close()
 
     def __enter__(self) -> Self:
@@ -242,7 +241,3 @@ class LayeredFile:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._outer, name)
-
-    def _mute(self) -> None:
-        self._undercoat.muted = True
-        self._file.discard()

@@ -84,33 +84,24 @@ def write_dataset(
         basename_template: File names, with ``{i}`` for a number: ``"part-{i}.parquet"``.
         file_options: What ``FileFormat.make_write_options`` gives.
         use_threads: Whether Arrow writes with several threads.
-        preserve_order: Whether rows keep their order among files and within them.
+        preserve_order: Whether rows keep their order.
         max_partitions: At most so many directories for one batch; 1024 unless given.
         max_open_files: At most so many files at once.
         max_rows_per_file: Begin another file after so many rows.
         min_rows_per_group: Gather at least so many rows into a row group.
         max_rows_per_group: At most so many rows in a row group.
-        file_visitor: Called with ``path`` (the final name, relative to the destination),
-            ``metadata`` and ``size`` of every file that is written, before the job commits.
-        **job: See :class:`JobOptions`; but ``tasks`` and ``collect`` make no sense here, and
-            ``allow_empty`` is True unless given: a table without rows gives a job without files.
-
-    Returns:
-        What was done, with the number of rows.
+        file_visitor: Told ``path`` (the final name), ``metadata`` and ``size`` of each file.
+        **job: See :class:`JobOptions`, less ``tasks`` and ``collect``; ``allow_empty`` is True
+            unless given: a table without rows gives a job without files.
 
     Raises:
         RequestError: The call makes no sense: ``kind="unknown_column"``, ``"unknown_format"``, …
         pyarrow.ArrowException: What Arrow cannot write; the job is aborted.
         CommitError: As :meth:`Job.commit <fsspec_commit.Job.commit>`.
     """
-    for refused in ("tasks", "collect"):
-        if refused in job:
-            message = f"{refused}= makes no sense here: write_dataset is one job of one task"
-            raise RequestError(message, kind="invalid_option")
-    file_format = _format_of(data, format)
     source = _Source(data, schema, use_threads=use_threads)
     options = {
-        "format": file_format,
+        "format": _format_of(data, format),
         "partitioning": partitioning_of(source.schema, partition_by, partitioning),
         "basename_template": basename_template,
         "file_options": file_options,
@@ -120,20 +111,29 @@ def write_dataset(
         "max_open_files": max_open_files,
         "max_rows_per_file": max_rows_per_file,
         "min_rows_per_group": min_rows_per_group,
-        "max_rows_per_group": max_rows_per_group or _group_rows(max_rows_per_file),
+        "max_rows_per_group": max_rows_per_group,
     }
-    given = {name: value for name, value in options.items() if value is not None}
+    return _commit(source, destination, job, options, file_visitor)
+
+
+def _commit(
+    source: "_Source",
+    destination: DestinationLike,
+    job: JobOptions,
+    options: dict[str, Any],
+    visit: Callable[[Any], object] | None,
+) -> CommitResult:
+    for refused in ("tasks", "collect"):
+        if refused in job:
+            message = f"{refused}= makes no sense here: write_dataset is one job of one task"
+            raise RequestError(message, kind="invalid_option")
     job.setdefault("allow_empty", True)
+    given = {name: value for name, value in options.items() if value is not None}
     with Job(destination, **job) as running:
         if not running.skipped:
             with running.task() as task:
-                _write(source, task, given, file_visitor)
+                _write(source, task, given, visit)
     return running.commit()
-
-
-def _group_rows(file_rows: int | None) -> int | None:
-    """Groups that fit their file: Arrow refuses its own default for smaller files."""
-    return file_rows if file_rows is not None and file_rows < _BATCH_ROWS_MAX else None
 
 
 def _write(
