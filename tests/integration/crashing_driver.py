@@ -255,8 +255,8 @@ class Child:
                 _, status = os.waitpid(self.pid, 0)
                 ended: Answer = json.loads(said) if said else {}
                 return {"pid": self.pid, "killed": os.WIFSIGNALED(status), **ended}
-            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
-            if pid and os.WIFSTOPPED(status):
+            # Stops only: an exit that is taken here would be missed above.
+            if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None:
                 return {"pid": self.pid, "stopped": True}
 
 

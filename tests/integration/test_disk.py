@@ -30,7 +30,7 @@ BEFORE = {
     "manifest": at("create", "/manifests/"),
     "claim": at("create", "/claim-"),
     "replaced list": at("write", "/replaced-"),
-    "marker": at("put", "/_SUCCESS"),
+    "marker": at("create", "/_SUCCESS"),
     "decision": at("create", "/decision"),
 }
 AFTER = {
@@ -184,7 +184,7 @@ def test_a_disk_that_becomes_read_only_before_the_decision(disk: Path, when: str
     destination = disk / "out"
     SCENE.lay_out(destination)
     # A list that is being written holds the disk open for writing: remounting is refused.
-    wanted = at("put", "/_SUCCESS") if when == "replaced list" else BEFORE[when]
+    wanted = at("create", "/_SUCCESS") if when == "replaced list" else BEFORE[when]
     with (
         before(wanted, lambda: remount(disk, "ro")),
         pytest.raises(fc.CommitError) as raised,
