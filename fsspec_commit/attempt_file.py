@@ -64,6 +64,7 @@ class AttemptFile(io.BufferedIOBase):
         sink: DirectWriter[NewFile],
         *,
         ended: Callable[[str], None],
+        abandoned: Callable[[str], None],
         explain: Callable[[StoreError], None],
     ) -> None:
         super().__init__()
@@ -72,6 +73,7 @@ class AttemptFile(io.BufferedIOBase):
         self.finished: NewFile | None = None
         self._sink = sink
         self._ended = ended
+        self._abandoned = abandoned
         self._explain = explain
         self._position = 0
         self._over = False
@@ -135,8 +137,10 @@ class AttemptFile(io.BufferedIOBase):
             self.discard()
 
     def __del__(self) -> None:
-        # Nobody will ever close it: that is how a writer that failed leaves its file behind.
+        # Nobody will ever close it: that is how a writer that failed leaves its file behind, and
+        # how one that forgets to close loses it. The task cannot tell, and asks.
         if not getattr(self, "_over", True):
+            self._abandoned(self.name)
             self.discard()
 
 
@@ -231,10 +235,6 @@ class LayeredFile:
         if kind is None:
             self.close()
         else:
-            self.discard()
-
-    def __del__(self) -> None:
-        if not getattr(self, "closed", True):
             self.discard()
 
     def __getattr__(self, name: str) -> Any:

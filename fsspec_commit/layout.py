@@ -19,8 +19,6 @@ from fsspec_commit.names import (
     SUCCESS,
     Partition,
     Target,
-    outside,
-    target,
     working_name,
 )
 
@@ -230,14 +228,3 @@ class AttemptLayout:
     def working_file(self, name: Target) -> StorePath:
         """Where a running attempt writes *name*."""
         return StorePath(f"{self.working_directory}/{working_name(name)}")
-
-    def working_target(self, path: StorePath) -> Target:
-        """The target of a file found in the working directory.
-
-        Raises:
-            RequestError: It is not named as a working file is.
-        """
-        name = path[len(self.working_directory) + 1 :]
-        if not name.endswith(PENDING):
-            raise outside(name)
-        return target(name.removesuffix(PENDING))

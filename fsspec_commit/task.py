@@ -66,6 +66,7 @@ class Task:
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
         self._lock = threading.Lock()
         self._open_files: set[str] = set()
+        self._abandoned: set[str] = set()
         # Weakly: a file that nobody holds any more discards itself.
         self._files: weakref.WeakSet[AttemptFile] = weakref.WeakSet()
         self._names: dict[str, Target] = {}
@@ -181,13 +182,7 @@ class Task:
         if self._state == "committed" and self.message is not None:
             return self.message
         self._check("commit")
-        if self._open_files:
-            name = min(self._open_files)
-            message = (
-                f"task {self.task_id} has an open file {name!r}; close it before the task ends, "
-                'or write it inside "with task.open(...)"'
-            )
-            raise RequestError(message, kind="file_open", task_id=self.task_id, path=name)
+        self._refuse_unfinished()
         self._state = "committing"
         self.message = bridge.run(
             commit_attempt(
@@ -239,6 +234,25 @@ class Task:
         elif self._state != "committed":
             self._fail(error)
 
+    def _refuse_unfinished(self) -> None:
+        """Commit no attempt of which a part may be missing (P1)."""
+        if self._open_files:
+            name, kind = min(self._open_files), "file_open"
+            message = (
+                f"task {self.task_id} has an open file {name!r}; close it before the task ends, "
+                'or write it inside "with task.open(...)"'
+            )
+        elif self._abandoned:
+            name, kind = min(self._abandoned), "file_abandoned"
+            message = (
+                f"task {self.task_id} opened {name!r} and let go of it without closing it, so it "
+                'was dropped; write it inside "with task.open(...)", or close it yourself where '
+                "a library leaves that to you (polars: contextlib.ExitStack)"
+            )
+        else:
+            return
+        raise RequestError(message, kind=kind, task_id=self.task_id, path=name)
+
     def _fail(self, error: BaseException) -> None:
         if self._owner is not None:
             self._owner.task_failed(self, error)
@@ -268,6 +282,7 @@ class Task:
                 message = f"{name!r} is open already in task {self.task_id}; close it first"
                 raise RequestError(message, kind="file_open", task_id=self.task_id, path=name)
             self._open_files.add(name)
+            self._abandoned.discard(name)
             self._names[name] = final
         try:
             sink = self._output.direct_writer(final) or PartSink(self._output.writer(final))
@@ -276,7 +291,13 @@ class Task:
             if isinstance(error, StoreError):
                 self._explain(error)
             raise
-        file = AttemptFile(name, sink, ended=self._ended, explain=self._explain)
+        file = AttemptFile(
+            name,
+            sink,
+            ended=self._ended,
+            abandoned=self._abandoned.add,
+            explain=self._explain,
+        )
         self._files.add(file)
         return file
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fsspec_commit.effects.parallel import Progress
-from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
+from fsspec_commit.layout import AttemptLayout, JobLayout
 from fsspec_commit.names import Target
 from fsspec_commit.records.job import CommitterName, FileIdentity
 from fsspec_commit.store import DirectWriter, Expectation, Writer
@@ -66,16 +66,6 @@ class AttemptOutput(Protocol):
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:
         """Write one file on the caller's thread; ``None`` where the store cannot."""
-
-    def native_directory(self) -> str | None:
-        """A directory of the operating system where an engine may write working files itself.
-
-        ``None`` where there is none. Each file is to be named as
-        :func:`~fsspec_commit.names.working_name` says, and handed to :meth:`adopt`.
-        """
-
-    async def adopt(self, path: StorePath) -> NewFile:
-        """Take a file that a native engine finished in :meth:`native_directory`."""
 
     def finished(self) -> Sequence[NewFile]:
         """Every finished file, in the order of their names."""

@@ -6,7 +6,6 @@ from typing import Any
 from fsspec_commit.committers import NewFile
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import AttemptLayout, StorePath
 from fsspec_commit.names import Target, working_name
 from fsspec_commit.records.task_manifest import WorkingFile
@@ -33,22 +32,6 @@ class WorkingFiles:
             return None
         writer = direct.writer(self._layout.working_file(name), within=self._area)
         return _RecordingDirectly(writer, self._recorder(name))
-
-    def native_directory(self) -> str | None:
-        """The working directory, made, as the operating system names it."""
-        direct = self._store.direct
-        if direct is None:
-            return None
-        return direct.native_directory(self._layout.working_directory, within=self._area)
-
-    async def adopt(self, path: StorePath) -> NewFile:
-        """Take a file that a native engine finished in the working directory."""
-        name = self._layout.working_target(path)
-        entry = await self._store.stat(path)
-        if not isinstance(entry, Entry) or self._layout.working_file(name) != path:
-            message = f"{name!r} was not written where the attempt expects it"
-            raise RequestError(message, kind="not_written", path=name)
-        return self._recorder(name)(entry)
 
     def all(self) -> Sequence[WorkingFile]:
         """Every finished file, by name."""

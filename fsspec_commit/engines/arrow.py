@@ -111,7 +111,7 @@ def write_dataset(
         "max_open_files": max_open_files,
         "max_rows_per_file": max_rows_per_file,
         "min_rows_per_group": min_rows_per_group,
-        "max_rows_per_group": max_rows_per_group,
+        "max_rows_per_group": max_rows_per_group or _group_rows(max_rows_per_file),
     }
     return _commit(source, destination, job, options, file_visitor)
 
@@ -134,6 +134,11 @@ def _commit(
             with running.task() as task:
                 _write(source, task, given, visit)
     return running.commit()
+
+
+def _group_rows(file_rows: int | None) -> int | None:
+    """Groups that fit their file: Arrow refuses its own default for smaller files."""
+    return file_rows if file_rows is not None and file_rows < _BATCH_ROWS_MAX else None
 
 
 def _write(

@@ -81,12 +81,6 @@ class WritesDirectly(Protocol):
         *within* itself must exist: an attempt of a job that is gone must not bring its area back.
         """
 
-    def native_directory(self, path: StorePath, *, within: StorePath) -> str | None:
-        """*path*, made if needed, as the operating system names it; ``None`` when it has no name.
-
-        Lets a native engine write there by itself.
-        """
-
 
 class RenamesFiles(Protocol):
     """Rename of one file is atomic; never a copy."""

@@ -239,15 +239,6 @@ class _Direct:
         """Create the file at *path*; it appears when it is finished."""
         return _MemoryWriter(path, within)
 
-    def native_directory(
-        self,
-        path: StorePath,  # noqa: ARG002
-        *,
-        within: StorePath,  # noqa: ARG002
-    ) -> str | None:
-        """Memory has no name for the operating system."""
-        return None
-
 
 class _MemoryWriter:
     """Collects bytes where no reader looks; one thread at a time."""

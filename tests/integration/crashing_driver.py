@@ -100,9 +100,6 @@ class _FatefulDirect:
         self._fate.before("direct_open")
         return _FatefulWriter(self._direct.writer(path, within=within), self._fate)
 
-    def native_directory(self, path: StorePath, *, within: StorePath) -> str | None:
-        return self._direct.native_directory(path, within=within)
-
 
 class _FatefulWriter:
     def __init__(self, writer: DirectWriter[Entry], fate: Fate) -> None:

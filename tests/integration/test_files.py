@@ -6,7 +6,7 @@ import gc
 import os
 import unicodedata
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -162,16 +162,23 @@ def test_a_file_left_by_an_exception_is_dropped(tmp_path: Path) -> None:
     check_settled(snapshot_of(tmp_path / "out"), expected={"whole.txt": b"whole"})
 
 
-def test_a_file_that_is_garbage_is_dropped(tmp_path: Path) -> None:
-    with fc.Job(tmp_path / "out", mode="append", names="exact") as job, job.task() as task:
-        for mode in ("wb", "w"):
-            file = task.open("half.txt", mode)
-            file.write("half of it" if mode == "w" else b"half of it")
-            del file
-            gc.collect()
-        with task.open("whole.txt", "w") as whole:
+@pytest.mark.parametrize("mode", ["wb", "w"])
+def test_a_file_that_is_garbage_is_dropped_and_not_passed_over(
+    tmp_path: Path, mode: Literal["wb", "w"]
+) -> None:
+    with fc.Job(tmp_path / "out", mode="append", names="exact") as job:
+        task = job.task()
+        file = task.open("half.txt", mode)
+        file.write("half of it" if mode == "w" else b"half of it")
+        del file
+        gc.collect()
+        with pytest.raises(fc.RequestError, match="without closing it") as caught:
+            task.commit()
+        assert caught.value.kind == "file_abandoned"
+        with task.open("half.txt", "w") as whole:
             whole.write("whole")
-    check_settled(snapshot_of(tmp_path / "out"), expected={"whole.txt": b"whole"})
+        task.commit()
+    check_settled(snapshot_of(tmp_path / "out"), expected={"half.txt": b"whole"})
 
 
 def test_a_file_closed_after_its_task_has_failed_is_dropped(tmp_path: Path) -> None:

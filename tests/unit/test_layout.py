@@ -150,12 +150,3 @@ def test_trash_names_encode_the_path(one: str, other: str) -> None:
         assert directory == f"{job.area}/trash"
         assert 0 < len(name) <= 255
         assert name not in {".", ".."}
-
-
-def test_a_working_file_tells_its_target() -> None:
-    attempt = DestinationLayout(StorePath("/data/out")).job(JOB).attempt(3, ATTEMPT)
-    name = target("day=1/a.parquet")
-    assert attempt.working_target(attempt.working_file(name)) == name
-    for odd in ("a.parquet", "../x.pending", "_commit/x.pending"):
-        with pytest.raises(RequestError):
-            attempt.working_target(StorePath(f"{attempt.working_directory}/{odd}"))

@@ -5,7 +5,6 @@ import gc
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeAlias
 
 import pytest
@@ -244,23 +243,3 @@ class WritersContract(Given):
         for written in finished:
             assert read_raw(written.path) == expected
             assert written == await entry(store, written.path)
-
-    @driven
-    async def test_a_native_directory_is_the_stores_own(
-        self, store: Store, at: At, read_raw: ReadRaw
-    ) -> None:
-        """Where directories have a native name, what is written there is on the store."""
-        direct = store.direct
-        if direct is None:
-            pytest.skip("this store does not declare direct")
-        await place(store, at, area__spec=b"{}")
-        name = direct.native_directory(at("area/d/e"), within=at("area"))
-        if name is None:
-            return
-        assert direct.native_directory(at("area/d/e"), within=at("area")) == name
-        await asyncio.to_thread(Path(name, "a").write_bytes, b"native")
-        assert read_raw(at("area/d/e/a")) == b"native"
-        assert await content(store, at("area/d/e/a")) == b"native"
-        with refused():
-            direct.native_directory(at("gone/d"), within=at("gone"))
-        assert await store.stat(at("gone")) is None

@@ -125,16 +125,3 @@ class LocalDirect:
             StoreError: *within* is missing, or it cannot be created.
         """
         return LocalFile(self._directories, path, within=within, flushed=self._flushed)
-
-    def native_directory(self, path: StorePath, *, within: StorePath) -> str:
-        """*path* itself, made if needed.
-
-        Who writes there by its own means follows links that it finds there; only what the
-        adapter does is kept from it.
-
-        Raises:
-            StoreError: *within* is missing, or something else is in the way.
-        """
-        with reporting("make the directory", path):
-            os.close(self._directories.make(self._directories.relative(path), within))
-        return path

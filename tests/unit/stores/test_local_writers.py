@@ -207,16 +207,3 @@ def test_files_of_one_length_written_at_once_have_tokens_of_their_own(root: Path
         writer.write(b"%04d" % number)
         tokens.add(writer.finish().token)
     assert len(tokens) == 200
-
-
-def test_a_native_directory_is_a_plain_path(root: Path) -> None:
-    store = opened(root)
-    path = StorePath(f"{root}/_commit/job/tasks/0/a b")
-    with pytest.raises(StoreError, match="missing"):
-        store.direct.native_directory(path, within=StorePath(f"{root}/_commit/job"))
-    assert names(root) == []
-    assert store.direct.native_directory(path, within=store.root) == path
-    assert Path(path).is_dir()
-    (root / "file").write_bytes(b"")
-    with pytest.raises(StoreError, match="in the way"):
-        store.direct.native_directory(StorePath(f"{root}/file"), within=store.root)

@@ -226,7 +226,6 @@ def test_a_file_that_is_finished_can_be_read_from_its_beginning(store: MemorySto
     for call in (writer.finish, lambda: writer.write(b"more")):
         with pytest.raises(ValueError, match="closed file"):
             call()
-    assert store.direct.native_directory(at(store, "area"), within=store.root) is None
 
 
 def test_a_writer_finishes_nothing_in_an_area_that_went_meanwhile(store: MemoryStore) -> None:
