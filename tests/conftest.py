@@ -1,6 +1,7 @@
-"""Settings that every test shares: how long Hypothesis searches."""
+"""Settings that every test shares: how long Hypothesis searches, and that Ctrl-C is heard."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -27,3 +28,7 @@ settings.register_profile(
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
+
+# A run that was started in the background is deaf to SIGINT, and so would be every process of it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
