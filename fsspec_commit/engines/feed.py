@@ -5,11 +5,11 @@ thread, and the caller's thread runs the source: an exception of the source is r
 happens, a source that belongs to one thread stays on it, and every wait can be interrupted.
 """
 
+import atexit
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
@@ -17,6 +17,7 @@ R = TypeVar("R")
 
 _DEPTH = 4
 _GRACE_S = 1.0
+_EXIT_S = 30.0
 
 
 class StoppedError(Exception):
@@ -92,7 +93,8 @@ def write_fed(items: Iterable[T], write: Callable[[Iterator[T]], R], feed: Feed[
             ended.set_result(result)
         feed.stop()
 
-    threading.Thread(target=work, name="fsspec-commit-write", daemon=True).start()
+    writer = threading.Thread(target=work, name="fsspec-commit-write", daemon=True)
+    writer.start()
     try:
         for item in items:
             if not feed.put(item):
@@ -101,6 +103,9 @@ def write_fed(items: Iterable[T], write: Callable[[Iterator[T]], R], feed: Feed[
         return ended.result()
     except BaseException:
         feed.stop()
-        with suppress(TimeoutError):
+        try:
             ended.exception(_GRACE_S)
+        except TimeoutError:
+            # An interpreter that ends in the midst of Arrow's own threads ends by an abort.
+            atexit.register(writer.join, _EXIT_S)
         raise
