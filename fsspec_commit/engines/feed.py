@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 _DEPTH = 4
 _GRACE_S = 1.0
-_EXIT_S = 30.0
+_EXIT_S = 3.0
 
 
 class StoppedError(Exception):
