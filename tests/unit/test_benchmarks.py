@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -12,10 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("bench_*.py"))
-# While the package is being put together; to be removed with the first `fsspec_commit/job.py`.
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("fsspec_commit.job") is None, reason="there is no Job yet"
-)
 
 
 def test_there_are_benchmarks() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 
 import pytest
@@ -39,8 +38,6 @@ def test_the_names_are_those_of_the_specification() -> None:
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_a_public_name_is_there(name: str) -> None:
-    if name == "write_dataset" and importlib.util.find_spec("fsspec_commit.engines.arrow") is None:
-        pytest.skip("the pyarrow engine is on its way")
     value = getattr(fc, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__doc__, f"{name} says nothing of itself"

@@ -1,0 +1,89 @@
+"""A decided job whose files somebody has deleted: settled by hand, with what is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import Crash, Fault, assert_no_leftovers, inject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def visible(destination: Path) -> dict[str, str]:
+    return {
+        path.name: path.read_text()
+        for path in destination.iterdir()
+        if path.is_file() and not path.name.startswith("_")
+    }
+
+
+@pytest.fixture
+def left_partial(tmp_path: Path) -> Callable[[], tuple[Path, str]]:
+    """An overwrite that died after its decision, one of whose three files is then deleted."""
+
+    def leave() -> tuple[Path, str]:
+        destination = tmp_path / "out"
+        destination.mkdir()
+        (destination / "old.txt").write_text("old")
+        job = fc.Job(destination, mode="overwrite", names="exact")
+        # The first rename of a file takes the old marker away, the second publishes a file.
+        with inject(Fault("rename", 2, "crash_after")) as fired:
+            job.start()
+            task = job.task()
+            for name in ("a.txt", "b.txt", "c.txt"):
+                with task.open(name, "w") as file:
+                    file.write(name)
+            task.commit()
+            with pytest.raises(Crash):
+                job.commit()
+        assert fired
+        lost = next(path for path in destination.rglob("*.txt.pending"))
+        lost.unlink()
+        return destination, lost.name.removesuffix(".pending")
+
+    return leave
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_what_is_left_is_published_and_nothing_deleted(
+    left_partial: Callable[[], tuple[Path, str]],
+) -> None:
+    destination, lost = left_partial()
+    (job,) = fc.jobs(destination)
+    assert job.state == "decided"
+    for _ in range(2):
+        with pytest.raises(fc.PartialCommitError, match=lost) as caught:
+            fc.resume(destination, job.job_id)
+        assert caught.value.outcome == "partial"
+    with pytest.raises(fc.JobNotActiveError) as refused:
+        fc.abort(destination, job.job_id)
+    assert refused.value.outcome == "committed"
+    result = fc.resume(destination, job.job_id, accept_loss=True)
+    assert any(lost in warning for warning in result.warnings)
+    kept = {"a.txt", "b.txt", "c.txt"} - {lost}
+    assert visible(destination) == {"old.txt": "old", **{name: name for name in kept}}
+    assert not (destination / "_SUCCESS").exists()
+    assert fc.jobs(destination) == []
+    assert_no_leftovers(str(destination))
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_job_that_lost_nothing_is_simply_finished(tmp_path: Path) -> None:
+    destination = tmp_path / "out"
+    job = fc.Job(destination, mode="append", names="exact")
+    with inject(Fault("rename", 1, "crash_before")):
+        job.start()
+        with job.task() as task, task.open("a.txt", "w") as file:
+            file.write("a")
+        with pytest.raises(Crash):
+            job.commit()
+    (found,) = fc.jobs(destination)
+    result = fc.resume(destination, found.job_id, accept_loss=True)
+    assert result.warnings == ()
+    assert visible(destination) == {"a.txt": "a"}
+    assert (destination / "_SUCCESS").exists()
