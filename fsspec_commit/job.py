@@ -210,7 +210,7 @@ class Job:
             message = f"job {job_id} is committed: it cannot be aborted, and nothing was deleted"
             raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
         try:
-            bridge.run(abort_job(bound, by=bound.record.host))
+            bridge.run(self._abort(bound))
         except JobNotActiveError:
             self._state = "settled"
             raise
@@ -285,9 +285,14 @@ class Job:
         self.skipped = finished is None
         self._state = "skipped" if finished is None else "committed"
         self._progress.finish()
+        await bound.store.close()
         for warning in self.result.warnings:
             _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
+
+    async def _abort(self, bound: BoundJob) -> None:
+        await abort_job(bound, by=bound.record.host)
+        await bound.store.close()
 
     def _committed_result(self) -> CommitResult:
         if self.result is None:

@@ -1,6 +1,7 @@
 """What one does to a whole destination: open it, call one protocol function, synchronously."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -41,8 +42,8 @@ async def jobs(
     single_writer: bool = False,
 ) -> list[JobInfo]:
     """Every job that has a work area at *destination*, oldest first; a finished one has none."""
-    to = await _open(destination, storage_options, filesystem, probe, single_writer)
-    return [job async for job in recovery.jobs(to.store)]
+    async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+        return [job async for job in recovery.jobs(to.store)]
 
 
 def resume(
@@ -77,18 +78,18 @@ def resume(
     progress = ProgressReport(callback)
 
     async def finish() -> CommitResult:
-        to = await _open(destination, storage_options, filesystem, probe, single_writer)
-        clock = to.store.clock
-        begin = clock()
-        job = await _job(to, job_id)
-        finished = await recovery.resume_job(
-            job,
-            accept_loss=accept_loss,
-            announce=progress.announce,
-            progress=progress.advance,
-        )
-        progress.finish()
-        return result_of(job, finished, clock() - begin)
+        async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+            clock = to.store.clock
+            begin = clock()
+            job = await _job(to, job_id)
+            finished = await recovery.resume_job(
+                job,
+                accept_loss=accept_loss,
+                announce=progress.announce,
+                progress=progress.advance,
+            )
+            progress.finish()
+            return result_of(job, finished, clock() - begin)
 
     # A decided job is better finished than left: the first Ctrl-C waits, the second stops.
     return run(finish(), may_interrupt=lambda: False)
@@ -111,8 +112,8 @@ async def abort(
     Raises:
         JobNotActiveError: It is committed, or over already; nothing was deleted.
     """
-    to = await _open(destination, storage_options, filesystem, probe, single_writer)
-    await abort_job(await _job(to, job_id), by="fsspec_commit.abort()")
+    async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+        await abort_job(await _job(to, job_id), by="fsspec_commit.abort()")
 
 
 @blocking
@@ -140,8 +141,8 @@ async def clean(
         probe: Whether an unknown endpoint is probed once, or refused.
         single_writer: A promise: one job at a time here.
     """
-    to = await _open(destination, storage_options, filesystem, probe, single_writer)
-    return await recovery.clean(to.store, older_than=older_than, dry_run=dry_run, bind=to.bind)
+    async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+        return await recovery.clean(to.store, older_than=older_than, dry_run=dry_run, bind=to.bind)
 
 
 @blocking
@@ -160,10 +161,10 @@ async def explain(
         The selection; ``committer`` is ``None`` where every job is refused, and the last reason
         says what is missing.
     """
-    to = await _open(
+    async with _open(
         destination, storage_options, filesystem, probe, single_writer, committer=committer
-    )
-    return to.selection
+    ) as to:
+        return to.selection
 
 
 @blocking
@@ -192,6 +193,7 @@ async def probe(
     return await probe_destination(where, options, ids=SYSTEM_IDS)
 
 
+@asynccontextmanager
 async def _open(
     destination: DestinationLike,
     storage_options: Mapping[str, object] | None,
@@ -200,10 +202,14 @@ async def _open(
     single_writer: bool,  # noqa: FBT001
     *,
     committer: Literal["auto", "v1", "manifest", "magic"] = "auto",
-) -> Destination:
+) -> AsyncIterator[Destination]:
     where = place(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
-    return await open_destination(where, committer, options, ids=SYSTEM_IDS)
+    to = await open_destination(where, committer, options, ids=SYSTEM_IDS)
+    try:
+        yield to
+    finally:
+        await to.store.close()
 
 
 async def _job(to: Destination, job_id: str) -> BoundJob:

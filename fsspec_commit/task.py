@@ -184,15 +184,7 @@ class Task:
         self._check("commit")
         self._refuse_unfinished()
         self._state = "committing"
-        self.message = bridge.run(
-            commit_attempt(
-                self._layout,
-                self._output,
-                self._job.store,
-                rows=self._rows,
-                collect=self._job.record.collect,
-            )
-        )
+        self.message = bridge.run(self._commit())
         self._state = "committed"
         if self._owner is not None:
             self._owner.task_committed(self, self.message)
@@ -270,10 +262,26 @@ class Task:
             file.discard()
         bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
 
+    async def _commit(self) -> TaskCommit:
+        message = await commit_attempt(
+            self._layout,
+            self._output,
+            self._job.store,
+            rows=self._rows,
+            collect=self._job.record.collect,
+        )
+        await self._let_go()
+        return message
+
     async def _discard(self, *, keep: bool) -> None:
-        if keep and not await may_discard(self._layout, self._job.store):
-            return
-        await self._output.discard()
+        if not keep or await may_discard(self._layout, self._job.store):
+            await self._output.discard()
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Close the store, unless it is the job's: a worker may run many tasks."""
+        if self._owner is None:
+            await self._job.store.close()
 
     def _open_binary(self, name: Target) -> AttemptFile:
         final = self._final_name(name)

@@ -262,3 +262,29 @@ def test_what_is_in_the_way_is_named_and_never_removed(
         check_settled(
             snapshot_of(destination), directories_of(destination), expected=expected([name])
         )
+
+
+def test_jobs_tasks_and_questions_leave_no_descriptor_open(tmp_path: Path) -> None:
+    def descriptors() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    def work() -> None:
+        with fc.Job(tmp_path / "out", mode="append") as job:
+            with job.task() as task, task.open("d/here.txt", "w") as file:
+                file.write("here")
+            with fc.Task.from_spec(job.spec, 5) as there, there.open("d/there.txt", "w") as file:
+                file.write("there")
+            assert there.message is not None
+            job.commit([there.message])
+        fc.jobs(tmp_path / "out")
+        fc.Job(tmp_path / "out", mode="append").start().abort()
+
+    work()
+    before = descriptors()
+    gc.disable()
+    try:
+        for _ in range(10):
+            work()
+        assert descriptors() <= before
+    finally:
+        gc.enable()

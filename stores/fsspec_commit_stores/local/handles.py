@@ -107,3 +107,7 @@ class Handles:
         while self._held:
             _, held = self._held.popitem()
             os.close(held.descriptor)
+
+    def __del__(self) -> None:
+        # Whoever forgets to close the store must not run out of descriptors for it.
+        self.close()
