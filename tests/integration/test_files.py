@@ -266,7 +266,7 @@ def test_what_is_in_the_way_is_named_and_never_removed(
 
 def test_jobs_tasks_and_questions_leave_no_descriptor_open(tmp_path: Path) -> None:
     def descriptors() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # names are enough
 
     def work() -> None:
         with fc.Job(tmp_path / "out", mode="append") as job:
