@@ -1,8 +1,8 @@
 """What `import fsspec_commit` costs a program that has asyncio already.
 
 Every figure comes from a fresh interpreter that finds compiled modules, as an installed package's
-are: the first, which compiles them, is not counted. Goal: less than 60 ms, by `-X importtime`, which itself
-adds a little; the plain time is reported as well.
+are: the first, which compiles them, is not counted. Goal: less than 60 ms, by `-X importtime`,
+which itself adds a little; the plain time is reported as well.
 
     python -m tests.benchmarks.bench_import [--quick] [--rounds N]
 """
