@@ -1,8 +1,8 @@
 """Claim, then look: conflicting jobs become serial (P11).
 
 Every job writes its claim before it reads the others', so of two jobs one always sees the other.
-The rules are those of ``models/claim_conflict.py`` and ``claim_more.py``: each weaker set of them
-fails there. Waiting only decides who is patient; it never decides who is right.
+The rules were checked over every interleaving of small jobs, and each weaker set of them failed.
+Waiting only decides who is patient; it never decides who is right.
 """
 
 import asyncio

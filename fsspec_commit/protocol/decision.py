@@ -14,7 +14,7 @@ async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> St
 
     The create is repeated until some record stands; absence decides nothing. Whoever has created
     a decision then reads ``job.json``: in an area without it the decision means nothing, since
-    the job was finished or aborted before (``models/job_life.py``, rule "void").
+    the job was finished or aborted before.
 
     Raises:
         JobNotActiveError: Another decision stands, or the job was over; says which.

@@ -26,7 +26,7 @@ async def begin_epoch(job: BoundJob, published: Standing[Published]) -> None:
     """Let every reader that is listing see that a job has finished meanwhile.
 
     Creates a new epoch, then deletes those listed before, and no others: an epoch that another
-    job created in between stays (``models/reader.py``).
+    job created in between stays, since a reader may have seen only what was there before it.
     """
     layout = job.layout.destination
     children = await job.store.list_children(layout.areas)
