@@ -252,9 +252,16 @@ class Child:
                 _, status = os.waitpid(self.pid, 0)
                 ended: Answer = json.loads(said) if said else {}
                 return {"pid": self.pid, "killed": os.WIFSIGNALED(status), **ended}
-            # Stops only: an exit that is taken here would be missed above.
-            if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None:
+            if self._has_stopped():
                 return {"pid": self.pid, "stopped": True}
+
+    def _has_stopped(self) -> bool:
+        # Stops only: an exit that is taken here would be missed above. Who ended since the pipe was looked at
+        # cannot stop any more, which the kernel calls having no such child.
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None
+        except ChildProcessError:
+            return False
 
 
 def serve() -> None:
