@@ -4,7 +4,7 @@ A :data:`StorePath` is where the store finds something. It is made here only, fr
 and checked ids: what a file may be called is said by :mod:`fsspec_commit.names`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import NewType
@@ -50,6 +50,11 @@ class DestinationLayout:
     def final(self, name: Target) -> StorePath:
         """Where a published file stands."""
         return self._below(name)
+
+    def finals(self, names: Iterable[Target]) -> Iterator[StorePath]:
+        """Where published files stand."""
+        root = self._below("")
+        return (StorePath(root + name) for name in names)
 
     def directory(self, partition: Partition) -> StorePath:
         """Where the files of a partition stand."""

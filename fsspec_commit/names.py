@@ -7,6 +7,7 @@ destination or inside somebody else's work area. Where such a name stands on a s
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import NewType
 from urllib.parse import quote, unquote
@@ -35,6 +36,7 @@ _SUMMARY_FILES = ("_metadata", "_common_metadata")
 _PLAIN = re.compile(
     r"[A-Za-z0-9=+,@~-][A-Za-z0-9._=+,@~-]*(?:/[A-Za-z0-9=+,@~-][A-Za-z0-9._=+,@~-]*)*"
 )
+_PLAIN_LINES = re.compile(rf"{_PLAIN.pattern}(?:\n{_PLAIN.pattern})*+")
 _EXTENSION = re.compile(
     r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?"
     r"\.[A-Za-z][A-Za-z0-9]{0,9}"
@@ -48,6 +50,16 @@ def is_plain(text: str) -> bool:
     True of almost every name; what it is false of takes the long way round.
     """
     return len(text) <= _PLAIN_MAX and _PLAIN.fullmatch(text) is not None
+
+
+def are_plain(texts: Sequence[str]) -> bool:
+    """Whether all of *texts* are, which one match says sooner than many."""
+    lines = "\n".join(texts)
+    return not texts or (
+        max(map(len, texts)) <= _PLAIN_MAX
+        and lines.count("\n") == len(texts) - 1
+        and _PLAIN_LINES.fullmatch(lines) is not None
+    )
 
 
 def target(text: str) -> Target:

@@ -1,18 +1,19 @@
 """Counters and durations under Hadoop's names, so that tools read both.
 
 Names follow ``StoreStatisticNames`` and ``ManifestCommitterStatisticNames`` of Hadoop 3.5:
-``op_*`` for store calls, ``job_stage_*`` for steps, ``committer_*`` for totals. A duration adds
+``op_*`` for store calls, ``committer_*`` for totals. A duration adds
 ``.min``, ``.mean`` and ``.max`` in milliseconds, a failure ``.failures``.
 """
 
 from dataclasses import dataclass, field
+from math import inf
 
 
 @dataclass(slots=True)
 class _Duration:
     count: int = 0
     total_s: float = 0.0
-    min_s: float = 0.0
+    min_s: float = inf
     max_s: float = 0.0
 
 
@@ -27,18 +28,18 @@ class Statistics:
         """Add *by* to the counter *name*."""
         self.counters[name] = self.counters.get(name, 0) + by
 
-    def took(self, name: str, seconds: float) -> None:
-        """Record that one *name* succeeded and how long it took."""
+    def took(self, name: str, seconds: float, *, times: int = 1) -> None:
+        """Record that *name* succeeded, so many *times*, and how long that took together."""
+        if times == 0:
+            return
         duration = self.durations.get(name)
         if duration is None:
-            self.durations[name] = _Duration(1, seconds, seconds, seconds)
-            return
-        duration.count += 1
+            duration = self.durations[name] = _Duration()
+        each = seconds / times
+        duration.count += times
         duration.total_s += seconds
-        if seconds < duration.min_s:
-            duration.min_s = seconds
-        elif seconds > duration.max_s:
-            duration.max_s = seconds
+        duration.min_s = min(duration.min_s, each)
+        duration.max_s = max(duration.max_s, each)
 
     def failed(self, name: str) -> None:
         """Record that one *name* failed."""

@@ -1,6 +1,8 @@
 """Publishing by one rename a file, from manifests: what the rename committers share."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 from fsspec_commit.committers import Expectations, Lost, ManifestBytes
 from fsspec_commit.effects.parallel import Progress, for_each
@@ -11,6 +13,14 @@ from fsspec_commit.names import Target
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Expect, Token
+
+
+class Sealed(NamedTuple):
+    """A file of a committed attempt: where it is, where it is to be, and what it is."""
+
+    source: StorePath
+    target: StorePath
+    file: WorkingFile
 
 
 async def publish_by_renaming(
@@ -30,30 +40,46 @@ async def publish_by_renaming(
     """
     layout = DestinationLayout(store.root)
 
-    async def rename(item: tuple[StorePath, WorkingFile]) -> None:
-        source, file = item
-        arrived = await renames.rename(
-            source,
-            layout.final(file.target),
-            token=Token(file.token),
-            expecting=expected[file.target],
-            within=layout.root,
-        )
-        if not arrived:
-            _report(file.target, lost)
+    done = 0
 
-    return await for_each(
-        _working_files(manifests), rename, in_flight_max=store.in_flight_max, progress=progress
-    )
+    def count(files: int) -> None:
+        nonlocal done
+        done += files
+        if progress is not None:
+            progress(files)
+
+    async def publish(files: Sequence[Sealed]) -> None:
+        new = takewhile(lambda sealed: expected[sealed.file.target] is Expect.ABSENT, files)
+        pairs = [(sealed.source, sealed.target) for sealed in new]
+        smooth = await renames.rename_in_bulk(pairs, within=layout.root)
+        count(smooth)
+        for sealed in files[smooth:]:
+            arrived = await renames.rename(
+                sealed.source,
+                sealed.target,
+                token=Token(sealed.file.token),
+                expecting=expected[sealed.file.target],
+                within=layout.root,
+            )
+            if not arrived:
+                _report(sealed.file.target, lost)
+            count(1)
+
+    sealed = _sealed_files(manifests, layout, renames.bulk_max)
+    await for_each(sealed, publish, in_flight_max=store.in_flight_max)
+    return done
 
 
-async def _working_files(
-    manifests: AsyncIterable[ManifestBytes],
-) -> AsyncIterator[Sequence[tuple[StorePath, WorkingFile]]]:
+async def _sealed_files(
+    manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int
+) -> AsyncIterator[list[list[Sealed]]]:
+    """Every manifest's files, cut into runs of at most *together*."""
     async for manifest in manifests:
-        decoded = TaskManifest.decode(manifest.data, manifest.layout)
-        paths = manifest.layout.committed_files(file.name for file in decoded.files)
-        yield list(zip(paths, decoded.files, strict=True))
+        decoded = TaskManifest.decode(manifest.data, manifest.layout).files
+        sources = manifest.layout.committed_files(file.name for file in decoded)
+        targets = layout.finals(file.target for file in decoded)
+        files = list(map(Sealed, sources, targets, decoded))
+        yield [files[start : start + together] for start in range(0, len(files), together)]
 
 
 def _report(name: Target, lost: Lost | None) -> None:

@@ -1,7 +1,7 @@
 """The store as the protocol sees it: paced, counted, settled, every deletion permitted."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from fsspec_commit.store import (
     Expectation,
     RenamesDirectories,
     RenamesFiles,
+    RenamesInBulk,
     Store,
     Token,
     Writer,
@@ -29,6 +30,8 @@ from fsspec_commit.store import (
 
 T = TypeVar("T")
 LOOKS_MAX = 4
+BULK_MAX = 128
+"""Files renamed by one call: few enough that the loop soon hears of a cancellation."""
 
 
 class _Counted:
@@ -62,6 +65,26 @@ class SettledFiles(_Counted):
     ) -> None:
         super().__init__(store, pace, statistics)
         self._ability = ability
+        self._bulk: RenamesInBulk | None = store.bulk
+        self.bulk_max = 1 if store.bulk is None else BULK_MAX
+
+    async def rename_in_bulk(
+        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
+    ) -> int:
+        """Rename the first of *renames* to names that are free, as far as that goes smoothly.
+
+        Returns:
+            How many are done. The next one is a case for :meth:`rename`, which settles it.
+        """
+        if self._bulk is None or not self._pace.enter_now():
+            return 0
+        begin = self.clock()
+        try:
+            done = await self._bulk.rename_in_bulk(renames, within=within)
+        finally:
+            self._pace.leave()
+        self._statistics.took("op_rename", self.clock() - begin, times=done)
+        return done
 
     async def rename(
         self,

@@ -5,7 +5,7 @@ version 1 (Hadoop 3.5.0). Paths are relative URIs: a source to the attempt's dir
 destination to the job's. What Hadoop has no field for stands in ``extraData``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -17,8 +17,8 @@ from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import (
     PENDING,
     Target,
+    are_plain,
     from_uri_path,
-    is_plain,
     target,
     uri_path,
     working_name,
@@ -125,7 +125,7 @@ class TaskManifest:
         if msgspec.json.encode(raw) != data:
             raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
         try:
-            files = list(_working_files(raw.files))
+            files = _working_files(raw.files)
         except (RequestError, UnicodeError) as error:
             raise RecordError(f"{layout.manifest_name}: {error}") from error
         if len({file.target for file in files}) != len(files):
@@ -134,13 +134,16 @@ class TaskManifest:
         return cls(layout, raw.extra.nonce, files, rows)
 
 
-def _working_files(entries: list[_FileEntry]) -> Iterator[WorkingFile]:
-    for entry in entries:
-        uri, working = entry.d, entry.s
-        if is_plain(uri) and working == uri + PENDING:
-            yield WorkingFile(Target(uri), working, entry.z, entry.e)
-            continue
-        name = target(from_uri_path(uri))
-        if uri_path(name) != uri or uri_path(working_name(name)) != working:
-            raise RecordError(f"{uri}: not as an attempt names its files")
-        yield WorkingFile(name, working_name(name), entry.z, entry.e)
+def _working_files(entries: list[_FileEntry]) -> list[WorkingFile]:
+    targets = [entry.d for entry in entries]
+    if are_plain(targets) and [entry.s for entry in entries] == [d + PENDING for d in targets]:
+        return [WorkingFile(Target(entry.d), entry.s, entry.z, entry.e) for entry in entries]
+    return [_working_file(entry) for entry in entries]
+
+
+def _working_file(entry: _FileEntry) -> WorkingFile:
+    name = target(from_uri_path(entry.d))
+    working = working_name(name)
+    if (uri_path(name), uri_path(working)) != (entry.d, entry.s):
+        raise RecordError(f"{entry.d}: not as an attempt names its files")
+    return WorkingFile(name, working, entry.z, entry.e)

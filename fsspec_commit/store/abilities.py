@@ -6,7 +6,7 @@ ability a store lacks is ``None``, so that types follow the facts; a guarantee n
 implementation.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
@@ -103,6 +103,26 @@ class RenamesFiles(Protocol):
         """
 
 
+class RenamesInBulk(Protocol):
+    """Many files are renamed by one call, each atomically: where a rename costs less than a call.
+
+    Only for stores on which renames wait for nothing, and so gain nothing from being many in
+    flight.
+    """
+
+    async def rename_in_bulk(
+        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
+    ) -> int:
+        """Rename sources to targets in turn, each as ``Expect.ABSENT`` would, until one fails.
+
+        Never raises :class:`~fsspec_commit.errors.StoreError`: what is the matter with the one
+        that failed, whoever asked finds out by :meth:`RenamesFiles.rename`.
+
+        Returns:
+            How many are done; of the next one nothing is said, and none after it was tried.
+        """
+
+
 class RenamesDirectories(Protocol):
     """Rename of a whole directory is atomic."""
 
@@ -166,6 +186,10 @@ class Store(Protocol):
     @property
     def files(self) -> RenamesFiles | None:
         """Renaming files."""
+
+    @property
+    def bulk(self) -> RenamesInBulk | None:
+        """Renaming many files by one call; only beside :attr:`files`, and never needed."""
 
     @property
     def directories(self) -> RenamesDirectories | None:
@@ -236,6 +260,7 @@ __all__ = [
     "OpenOptions",
     "RenamesDirectories",
     "RenamesFiles",
+    "RenamesInBulk",
     "Store",
     "Writer",
     "WritesDirectly",

@@ -1,8 +1,9 @@
 """A store whose every call goes through one function: what faults and recordings are made of."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol, Self, TypeVar
 
+from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
@@ -18,6 +19,7 @@ from fsspec_commit.store import (
     PendingUpload,
     RenamesDirectories,
     RenamesFiles,
+    RenamesInBulk,
     Store,
     Token,
     Writer,
@@ -93,6 +95,12 @@ class WrappedStore:
         """Renaming files."""
         files = self.store.files
         return None if files is None else _WrappedFiles(files, self._carry)
+
+    @property
+    def bulk(self) -> RenamesInBulk | None:
+        """Renaming many files; each of them is a call."""
+        bulk = self.store.bulk
+        return None if bulk is None else _WrappedBulk(bulk, self._carry)
 
     @property
     def directories(self) -> RenamesDirectories | None:
@@ -209,6 +217,30 @@ class _WrappedFiles:
             lambda: self._files.rename(
                 source, target, token=token, expecting=expecting, within=within
             ),
+        )
+
+
+class _WrappedBulk:
+    def __init__(self, bulk: RenamesInBulk, carry: Carry) -> None:
+        self._bulk = bulk
+        self._carry = carry
+
+    async def rename_in_bulk(
+        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
+    ) -> int:
+        for done, (source, target) in enumerate(renames):
+            try:
+                if not await self._renamed(source, target, within):
+                    return done
+            except StoreError:
+                return done
+        return len(renames)
+
+    async def _renamed(self, source: StorePath, target: StorePath, within: StorePath) -> int:
+        return await self._carry(
+            "rename",
+            target,
+            lambda: self._bulk.rename_in_bulk([(source, target)], within=within),
         )
 
 

@@ -61,7 +61,7 @@ class MemoryStore:
     """One destination in fsspec's memory filesystem."""
 
     capabilities = CAPABILITIES
-    uploads = None
+    bulk = uploads = None
 
     def __init__(self, root: StorePath) -> None:
         self.root = root

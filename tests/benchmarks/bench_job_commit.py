@@ -7,7 +7,7 @@ removal of what is left. Goals: at least 3.5 times as fast as v1, at least twice
     python -m tests.benchmarks.bench_job_commit [--quick] [--rounds N]
         [--file-system raw|checksummed]  Hadoop's: its faster one (default), or what `file:` gets
         [--no-hadoop]                    our own figures only
-        [--profile]                      where our time goes, by phase and function, instead
+        [--profile]                      where our time goes, by function, instead
 """
 
 from __future__ import annotations
@@ -212,9 +212,8 @@ class ThreadProfile:
         pstats.Stats(*ran).sort_stats("tottime").print_stats(PROFILED_FUNCTIONS)
 
 
-def profile_commit(report: Report, shape: Shape) -> None:
-    """Print where the time of one commit goes: by phase unobserved, then by function."""
-    threads = ThreadProfile()
+def profile_commit(report: Report, shape: Shape, threads: ThreadProfile) -> None:
+    """Print where the time of one commit goes."""
     with scratch(tmpfs()) as folder:
         job = written_job(folder / "out", shape)
         threads.clear()
@@ -222,10 +221,6 @@ def profile_commit(report: Report, shape: Shape) -> None:
         assert job.result is not None
         print(f"\n{shape}, by function (profiled, so slower: {observed:.2f} s)")
         threads.show()
-        phases = {k: v for k, v in job.result.statistics.items() if k.startswith("job_stage_")}
-    width = max(map(len, phases), default=0)
-    for name, milliseconds in phases.items():
-        print(f"  {name:{width}} {milliseconds:8d}")
     report.add(f"{shape}: ours, profiled", Sample((observed,)), unit="s")
 
 
@@ -256,8 +251,9 @@ def main() -> None:
     shapes = [Shape(tasks, files, directories) for directories in (0, 20)]
     report.note(f"{tasks:,} tasks of {files} files, {kind_of(tmpfs())}")
     if options.profile:
+        threads = ThreadProfile()  # one for all: the loop's thread starts once
         for shape in shapes:
-            profile_commit(report, shape)
+            profile_commit(report, shape, threads)
     else:
         compare(report, shapes, options)
     report.finish()

@@ -256,8 +256,8 @@ class Child:
                 return {"pid": self.pid, "stopped": True}
 
     def _has_stopped(self) -> bool:
-        # Stops only: an exit that is taken here would be missed above. Who ended since the pipe was looked at
-        # cannot stop any more, which the kernel calls having no such child.
+        # Stops only: an exit that is taken here would be missed above. Who has ended since the pipe
+        # was looked at cannot stop any more, which the kernel calls having no such child.
         try:
             return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None
         except ChildProcessError:

@@ -18,10 +18,12 @@ from fsspec_commit.names import (
     NAME_BYTES_MAX,
     TARGET_BYTES_MAX,
     Target,
+    are_plain,
     declared_partition,
     from_uri_path,
     hive_path,
     is_in_work_area,
+    is_plain,
     is_visible,
     partition_key,
     partition_of,
@@ -335,3 +337,8 @@ def test_a_working_name_is_short_enough_and_no_data_file(name: Target) -> None:
     assert accepted(working) == working or len(name) + 8 > TARGET_BYTES_MAX
     if len(name.rpartition("/")[2].encode()) + 8 <= NAME_BYTES_MAX:
         assert working == f"{name}.pending"
+
+
+@given(st.lists(st.one_of(PIECES, st.sampled_from(["a/b", "a\nb", "x" * 300, "_a"]), st.text())))
+def test_names_are_plain_together_when_each_is(texts: list[str]) -> None:
+    assert are_plain(texts) == all(map(is_plain, texts))

@@ -43,6 +43,25 @@ def test_a_duration_has_a_count_and_milliseconds(seconds: list[float]) -> None:
     assert abs(statistics.snapshot()["op_rename.mean"] - mean) <= 1
 
 
+@given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 1000)), min_size=1, max_size=20))
+def test_many_that_took_some_time_together_took_it_evenly(
+    together: list[tuple[float, int]],
+) -> None:
+    statistics = Statistics()
+    for seconds, times in together:
+        statistics.took("op_rename", seconds, times=times)
+    snapshot = statistics.snapshot()
+    assert snapshot["op_rename"] == sum(times for _, times in together)
+    assert snapshot["op_rename.min"] == round(min(s / times for s, times in together) * 1000)
+    assert snapshot["op_rename.max"] == round(max(s / times for s, times in together) * 1000)
+
+
+def test_none_took_no_time() -> None:
+    statistics = Statistics()
+    statistics.took("op_rename", 1.0, times=0)
+    assert statistics.snapshot() == {}
+
+
 def test_a_snapshot_is_a_sorted_copy_of_integers() -> None:
     statistics = Statistics()
     statistics.took("b", 0.25)

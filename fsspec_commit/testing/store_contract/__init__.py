@@ -3,6 +3,7 @@
 import pytest
 
 from fsspec_commit.testing.store_contract.abilities import AbilitiesContract
+from fsspec_commit.testing.store_contract.bulk import BulkContract
 from fsspec_commit.testing.store_contract.directories import DirectoriesContract
 from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.given import At, OpenAgain, ReadRaw, WriteRaw
@@ -23,6 +24,7 @@ class StoreContract(
     ListingsContract,
     WritersContract,
     RenamesContract,
+    BulkContract,
     DirectoriesContract,
     UploadsContract,
 ):

@@ -18,7 +18,7 @@ from fsspec_commit_stores.local.failures import (
     special_file,
     symbolic_link,
 )
-from fsspec_commit_stores.local.system_calls import rename_file
+from fsspec_commit_stores.local.system_calls import rename_file_exclusively
 
 # A pipe in a file's place must not stop the loop.
 _READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
@@ -194,7 +194,10 @@ def _put_renamed(directory: int, name: bytes, data: bytes, *, exclusively: bool)
             token = _write(descriptor, data)
         finally:
             os.close(descriptor)
-        rename_file(directory, temporary, directory, name, exclusively=exclusively)
+        if exclusively:
+            rename_file_exclusively(directory, temporary, directory, name)
+        else:
+            os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=directory)

@@ -53,7 +53,7 @@ class Directories:
         if not path.startswith(self._prefix):
             raise _outside(path)
         directory, _, name = path[self._skip :].rpartition("/")
-        return directory, _encoded(name, path)
+        return directory, encoded(name, path)
 
     def path(self, directory: str, name: str | None = None) -> StorePath:
         """Where the store finds a directory, or *name* in it."""
@@ -86,6 +86,18 @@ class Directories:
             StoreError: A symbolic link is in its place.
         """
         return self._walk(directory, self._open_root(), making_from=None, flushed=False)
+
+    def open_in(self, above: int, directory: str) -> int:
+        """The same, where *above* is a handle on the directory that it is in.
+
+        Raises:
+            OSError: As :meth:`open`.
+        """
+        name = encoded(directory.rpartition("/")[2], directory)
+        try:
+            return os.open(name, OPENING, dir_fd=above)
+        except OSError as error:
+            raise self._obstacle(above, directory, name, error) from error
 
     def make(self, directory: str, within: StorePath | None, *, flushed: bool = False) -> int:
         """A new handle on a directory, made if need be; the caller closes it.
@@ -143,13 +155,13 @@ class Directories:
         names = directory.split("/") if directory else []
         try:
             for depth, name in enumerate(names):
-                encoded = _encoded(name, directory)
+                own = encoded(name, directory)
                 making = making_from is not None and depth >= making_from
                 try:
-                    below = _enter(handle, encoded, making=making, flushed=flushed)
+                    below = _enter(handle, own, making=making, flushed=flushed)
                 except OSError as error:
                     seen = "/".join(names[: depth + 1])
-                    raise self._obstacle(handle, seen, encoded, error) from error
+                    raise self._obstacle(handle, seen, own, error) from error
                 os.close(handle)
                 handle = below
         except BaseException:
@@ -245,18 +257,23 @@ def _make_all(path: bytes, *, flushed: bool) -> None:
             os.close(handle)
 
 
-def _encoded(name: str, path: str) -> bytes:
+def encoded(name: str, path: str) -> bytes:
+    """The bytes of one component of *path*, which no disk takes for anything else.
+
+    Raises:
+        StoreError: It is no name, or no disk can hold it.
+    """
     if name in _NOT_NAMES:
         raise _outside(path)
     try:
-        encoded = name.encode()
+        text = name.encode()
     except UnicodeEncodeError:
         message = f"the name {name!a} is not valid unicode"
         raise refusal(message, ascii(path), errno.EILSEQ) from None
     # A system call would silently stop reading at it.
-    if b"\0" in encoded:
+    if b"\0" in text:
         raise refusal(f"the name {name!a} holds a null character", path, errno.EINVAL)
-    return encoded
+    return text
 
 
 def _outside(path: str, within: str | None = None) -> OSError:

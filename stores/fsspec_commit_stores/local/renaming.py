@@ -7,7 +7,7 @@ the source is a file (1.6 µs); what an error means is found out after it.
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fsspec_commit.errors import StoreError
@@ -19,7 +19,6 @@ from fsspec_commit_stores.local.directories import (
     Directories,
     flush_directory,
     flush_tree,
-    is_in_area,
 )
 from fsspec_commit_stores.local.failures import (
     failed,
@@ -33,7 +32,7 @@ from fsspec_commit_stores.local.handles import Handles
 from fsspec_commit_stores.local.system_calls import (
     flush_file_system,
     rename_directory_exclusively,
-    rename_file,
+    rename_file_exclusively,
 )
 
 # The way to one of the two names is not, or no longer, what it was.
@@ -42,7 +41,7 @@ _MARKER = SUCCESS.encode()
 
 
 class LocalRenames:
-    """`RenamesFiles` and `RenamesDirectories`; for the loop's thread only.
+    """`RenamesFiles`, `RenamesInBulk` and `RenamesDirectories`; for the loop's thread only.
 
     Coroutines here never suspend, so what one does with a remembered handle no other interrupts.
     """
@@ -71,30 +70,50 @@ class LocalRenames:
             StoreError: The target exists or is not as expected; the source is missing; a file is
                 in the way of a directory; or the disk failed.
         """
-        directory, name = self._directories.split(source)
-        new_directory, new_name = self._directories.split(target)
-        if self._durability != "none" and new_name == _MARKER:
-            self._flush_everything()
-        if is_in_area(new_directory):
-            self._rename_anew(source, target, expecting, within)
-        else:
-            try:
-                from_handle = self._handles.at(directory)
-                to_handle = self._handles.at(new_directory)
-                _must_be_file(_mode(from_handle, name), source)
-                if expecting is not Expect.ABSENT:
-                    check_target(to_handle, new_name, target, expecting)
-                rename_file(
-                    from_handle, name, to_handle, new_name, exclusively=expecting is Expect.ABSENT
-                )
-            except OSError as error:
-                if error.errno not in _ANEW or isinstance(error, StoreError):
-                    raise _explained(source, target, error) from error
-                self._handles.forget(directory)
-                self._handles.forget(new_directory)
-                self._rename_anew(source, target, expecting, within)
+        self._rename(source, target, expecting, within)
+
+    async def rename_in_bulk(
+        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
+    ) -> int:
+        """Rename files exclusively, one after the other; say how many until one failed."""
+        done = 0
+        try:
+            for source, target in renames:
+                self._rename(source, target, Expect.ABSENT, within)
+                done += 1
+        except StoreError:
+            pass  # Whoever asked renames that one alone, and hears why it does not go.
+        return done
+
+    def _rename(
+        self, source: StorePath, target: StorePath, expecting: Expectation, within: StorePath
+    ) -> None:
         if self._durability != "none":
-            self._renamed(new_directory, new_name)
+            self._flush_before(target)
+        try:
+            directory, name = self._handles.parent_of(source)
+            new_directory, new_name = self._handles.parent_of(target)
+            anew = new_directory.is_in_area
+            if not anew:
+                from_handle, to_handle = directory.descriptor, new_directory.descriptor
+                mode = os.stat(name, dir_fd=from_handle, follow_symlinks=False).st_mode
+                if not stat.S_ISREG(mode):
+                    raise _no_file(mode, source)
+                if expecting is Expect.ABSENT:
+                    rename_file_exclusively(from_handle, name, to_handle, new_name)
+                else:
+                    check_target(to_handle, new_name, target, expecting)
+                    os.replace(name, new_name, src_dir_fd=from_handle, dst_dir_fd=to_handle)
+        except OSError as error:
+            if error.errno not in _ANEW or isinstance(error, StoreError):
+                raise _explained(source, target, error) from error
+            self._handles.forget(source)
+            self._handles.forget(target)
+            anew = True
+        if anew:
+            self._rename_anew(source, target, expecting, within)
+        if self._durability != "none":
+            self._flush_after(target)
 
     def _rename_anew(
         self, source: StorePath, target: StorePath, expecting: Expectation, within: StorePath
@@ -102,14 +121,15 @@ class LocalRenames:
         """The same by fresh handles, making directories; the second and last try."""
         new_directory, new_name = self._directories.split(target)
         with self._renaming(source, target) as (from_handle, name, mode):
-            _must_be_file(mode, source)
+            if not stat.S_ISREG(mode):
+                raise _no_file(mode, source)
             to_handle = self._directories.make(new_directory, within)
             try:
-                if expecting is not Expect.ABSENT:
+                if expecting is Expect.ABSENT:
+                    rename_file_exclusively(from_handle, name, to_handle, new_name)
+                else:
                     check_target(to_handle, new_name, target, expecting)
-                rename_file(
-                    from_handle, name, to_handle, new_name, exclusively=expecting is Expect.ABSENT
-                )
+                    os.replace(name, new_name, src_dir_fd=from_handle, dst_dir_fd=to_handle)
             finally:
                 os.close(to_handle)
 
@@ -124,8 +144,8 @@ class LocalRenames:
         """
         new_directory, new_name = self._directories.split(target)
         flushed = self._durability == "full"
-        self._handles.forget_below(self._directories.relative(source))
-        self._handles.forget_below(self._directories.relative(target))
+        self._handles.forget_below(source)
+        self._handles.forget_below(target)
         with self._renaming(source, target) as (from_handle, name, mode):
             if not stat.S_ISDIR(mode):
                 message = f"cannot rename the directory {source!r}: it is a file"
@@ -164,7 +184,7 @@ class LocalRenames:
         finally:
             os.close(handle)
 
-    def forget_below(self, directory: str) -> None:
+    def forget_below(self, directory: StorePath) -> None:
         """What was remembered of a tree that goes."""
         self._handles.forget_below(directory)
 
@@ -187,16 +207,10 @@ class LocalRenames:
         """Close every remembered handle."""
         self._handles.close()
 
-    def _renamed(self, directory: str, name: bytes) -> None:
-        if self._durability == "full":
-            self._unflushed[directory] = None
-        if name == _MARKER:
-            self._unflushed[directory] = None
-            with reporting("flush", self._directories.path(directory)):
-                self.flush()
-
-    def _flush_everything(self) -> None:
+    def _flush_before(self, target: StorePath) -> None:
         """Before the marker appears: it vouches for data, so data must not be lost before it."""
+        if self._directories.split(target)[1] != _MARKER:
+            return
         with reporting("flush the file system of", self._directories.root):
             handle = self._directories.open("")
             try:
@@ -204,19 +218,26 @@ class LocalRenames:
             finally:
                 os.close(handle)
 
+    def _flush_after(self, target: StorePath) -> None:
+        directory, name = self._directories.split(target)
+        if self._durability == "full":
+            self._unflushed[directory] = None
+        if name == _MARKER:
+            self._unflushed[directory] = None
+            with reporting("flush", self._directories.path(directory)):
+                self.flush()
+
 
 def _mode(handle: int, name: bytes) -> int:
     return os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode
 
 
-def _must_be_file(mode: int, source: StorePath) -> None:
-    """Refuse what a rename would take as readily: a directory would publish all that is in it."""
-    if stat.S_ISREG(mode):
-        return
+def _no_file(mode: int, source: StorePath) -> StoreError:
+    """The refusal of what a rename would take as readily: a directory, with all that is in it."""
     if stat.S_ISDIR(mode):
         message = f"cannot rename the file {source!r}: it is a directory"
-        raise refusal(message, source, errno.EISDIR)
-    raise symbolic_link(source) if stat.S_ISLNK(mode) else special_file(source)
+        return refusal(message, source, errno.EISDIR)
+    return symbolic_link(source) if stat.S_ISLNK(mode) else special_file(source)
 
 
 def _source_missing(source: StorePath, target: StorePath) -> OSError:

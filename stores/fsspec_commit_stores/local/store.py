@@ -28,6 +28,7 @@ from fsspec_commit.store import (
     OpenOptions,
     RenamesDirectories,
     RenamesFiles,
+    RenamesInBulk,
     Store,
     Token,
     WritesDirectly,
@@ -92,6 +93,11 @@ class LocalStore:
     @property
     def files(self) -> LocalRenames:
         """Renames of files."""
+        return self._renames
+
+    @property
+    def bulk(self) -> LocalRenames:
+        """Renames of many files."""
         return self._renames
 
     @property
@@ -225,7 +231,7 @@ class LocalStore:
             StoreError: It is a file or the destination itself, or others keep writing there.
         """
         with reporting("delete", path):
-            self._renames.forget_below(self._directories.relative(path))
+            self._renames.forget_below(path)
             deletion.delete_tree(self._directories, path)
 
     async def close(self) -> None:
@@ -246,5 +252,6 @@ class LocalStore:
 
 _store: type[Store] = LocalStore
 _files: type[RenamesFiles] = LocalRenames
+_bulk: type[RenamesInBulk] = LocalRenames
 _directories: type[RenamesDirectories] = LocalRenames
 _direct: type[WritesDirectly] = LocalDirect

@@ -268,7 +268,7 @@ def test_a_directory_moved_away_gets_nothing_more(
         write(root / "work" / name)
     for name in "axy":  # the first makes the directory, the others open and use a handle
         rename(store, f"work/{name}", f"d/e/{name}")
-    assert "d/e" in store.files._handles._held
+    assert f"{store.root}/d/e" in store.files._handles._held
     (root / moved).rename(tmp_path / "backup")
     rename(store, "work/b", "d/e/b")
     assert names(root / "d/e") == ["b"]
@@ -300,6 +300,48 @@ def test_nothing_reaches_an_area_that_was_renamed_away(
     with refused("source does not exist"):
         rename(store, f"{JOB}/committed/0/a/y.pending", "y2")
     assert names(root) == ["_commit", "older", "x", "y"]
+
+
+def test_a_new_directory_in_one_that_was_moved_away_is_not_opened_there(
+    store: LocalStore, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory is opened in the one above it, which is remembered: that is looked at again."""
+    for name in "abc":
+        write(root / "work" / name)
+    rename(store, "work/a", "d/e/a")
+    rename(store, "work/b", "d/e/b")
+    assert f"{store.root}/d" in store.files._handles._held
+    (root / "d").rename(tmp_path / "backup")
+    (tmp_path / "backup/f").mkdir()
+    monkeypatch.setattr(handles, "TRUSTED_NS", -1)
+    rename(store, "work/c", "d/f/c")
+    assert names(root / "d/f") == ["c"]
+    assert names(tmp_path / "backup/f") == []
+
+
+def test_what_is_opened_in_a_directory_is_trusted_no_longer_than_that(
+    store: LocalStore, root: Path, tmp_path: Path
+) -> None:
+    for name in "abc":
+        write(root / "work" / name)
+    rename(store, "work/a", "d/e/a")
+    rename(store, "work/b", "d/e/b")
+    above = store.files._handles._held[f"{store.root}/d"]
+    below = store.files._handles._held[f"{store.root}/d/e"]
+    assert below.looked_at_ns == above.looked_at_ns
+    assert above.is_in_place()
+    (root / "d").rename(tmp_path / "backup")
+    above.looked_at_ns -= handles.TRUSTED_NS + 1
+    assert not above.is_in_place()
+
+
+def test_the_root_of_the_disk_is_remembered_under_its_own_name() -> None:
+    store = run(LocalStore.open("/", OpenOptions()))
+    handle, name = store.files._handles.parent_of(StorePath("/tmp"))
+    assert (handle.path, name, handle.is_in_area) == (b"/", b"tmp", False)
+    again, _ = store.files._handles.parent_of(StorePath("/usr"))
+    assert again is handle
+    run(store.close())
 
 
 def test_our_own_directory_renames_are_known_at_once(store: LocalStore, root: Path) -> None:
