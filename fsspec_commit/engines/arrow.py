@@ -154,7 +154,7 @@ def _write(
         # stall (see TaskFiles), and not in the midst of it.
         _run_arrow(iter([first.slice(0, 1)]), source.schema, TaskFiles(None), options)
         feed = Feed[Any]()
-        files = TaskFiles(task, feed.stop)
+        files = TaskFiles(task, feed.refuse)
         if visit is not None:
             options = {**options, "file_visitor": files.visitor(visit)}
         try:

@@ -10,12 +10,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+State: TypeAlias = Literal["open", "ended", "refused", "stopped"]
 _DEPTH = 4
+_FINALITY: dict[State, int] = {"open": 0, "ended": 1, "refused": 2, "stopped": 3}
 _GRACE_S = 1.0
 _EXIT_S = 3.0
 
@@ -30,7 +32,7 @@ class Feed(Generic[T]):
     def __init__(self) -> None:
         self._waiting: deque[T] = deque()
         self._changed = threading.Condition()
-        self._state: Literal["open", "ended", "stopped"] = "open"
+        self._state: State = "open"
 
     def put(self, item: T) -> bool:
         """Hand over one item when there is room; False when nobody wants it any more."""
@@ -46,6 +48,14 @@ class Feed(Generic[T]):
     def end(self) -> None:
         """Say that this was all."""
         self._become("ended")
+
+    def refuse(self) -> None:
+        """Take no more, for the writer: its items end quietly, and :meth:`put` takes nothing more.
+
+        Arrow waits for ever when its source raises while its queue is full, and whoever has
+        refused waits for Arrow.
+        """
+        self._become("refused")
 
     def stop(self) -> None:
         """Give up: the writer's next look raises, and :meth:`put` takes nothing more."""
@@ -63,15 +73,15 @@ class Feed(Generic[T]):
                     self._changed.wait()
                 if self._state == "stopped":
                     raise StoppedError
-                if not self._waiting:
+                if self._state == "refused" or not self._waiting:
                     return
                 item = self._waiting.popleft()
                 self._changed.notify_all()
             yield item
 
-    def _become(self, state: Literal["ended", "stopped"]) -> None:
+    def _become(self, state: State) -> None:
         with self._changed:
-            if self._state != "stopped":
+            if _FINALITY[state] > _FINALITY[self._state]:
                 self._state = state
             self._changed.notify_all()
 

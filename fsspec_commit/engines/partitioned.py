@@ -67,8 +67,8 @@ class TaskFiles(FileSystemHandler):
     """What Arrow takes for a file system: each new file is one of the task's.
 
     It never fails. Arrow waits for ever when a file cannot be written while its queue is full
-    (so does bare pyarrow 26 on a full disk). So the first error is kept, whoever feeds Arrow is
-    told to stop, and whatever Arrow writes from then on is dropped.
+    (so does bare pyarrow 26 on a full disk). So the first error is kept, the source of rows ends
+    as if it were exhausted, and whatever Arrow writes from then on is dropped.
 
     Attributes:
         error: The first thing that went wrong.

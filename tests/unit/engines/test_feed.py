@@ -130,6 +130,37 @@ def test_a_stopped_feed_takes_nothing_and_never_opens_again() -> None:
         next(iter(feed))
 
 
+def test_a_writer_that_refuses_more_ends_quietly_and_ends_the_source() -> None:
+    feed = Feed[int]()
+    seen: list[int] = []
+
+    def endless() -> Iterator[int]:
+        while True:
+            yield 1
+
+    def write(items: Iterator[int]) -> str:
+        for item in items:
+            seen.append(item)
+            feed.refuse()
+        return "written"
+
+    assert write_fed(endless(), write, feed) == "written"
+    assert seen == [1]
+
+
+def test_a_refused_feed_can_still_be_stopped_and_not_the_other_way() -> None:
+    feed = Feed[int]()
+    assert feed.put(1)
+    feed.refuse()
+    feed.end()
+    assert not feed.put(2)
+    assert list(feed) == []
+    feed.stop()
+    feed.refuse()
+    with pytest.raises(StoppedError):
+        next(iter(feed))
+
+
 def test_what_was_put_before_the_end_is_still_handed_out() -> None:
     feed = Feed[int]()
     assert feed.put(1)
