@@ -10,8 +10,9 @@ import pytest
 pytestmark = pytest.mark.checkout
 
 ROOT = Path(__file__).parents[2]
+# Tests are read as code is, so the same limits hold for them.
 SOURCES = sorted(
-    path for root in ("fsspec_commit", "stores") for path in (ROOT / root).rglob("*.py")
+    path for root in ("fsspec_commit", "stores", "tests") for path in (ROOT / root).rglob("*.py")
 )
 LINES_OF_A_FILE = 400
 LINES_OF_A_FUNCTION = 70

@@ -7,7 +7,6 @@ import errno
 import gc
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,8 @@ import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import OpenOptions
-from fsspec_commit_stores.local import LocalStore
+from tests.unit.stores.local.disk import descriptors, mounted, names
+from tests.unit.stores.local.verbs import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,32 +23,18 @@ if TYPE_CHECKING:
     from fsspec_commit.store import Durability
 
 
-def names(place: Path) -> list[str]:
-    return sorted(child.name for child in place.iterdir())
-
-
-def opened(root: Path, durability: Durability = "none") -> LocalStore:
-    return asyncio.run(LocalStore.open(str(root), OpenOptions(durability=durability)))
-
-
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path / "out"
+def root(root: Path) -> Path:
+    """A destination that is there."""
     root.mkdir()
     return root
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root mounts a small disk")
-    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
-        pytest.skip("this sandbox forbids mounts")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    """Larger than a writer's buffer."""
+    with mounted(tmp_path / "small", "2m") as place:
+        yield place
 
 
 def test_a_full_disk_at_the_last_byte(small_disk: Path) -> None:
@@ -59,13 +44,13 @@ def test_a_full_disk_at_the_last_byte(small_disk: Path) -> None:
     writer = store.direct.writer(path, within=store.root)
     for _ in range(9):
         writer.write(b"y" * 100_000)  # still in the buffer
-    before = len(names(Path("/proc/self/fd")))
+    before = descriptors()
     with pytest.raises(OSError, match="No space left") as caught:
         writer.finish()
     assert not isinstance(caught.value, StoreError)
     assert caught.value.filename == path
     assert caught.value.errno == errno.ENOSPC
-    assert len(names(Path("/proc/self/fd"))) == before - 1
+    assert descriptors() == before - 1
     writer.discard()
     assert names(small_disk / "d") == []
 

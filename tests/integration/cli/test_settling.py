@@ -1,0 +1,76 @@
+"""``resume``, ``abort`` and ``clean``: settling what a dead driver left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.integration.cli.command import Ran, command, files_of
+from tests.integration.cli.drivers import left_behind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_resume_finishes_what_was_decided(destination: Path) -> None:
+    job = left_behind(destination, "decided")
+    assert command("resume", destination, job) == Ran(0, "", "")
+    [name] = files_of(destination)
+    assert (destination / name).read_text() == "hello"
+    assert (destination / "_SUCCESS").exists()
+    assert command("jobs", destination).rows == []
+    again = command("resume", destination, job)
+    assert (again.status, again.out) == (1, "")
+
+
+def test_resume_for_programs(destination: Path) -> None:
+    job = left_behind(destination, "decided")
+    document = command("resume", destination, job[-6:], "--json").document
+    assert (document["job_id"], document["state"]) == (job, "committed")
+    assert document["file_count"] == 1
+    assert "files" not in document
+
+
+def test_resume_refuses_what_is_not_decided(destination: Path) -> None:
+    job = left_behind(destination, "open")
+    ran = command("resume", destination, job)
+    assert ran.status == 2
+    assert f"fsspec-commit abort '{destination}' {job}" in ran.err
+
+
+def test_abort_ends_what_is_not_decided(destination: Path) -> None:
+    job = left_behind(destination, "open")
+    assert command("abort", destination, job) == Ran(0, "", "")
+    assert command("jobs", destination).rows == []
+    assert files_of(destination) == []
+
+
+def test_abort_for_programs(destination: Path) -> None:
+    job = left_behind(destination, "open")
+    assert command("abort", destination, job[:18], "--json").document == {
+        "destination": str(destination),
+        "job_id": job,
+        "state": "aborted",
+    }
+
+
+def test_abort_refuses_what_is_decided(destination: Path) -> None:
+    job = left_behind(destination, "decided")
+    ran = command("abort", destination, job, "--json")
+    assert ran.status == 1
+    assert ran.document["error"]["class"] == "JobNotActiveError"
+    assert command("resume", destination, job).status == 0
+    assert len(files_of(destination)) == 1
+
+
+def test_clean_names_first_and_deletes_when_told(destination: Path) -> None:
+    opened, decided = left_behind(destination, "open"), left_behind(destination, "decided")
+    assert command("clean", destination, "--older-than", "1h") == Ran(0, "", "")
+    named = command("clean", destination, "--older-than", "0s")
+    assert named.status == 0
+    assert ["would be aborted", opened] in named.rows
+    assert len(command("jobs", destination).rows) == 2
+    ran = command("clean", destination, "--older-than", "0s", "--delete", "--json")
+    assert (ran.status, ran.document["dry_run"]) == (0, False)
+    assert ran.document["aborted"] == [opened]
+    assert any(decided in shown for shown in ran.document["shown"])
+    assert [row[0] for row in command("jobs", destination).rows] == [decided]

@@ -1,0 +1,42 @@
+"""What ``write_dataset`` refuses before anything is touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from fsspec.core import url_to_fs
+
+import fsspec_commit as fc
+from tests.integration.write_dataset.rows import TABLE, batches
+
+REFUSED: dict[str, tuple[Any, dict[str, Any], str, str]] = {
+    "tasks": (TABLE, {"tasks": 2}, "invalid_option", "one job of one task"),
+    "collect": (TABLE, {"collect": "messages"}, "invalid_option", "one job of one task"),
+    "column": (TABLE, {"partition_by": "dya"}, "unknown_column", "'id', 'day', 'label'"),
+    "list": (TABLE, {"partitioning": ["day"]}, "invalid_option", "partition_by"),
+    "format": (TABLE, {"format": "xlsx"}, "unknown_format", "'parquet', 'csv'"),
+    "read-only format": (TABLE, {"format": ds.JsonFileFormat()}, "unknown_format", "format="),
+    "schema missing": (list(batches()), {}, "missing_schema", "schema="),
+    "schema twice": (TABLE, {"schema": pa.schema([("a", pa.int8())])}, "schema_mismatch", "cast"),
+    "number": (3, {}, "not_arrow_data", "builtins.int"),
+    "text": ("in.parquet", {}, "not_arrow_data", "builtins.str"),
+    "mode": (TABLE, {"mode": "overwrit"}, "invalid_option", "overwrite"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_before_anything_is_touched(case: str, destination: str) -> None:
+    data, options, kind, says = REFUSED[case]
+    with pytest.raises(fc.RequestError, match=says) as caught:
+        fc.write_dataset(data, destination, **options)
+    assert caught.value.kind == kind
+    filesystem, root = url_to_fs(destination)
+    assert not filesystem.exists(root)
+
+
+def test_an_unknown_option_is_a_type_error(destination: str) -> None:
+    with pytest.raises(TypeError, match="did you mean 'mode'"):
+        fc.write_dataset(TABLE, destination, mod="append")  # type: ignore[call-arg]

@@ -1,0 +1,104 @@
+"""Every lie about multipart uploads is found out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from fsspec_commit.store import (
+    AtomicRename,
+    Capabilities,
+    Expect,
+    Expectation,
+    Part,
+    PendingUpload,
+    Token,
+)
+from fsspec_commit_stores.memory import MemoryStore
+from tests.unit.store.probing import found, refuse, root
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fsspec_commit.ids import Nonce
+    from fsspec_commit.layout import StorePath
+
+
+class Uploads:
+    """Multipart uploads into memory, as honest as it is told to be."""
+
+    def __init__(self, store: MemoryStore, lie: str = "") -> None:
+        self.store, self.lie = store, lie
+        self.begun: dict[str, PendingUpload] = {}
+        self.parts: dict[tuple[str, int], bytes] = {}
+
+    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
+        key = path if self.lie == "one a path" else uuid4().hex
+        self.begun[key] = PendingUpload(path=path, upload_id=key, nonce=nonce)
+        return self.begun[key]
+
+    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        self.parts[upload.upload_id, number] = data
+        if self.lie == "visible":
+            await self.store.put(upload.path, data, expecting=Expect.ANYTHING, within=None)
+        return Part(number, Token(data.hex()), len(data))
+
+    async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
+        if upload.upload_id not in self.begun or self.lie == "never completes":
+            raise refuse(upload.path)
+        del self.begun[upload.upload_id]
+        data = b"".join(self.parts[upload.upload_id, part.number] for part in upload.parts)
+        await self.store.put(upload.path, data, expecting=expecting, within=None)
+
+    async def abort(self, upload: PendingUpload) -> None:
+        self.begun.pop(upload.upload_id, None)
+
+    async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
+        for upload in list(self.begun.values()):
+            if upload.path.startswith(f"{prefix}/") and self.lie != "lists none":
+                yield upload
+
+
+class MultipartStore(MemoryStore):
+    """An object store, in memory."""
+
+    uploads: Uploads | None = None  # type: ignore[assignment]
+    files = None
+    directories = None
+    capabilities = Capabilities(
+        atomic_rename=AtomicRename.NONE,
+        consistent_listing=True,
+        delete_if_match=True,
+        exclusive_create=True,
+        exclusive_rename=False,
+        multipart=True,
+        paged_listing=True,
+        replace_if_match=True,
+        upload_keyed_by="upload_id",
+        uploads_listable=True,
+        whole_object_publish=True,
+    )
+
+    def __init__(self, path: StorePath, lie: str) -> None:
+        super().__init__(path)
+        self.files = self.directories = None
+        self.uploads = Uploads(self, lie)
+
+
+@pytest.mark.parametrize(
+    ("lie", "lies"),
+    [
+        ("", set[str]()),
+        ("lists none", {"uploads_listable"}),
+        ("one a path", {"upload_keyed_by"}),
+        ("visible", {"multipart"}),
+        ("never completes", {"multipart"}),
+    ],
+)
+def test_lies_about_uploads_are_found_out(lie: str, lies: set[str]) -> None:
+    store = MultipartStore(root(), lie)
+    assert found(store) == lies
+    assert store.uploads is not None
+    assert store.uploads.begun == {}, "the probe leaves no upload behind"

@@ -1,0 +1,73 @@
+"""Local files and trees that are deleted, and what links point to, which is not."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+from typing import TYPE_CHECKING, Any
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect, OpenOptions
+from fsspec_commit_stores.local import LocalStore
+from tests.unit.stores.local.disk import names
+from tests.unit.stores.local.refusals import refused
+from tests.unit.stores.local.verbs import put, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_no_disk_deletes_on_a_condition(store: LocalStore, root: Path) -> None:
+    token = put(store, StorePath(f"{root}/a"))
+    for expecting in (token, Expect.ABSENT):
+        with refused("condition"):
+            run(store.delete(StorePath(f"{root}/a"), expecting=expecting))
+    assert (root / "a").exists()
+
+
+def test_a_tree_goes_and_what_its_links_point_to_stays(
+    store: LocalStore, root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/a").write_bytes(b"")
+    put(store, StorePath(f"{root}/t/d/e/b"))
+    (root / "t/d/link").symlink_to(tmp_path / "outside")
+    (root / "t/dangling").symlink_to("nowhere")
+    (root / "t/caf\udce9").write_bytes(b"")
+    os.mkfifo(root / "t/pipe")
+    (root / "l").symlink_to(tmp_path / "outside")
+    run(store.delete_tree(StorePath(f"{root}/t")))
+    run(store.delete_tree(StorePath(f"{root}/l")))
+    assert names(root) == []
+    assert names(tmp_path / "outside") == ["a"]
+
+
+def test_a_file_is_no_tree(store: LocalStore, root: Path) -> None:
+    put(store, StorePath(f"{root}/a"))
+    with refused(f"{root}/a", code=errno.ENOTDIR):
+        run(store.delete_tree(StorePath(f"{root}/a")))
+
+
+def deleter(root: str, start: Any) -> None:
+    store = run(LocalStore.open(root, OpenOptions()))
+    start.wait()
+    run(store.delete_tree(StorePath(f"{root}/t")))
+    assert run(store.stat(StorePath(f"{root}/t"))) is None
+
+
+def test_two_processes_delete_one_tree(root: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    for _ in range(5):
+        for number in range(40):
+            place = root / f"t/{number % 7}/{number}"
+            place.mkdir(parents=True)
+            for name in "abcdefgh":
+                (place / name).write_bytes(b"")
+        start = fork.Barrier(2)
+        deleters = [fork.Process(target=deleter, args=(str(root), start)) for _ in range(2)]
+        for process in deleters:
+            process.start()
+        for process in deleters:
+            process.join()
+            assert process.exitcode == 0

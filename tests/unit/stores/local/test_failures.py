@@ -1,0 +1,64 @@
+"""What an error of the operating system says about a change."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect, OpenOptions
+from fsspec_commit_stores.local import LocalStore, failures
+from tests.unit.stores.local.disk import names
+from tests.unit.stores.local.refusals import refused
+from tests.unit.stores.local.verbs import put, run
+
+
+@pytest.mark.parametrize(
+    ("code", "reply"),
+    [
+        (code, Reply.REFUSED)
+        for code in (
+            *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ELOOP),
+            *(errno.ENAMETOOLONG, errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR),
+            errno.EXDEV,
+        )
+    ]
+    + [(code, Reply.NOT_DONE) for code in (errno.EMFILE, errno.EINTR, errno.EAGAIN)]
+    + [(code, Reply.UNKNOWN) for code in (errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EPROTO)],
+)
+def test_an_os_error_is_classified_once(code: int, reply: Reply) -> None:
+    cause = OSError(code, os.strerror(code), "/somewhere/else")
+    with pytest.raises(StoreError) as caught, failures.reporting("read", "/d/a"):
+        raise cause
+    error = caught.value
+    assert (error.reply, error.errno, error.path) == (reply, code, "/d/a")
+    assert error.__cause__ is cause
+    assert str(error).startswith("cannot read '/d/a': ")
+    with pytest.raises(StoreError) as again, failures.reporting("write", "/e"):
+        raise error
+    assert again.value is error
+
+
+def test_a_directory_one_may_not_enter_is_refused() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    place = tempfile.mkdtemp(dir="/tmp")
+    try:
+        Path(place).chmod(0o755)
+        Path(place, "a").write_bytes(b"1")
+        os.seteuid(65534)
+        store = run(LocalStore.open(place, OpenOptions()))
+        with refused(f"{place}/b", "Permission denied", code=errno.EACCES):
+            put(store, StorePath(f"{place}/b"), within=store.root)
+        with refused(f"{place}/a", code=errno.EACCES):
+            run(store.delete(StorePath(f"{place}/a"), expecting=Expect.ANYTHING))
+        assert names(Path(place)) == ["a"]
+    finally:
+        os.seteuid(0)
+        shutil.rmtree(place)

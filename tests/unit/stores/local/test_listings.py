@@ -1,0 +1,114 @@
+"""Listings of local directories: which names they show, and what stands in their way."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fsspec_commit.layout import StorePath
+from tests.unit.stores.local.disk import descriptors, names
+from tests.unit.stores.local.refusals import refused
+from tests.unit.stores.local.verbs import collected, put, run
+
+if TYPE_CHECKING:
+    from fsspec_commit_stores.local import LocalStore
+
+
+def test_names_that_are_not_utf_8_are_refused_by_name(store: LocalStore, root: Path) -> None:
+    root.mkdir()
+    Path(os.fsdecode(bytes(root) + b"/caf\xe9")).write_bytes(b"1")
+    for listing in (store.list_tree(store.root), store.list_children(store.root)):
+        with refused("'caf\\udce9'", code=errno.EILSEQ):
+            collected(listing)
+
+
+def test_names_are_utf_8_in_every_locale(root: Path) -> None:
+    script = """
+import asyncio, sys
+from fsspec_commit.store import Expect, OpenOptions
+from fsspec_commit_stores.local import LocalStore
+async def main():
+    store = await LocalStore.open(sys.argv[1], OpenOptions())
+    for name in ("caf\\u00e9/a", "caf\\u00e9/\\u65e5"):
+        path = store.root + "/" + name
+        await store.put(path, b"1", expecting=Expect.ABSENT, within=None)
+        to = store.root + "/moved/" + name
+        await store.files.rename(path, to, token=None, expecting=Expect.ABSENT, within=store.root)
+        assert (await store.stat(to)).path == to
+    print(sys.getfilesystemencoding(), ascii([e.path async for e in store.list_tree(store.root)]))
+asyncio.run(main())
+"""
+    environment = {
+        **os.environ,
+        "LC_ALL": "POSIX",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    output = subprocess.run(
+        [sys.executable, "-c", script, str(root)], env=environment, capture_output=True, check=True
+    ).stdout.decode()
+    assert not output.startswith("utf-8"), "this locale shows nothing"
+    assert "caf\\xe9/\\u65e5" in output
+    assert names(root / "moved/caf\u00e9") == ["a", "\u65e5"]
+
+
+def test_both_normal_forms_of_a_name_are_kept_apart(store: LocalStore, root: Path) -> None:
+    names = ["caf\u00e9", "cafe\u0301"]
+    for name in names:
+        put(store, StorePath(f"{root}/{name}/{name}"), name.encode())
+    listed = sorted(entry.path for entry in collected(store.list_tree(store.root)))
+    assert listed == sorted(f"{root}/{name}/{name}" for name in names)
+
+
+def test_a_tree_without_one_directory(store: LocalStore, root: Path) -> None:
+    for name in ("_commit/job/a", "_commit2/a", "d/_commit/a"):
+        put(store, StorePath(f"{root}/{name}"))
+    (root / "_commit/link").symlink_to("job")  # would be refused if it were walked
+    area = StorePath(f"{root}/_commit")
+    listed = collected(store.list_tree(store.root, without=area))
+    assert sorted(e.path for e in listed) == [f"{root}/_commit2/a", f"{root}/d/_commit/a"]
+    assert collected(store.list_tree(StorePath(f"{area}/job"), without=area)) == []
+    assert collected(store.list_tree(area, without=area)) == []
+
+
+def test_a_directory_swapped_for_a_link_during_a_walk(
+    store: LocalStore, root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/secret").write_bytes(b"")
+    put(store, StorePath(f"{root}/a"))
+    put(store, StorePath(f"{root}/d/b"))
+
+    async def walk() -> list[StorePath]:
+        listed = []
+        async for entry in store.list_tree(store.root):
+            listed.append(entry.path)
+            (root / "d").rename(tmp_path / "moved")
+            (root / "d").symlink_to(tmp_path / "outside")
+        return listed
+
+    with refused(f"{root}/d", "symbolic link"):
+        run(walk())
+
+
+def test_an_abandoned_listing_closes_its_handles(store: LocalStore, root: Path) -> None:
+    for number in range(20):
+        put(store, StorePath(f"{root}/d/{number}"))
+
+    async def first() -> int:
+        before = descriptors()
+        for _ in range(50):
+            listing = store.list_tree(store.root)
+            await anext(listing)
+            del listing
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return descriptors() - before
+
+    assert run(first()) <= 0

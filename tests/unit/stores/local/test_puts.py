@@ -1,0 +1,169 @@
+"""Small local files put whole: exclusive, on condition, flushed before they are seen."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import stat
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, OpenOptions, Token
+from fsspec_commit_stores.local import LocalStore, contents
+from tests.unit.stores.local.disk import names
+from tests.unit.stores.local.refusals import refused
+from tests.unit.stores.local.verbs import put, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture(params=["unnamed", "named"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``O_TMPFILE`` and without."""
+    if request.param == "named":
+        monkeypatch.setattr(contents, "_UNNAMED", 0)
+
+
+def test_a_record_is_flushed_before_it_is_seen(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = StorePath(f"{root}/new/a")
+    seen: list[tuple[str, bool]] = []
+    fsync = os.fsync
+
+    def flush(descriptor: int) -> None:
+        kind = "directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        seen.append((kind, (root / "new/a").exists()))
+        fsync(descriptor)
+
+    root.mkdir()
+    monkeypatch.setattr(os, "fsync", flush)
+    put(store, path, within=store.root)
+    made = ("directory", False)
+    assert seen == [made, ("file", False), ("directory", True)]
+    seen.clear()
+    put(store, path, b"2", expecting=Expect.ANYTHING)
+    assert seen == [("file", True), ("directory", True)]
+
+
+@pytest.mark.usefixtures("way")
+def test_the_first_put_stands(store: LocalStore, root: Path) -> None:
+    path = StorePath(f"{root}/a")
+    token = put(store, path, b"first")
+    with refused(path, code=errno.EEXIST):
+        put(store, path, b"second")
+    entry = run(store.stat(path))
+    assert entry == Entry(path=path, size_bytes=5, token=token)
+    assert names(root) == ["a"]
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o666 & ~current_umask()
+
+
+def current_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@pytest.mark.usefixtures("way")
+def test_a_full_disk_refuses_and_nothing_is_left(small_disk: Path) -> None:
+    store = run(LocalStore.open(str(small_disk), OpenOptions()))
+    path = StorePath(f"{small_disk}/a")
+    for expecting in (Expect.ABSENT, Expect.ANYTHING):
+        with refused(path, "No space left", code=errno.ENOSPC):
+            put(store, path, b"x" * 1_000_000, expecting, store.root)
+        assert names(small_disk) == []
+    token = put(store, path, b"fits", within=store.root)
+    with refused(code=errno.ENOSPC):
+        put(store, path, b"x" * 1_000_000, token, store.root)
+    assert Path(path).read_bytes() == b"fits"
+
+
+def test_a_name_that_may_not_survive_is_unknown(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    root.mkdir()
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(StoreError) as caught:
+        put(store, StorePath(f"{root}/a"), within=store.root)
+    assert caught.value.reply is Reply.UNKNOWN
+    assert (root / "a").exists()
+
+
+def test_a_token_is_looked_at_before_a_put(store: LocalStore, root: Path) -> None:
+    path = StorePath(f"{root}/a")
+    with refused("gone", code=errno.ENOENT):
+        put(store, path, b"1", Token("1-1-1"))
+    first = put(store, path, b"1")
+    second = put(store, path, b"2", first)
+    assert first != second
+    with refused("not the content"):
+        put(store, path, b"3", first)
+    assert Path(path).read_bytes() == b"2"
+
+
+def test_a_missing_within_is_named(store: LocalStore, root: Path) -> None:
+    put(store, StorePath(f"{root}/a"))
+    area = StorePath(f"{root}/_commit/job")
+    with refused(f"{root}/_commit", "missing", code=errno.ENOENT):
+        put(store, StorePath(f"{area}/claim"), within=area)
+    with refused(f"{root}/a", "in the way", code=errno.ENOTDIR):
+        put(store, StorePath(f"{root}/a/b/c"), within=store.root)
+    assert names(root) == ["a"]
+
+
+def has_lost(change: Callable[[], object]) -> bool:
+    """Whether somebody else came first; certain of it, one way or the other."""
+    try:
+        change()
+    except StoreError as error:
+        return (error.reply, error.errno) == (Reply.REFUSED, errno.EEXIST) or pytest.fail(
+            str(error)
+        )
+    return False
+
+
+def racer(root: str, number: int, rounds: int, start: Any, won: Any) -> None:
+    store = run(LocalStore.open(root, OpenOptions()))
+    wins = []
+    for turn in range(rounds):
+        start.wait()
+        path = StorePath(f"{root}/{turn}")
+        if not has_lost(partial(put, store, path, b"%d" % number, within=store.root)):
+            wins.append(turn)
+    won.put((number, wins))
+
+
+@pytest.mark.usefixtures("way")
+def test_of_two_processes_one_puts(root: Path) -> None:
+    root.mkdir()
+    rounds = 200
+    fork = multiprocessing.get_context("fork")
+    start, won = fork.Barrier(2), fork.SimpleQueue()
+    racers = [
+        fork.Process(target=racer, args=(str(root), number, rounds, start, won))
+        for number in range(2)
+    ]
+    for process in racers:
+        process.start()
+    wins = dict(won.get() for _ in racers)
+    for process in racers:
+        process.join()
+        assert process.exitcode == 0
+    assert sorted(wins[0] + wins[1]) == list(range(rounds))
+    for number, turns in wins.items():
+        assert {(root / str(turn)).read_bytes() for turn in turns} <= {b"%d" % number}
+    assert len(names(root)) == rounds
