@@ -5,6 +5,7 @@ turned into a :class:`Place` without any I/O; opening a place makes a private st
 caller's own filesystem instance is neither changed nor closed.
 """
 
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
-from fsspec_commit.store import OpenOptions
+from fsspec_commit.store import Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
 from fsspec_commit.store.probe import ProbeReport, probe
 from fsspec_commit.store.registry import open_store, protocol_of
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
+_log = logging.getLogger("fsspec_commit")
 _AUTHORITY = re.compile(r"(?:^|::)[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 _PORT_OR_NONE = re.compile(r"(?:\[[0-9A-Fa-f:.]*\]|[^:]*)(?::\d*)?")
+_ARN = re.compile(r"arn:aws[a-z-]*:s3[a-z-]*:")
 _PARAMETER = re.compile(
     r"[?&;#](?:sig|sas|pwd|[^=&;/]*"
     r"(?:signature|secret|token|passw|credential|(?:access|account|api)_?key)[^=&;/]*)=",
@@ -101,6 +104,8 @@ def _holds_secret(url: str) -> bool:
     """
     for found in _AUTHORITY.finditer(url):
         user, _, host = found.group(1).rpartition("@")
+        if _ARN.match(host) is not None:
+            continue  # The store says what it takes instead.
         if ":" in user or _PORT_OR_NONE.fullmatch(host) is None:
             return True
     return "://" in url and _PARAMETER.search(url) is not None
@@ -128,20 +133,65 @@ def _of_filesystem(path: str, filesystem: Any) -> Place:
     return Place(_checked(url), dict(filesystem.storage_options))
 
 
+_found_of_servers: dict[str, Capabilities] = {}
+"""What a probe has found, by who serves it; for the life of the process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """An opened destination: its store, and which committer would be used on it."""
+    """An opened destination: its store, and what the store is."""
 
     place: Place
     store: SettledStore
-    selection: Selection
     ids: IdSource
+    _raw: Store
+
+    async def capabilities(self, *, probing: bool) -> Capabilities:
+        """What the store can do, as far as it is known.
+
+        What the adapter of an endpoint that nobody vouches for leaves open is found out by a
+        probe: once for each server and bucket, with small files below the work area.
+
+        Raises:
+            StoreError: It cannot be reached, or nothing can be written there.
+        """
+        declared, server = self.store.capabilities, self._raw.unvouched
+        if server is None or not probing:
+            return declared
+        found = _found_of_servers.get(server)
+        if found is None:
+            _log.info("nobody vouches for %s: trying out what it does", server)
+            scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
+            found = _found_of_servers[server] = await probe(self._raw, scratch, self.ids)
+        return declared.completed_by(found)
+
+    async def select(self, request: Request, *, probing: bool) -> Selection:
+        """Choose a committer, or none where none is safe.
+
+        Raises:
+            StoreError: It cannot be reached.
+        """
+        selection = choose(await self.capabilities(probing=probing), request)
+        if selection.committer is None and self._raw.unvouched is not None and not probing:
+            reason = (
+                f"nobody vouches for what {self._raw.unvouched!r} does, and probe=False forbids "
+                "to try it out; allow the probe"
+            )
+            return Selection(None, (*selection.reasons, reason), selection.capabilities)
+        return selection
 
     def bind(self, record: JobRecord) -> BoundJob:
         """Bind the committer that *record* names; it is never selected again."""
-        bound = bind(record.committer, self.store)
+        bound = bind(record.committer, self.store, record.capabilities)
         layout = DestinationLayout(self.store.root).job(record.job_id)
-        return BoundJob(record, layout, self.store, bound.committer, bound.removal)
+        return BoundJob(
+            record,
+            layout,
+            self.store,
+            bound.committer,
+            bound.removal,
+            attempts_in_names=bound.attempts_in_names,
+        )
 
 
 async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource) -> ProbeReport:
@@ -151,7 +201,7 @@ async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource
         UnknownProtocolError: No adapter serves it.
         StoreError: It cannot be reached, or nothing can be written there.
     """
-    store = await open_store(where.url, replace(options, storage_options=where.storage_options))
+    store = await _opened(where, replace(options, choosing=True))
     try:
         scratch = DestinationLayout(store.root).probe(ids.nonce())
         observed = await probe(store, scratch, ids)
@@ -164,19 +214,19 @@ async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource
         await store.close()
 
 
-async def open_destination(
-    where: Place, request: Request, options: OpenOptions, *, ids: IdSource
-) -> Destination:
-    """Open the store of a place and choose a committer for it.
+async def open_destination(where: Place, options: OpenOptions, *, ids: IdSource) -> Destination:
+    """Open the store of a place.
 
     Raises:
         UnknownProtocolError: No adapter serves it.
         StoreError: It cannot be reached.
     """
-    options = replace(options, storage_options=where.storage_options)
-    store = await open_store(where.url, options)
-    selection = choose(store.capabilities, request)
+    store = await _opened(where, options)
     settled = SettledStore(
         store, ids=ids, statistics=Statistics(), in_flight_max=options.concurrency
     )
-    return Destination(where, settled, selection, ids)
+    return Destination(where, settled, ids, store)
+
+
+async def _opened(where: Place, options: OpenOptions) -> Store:
+    return await open_store(where.url, replace(options, storage_options=where.storage_options))

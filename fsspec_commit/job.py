@@ -25,7 +25,7 @@ from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.records.job import Decision, Mode, TaskCommit
-from fsspec_commit.selection import Selection, check_names, refused
+from fsspec_commit.selection import Selection, check_names, chosen_before, refused
 from fsspec_commit.spec import JobSpec, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.task import Task, check_task_id
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("fsspec_commit")
 _STARTS_MAX = 3
+_NOT_STARTED = 'the job has not started: use "with Job(...)", or call start()'
 
 State = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
 
@@ -67,7 +68,7 @@ class Job:
         self._place = place(destination, options.get("storage_options"), options.get("filesystem"))
         self._progress = ProgressReport(options.get("callback"))
         self._state: State = "new"
-        self._destination: Destination | None = None
+        self._selection: Selection | None = None
         self._bound: BoundJob | None = None
         self._tasks = LocalTasks()
         self._decisions: set[str] = set()
@@ -90,7 +91,7 @@ class Job:
         destination = bridge.run(
             open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
         )
-        job._destination = destination
+        job._selection = chosen_before(spec.record)
         job._bound = destination.bind(spec.record)
         job._state = "open"
         job._begun_here = False
@@ -120,8 +121,9 @@ class Job:
     @property
     def selection(self) -> Selection:
         """Which committer, and why."""
-        self._started()
-        return self._opened().selection
+        if self._selection is None:
+            raise RuntimeError(_NOT_STARTED)
+        return self._selection
 
     def start(self) -> Self:
         """Choose a committer, check the mode, and write ``job.json``: the job exists.
@@ -253,22 +255,35 @@ class Job:
             durability=options.get("durability", "none"),
             single_writer=options.get("single_writer", False),
             concurrency=options.get("concurrency"),
+            choosing=True,
         )
-        request = options.get("committer", "auto")
-        destination = await open_destination(self._place, request, opening, ids=SYSTEM_IDS)
-        committer = destination.selection.committer
+        destination = await open_destination(self._place, opening, ids=SYSTEM_IDS)
+        try:
+            await self._begin(destination)
+        except Exception:
+            await destination.store.close()
+            raise
+
+    async def _begin(self, destination: Destination) -> None:
+        options = self._options
+        selection = await destination.select(
+            options.get("committer", "auto"), probing=options.get("probe", True)
+        )
+        committer = selection.committer
         if committer is None:
-            raise refused(destination.selection, self.destination)
-        check_names(destination.selection, options.get("names", "unique"))
+            raise refused(selection, self.destination)
+        check_names(selection, options.get("names", "unique"))
         for _ in range(_STARTS_MAX):
-            bound = destination.bind(
-                record_of(self._options, self.destination, committer, SYSTEM_IDS)
+            record = record_of(
+                options, self.destination, committer, selection.capabilities, SYSTEM_IDS
             )
-            self._destination, self._bound = destination, bound
+            bound = destination.bind(record)
+            self._selection, self._bound = selection, bound
             self.skipped = self.skipped or await has_nothing_to_do(bound)
-            if await create_job(destination.store, bound.layout, bound.record):
+            unknown = await create_job(destination.store, bound.layout, bound.record)
+            if unknown is None:
                 return
-        message = f"cannot start a job at {self.destination!r}: the store does not answer"
+        message = f"cannot start a job at {self.destination!r}: {unknown}"
         raise CommitFailedError(message, stage="start")
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
@@ -349,13 +364,8 @@ class Job:
 
     def _started(self) -> BoundJob:
         if self._bound is None:
-            raise RuntimeError('the job has not started: use "with Job(...)", or call start()')
+            raise RuntimeError(_NOT_STARTED)
         return self._bound
-
-    def _opened(self) -> Destination:
-        if self._destination is None:
-            raise RuntimeError('the job has not started: use "with Job(...)", or call start()')
-        return self._destination
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():

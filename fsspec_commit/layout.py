@@ -29,6 +29,7 @@ _CLAIM = "claim-"
 _GONE = "gone-"
 _PROBE = "probe-"
 _DONE = "done"
+_UPLOADS = "uploads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class DestinationLayout:
     """The paths of a destination that belong to no single job."""
 
     root: StorePath
+
+    @property
+    def is_whole_store(self) -> bool:
+        """Whether it is a whole disk, or a whole bucket, which is named without a slash."""
+        return "/" not in self.root.rstrip("/")
 
     @property
     def areas(self) -> StorePath:
@@ -55,6 +61,11 @@ class DestinationLayout:
         """Where published files stand."""
         root = self._below("")
         return (StorePath(root + name) for name in names)
+
+    def object_name(self, path: StorePath) -> tuple[str, str]:
+        """The bucket, or container, that *path* is in, and its key there."""
+        bucket, _, key = path.partition("/")
+        return bucket, key
 
     def directory(self, partition: Partition) -> StorePath:
         """Where the files of a partition stand."""
@@ -91,6 +102,10 @@ class DestinationLayout:
     def is_probe(self, path: StorePath) -> bool:
         """Whether a listed child of :attr:`areas` is what a probe left behind."""
         return self._is_one_of_ours(path, _PROBE)
+
+    def is_in_probe(self, path: StorePath) -> bool:
+        """Whether *path* is a file that a probe may have left."""
+        return self.is_probe(StorePath(path.rpartition("/")[0]))
 
     def job_of(self, path: StorePath) -> JobId | None:
         """The job whose area a listed child of :attr:`areas` is, if it is one."""
@@ -173,6 +188,19 @@ class JobLayout:
         return self._record(f"trash/{encoded}")
 
     @property
+    def uploads(self) -> StorePath:
+        """Where uploads are recorded that a listing of uploads could not attribute."""
+        return self._record(_UPLOADS)
+
+    def is_upload_record(self, path: StorePath) -> bool:
+        """Whether a listed file of the area records a pending upload."""
+        prepared = self.prepared_success("")
+        start, end = prepared[: -len(PENDING)], PENDING
+        return path.startswith(f"{self.uploads}/") or (
+            path.startswith(start) and path.endswith(end) and "/" not in path[len(start) :]
+        )
+
+    @property
     def manifests(self) -> StorePath:
         """Where every task that has committed has a directory."""
         return self._record("manifests")
@@ -224,6 +252,15 @@ class AttemptLayout:
     def manifest_name(self) -> str:
         """The manifest's name relative to all work areas, as messages carry it."""
         return f"{self.job.job_id}/manifests/{self.task_id}/{self.attempt_id}"
+
+    @property
+    def uploads(self) -> StorePath:
+        """Where the attempt records its uploads."""
+        return StorePath(f"{self.job.uploads}/{self.task_id}/{self.attempt_id}")
+
+    def upload_record(self, nonce: Nonce) -> StorePath:
+        """Where one upload of the attempt is recorded."""
+        return StorePath(f"{self.uploads}/{nonce}")
 
     def committed_files(self, working_names: Iterable[str]) -> list[StorePath]:
         """Where the files of a committed attempt are, by their names in its directory."""

@@ -13,7 +13,7 @@ from typing import NewType
 from urllib.parse import quote, unquote
 
 from fsspec_commit.errors import RequestError
-from fsspec_commit.ids import AttemptId, JobId
+from fsspec_commit.ids import JOB_ID, AttemptId, JobId, is_job_id
 
 Target = NewType("Target", str)
 Partition = NewType("Partition", str)
@@ -41,6 +41,12 @@ _EXTENSION = re.compile(
     r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?"
     r"\.[A-Za-z][A-Za-z0-9]{0,9}"
     r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?$",
+)
+
+
+_JOB_IN_NAME = re.compile(rf"-({JOB_ID.pattern})-[0-9]+(?![^.-])")
+_UUID = re.compile(
+    r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])"
 )
 
 
@@ -166,6 +172,24 @@ def uniquely_named(name: Target, suffix: str) -> Target:
         stem, extension = file_name, None
     ending = "" if extension is None else extension.group()
     return target(f"{directory}{slash}{stem}{suffix}{ending}")
+
+
+def job_named_in(name: str) -> JobId | None:
+    """The job that ``names="unique"`` made *name* for: the last one it names, if it names any.
+
+    Somebody may copy such files under their exact names, so this attributes a file only where
+    nothing else does.
+    """
+    found: list[str] = _JOB_IN_NAME.findall(name.rpartition("/")[2])
+    return JobId(found[-1]) if found and is_job_id(found[-1]) else None
+
+
+def is_never_reused(name: str) -> bool:
+    """Whether no later file will have this name: it carries a job id or a UUID.
+
+    In the file's own name: a directory's id says nothing about the files that come into it.
+    """
+    return job_named_in(name) is not None or _UUID.search(name.rpartition("/")[2]) is not None
 
 
 def is_hidden_name(name: str) -> bool:

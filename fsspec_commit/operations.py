@@ -23,7 +23,7 @@ from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
-from fsspec_commit.selection import Selection
+from fsspec_commit.selection import Selection, leftover_uploads
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.probe import ProbeReport
 
@@ -38,11 +38,13 @@ async def jobs(
     *,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,
+    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
     single_writer: bool = False,
 ) -> list[JobInfo]:
     """Every job that has a work area at *destination*, oldest first; a finished one has none."""
-    async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+    async with _open(
+        destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
+    ) as to:
         return [job async for job in recovery.jobs(to.store)]
 
 
@@ -54,7 +56,7 @@ def resume(
     callback: "Callback | None" = None,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,
+    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
     single_writer: bool = False,
 ) -> CommitResult:
     """Finish a job whose decision stands, whoever took it; safe to repeat, from anywhere.
@@ -67,7 +69,7 @@ def resume(
         callback: Told about files as they are published.
         storage_options: fsspec's options for the destination.
         filesystem: The same as an fsspec filesystem.
-        probe: Whether an unknown endpoint is probed once, or refused.
+        probe: As everywhere; a job that has begun needs no probe.
         single_writer: A promise: one job at a time here.
 
     Raises:
@@ -78,7 +80,9 @@ def resume(
     progress = ProgressReport(callback)
 
     async def finish() -> CommitResult:
-        async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+        async with _open(
+            destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
+        ) as to:
             clock = to.store.clock
             begin = clock()
             job = await _job(to, job_id)
@@ -102,7 +106,7 @@ async def abort(
     *,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,
+    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
     single_writer: bool = False,
 ) -> None:
     """Fence a job and remove what it left: nothing of it is or ever becomes visible.
@@ -112,7 +116,9 @@ async def abort(
     Raises:
         JobNotActiveError: It is committed, or over already; nothing was deleted.
     """
-    async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
+    async with _open(
+        destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
+    ) as to:
         await abort_job(await _job(to, job_id), by="fsspec_commit.abort()")
 
 
@@ -141,8 +147,16 @@ async def clean(
         probe: Whether an unknown endpoint is probed once, or refused.
         single_writer: A promise: one job at a time here.
     """
-    async with _open(destination, storage_options, filesystem, probe, single_writer) as to:
-        return await recovery.clean(to.store, older_than=older_than, dry_run=dry_run, bind=to.bind)
+    options = OpenOptions(single_writer=single_writer, choosing=True)
+    async with _open(destination, storage_options, filesystem, options) as to:
+        facts = await to.capabilities(probing=probe)
+        return await recovery.clean(
+            to.store,
+            older_than=older_than,
+            dry_run=dry_run,
+            bind=to.bind,
+            leftovers=leftover_uploads(to.store, facts),
+        )
 
 
 @blocking
@@ -155,16 +169,17 @@ async def explain(
     probe: bool = True,
     single_writer: bool = False,
 ) -> Selection:
-    """Which committer a job would use here, and why; writes nothing.
+    """Which committer a job would use here, and why.
+
+    Writes nothing, but where a probe is needed and allowed (see :func:`probe`).
 
     Returns:
         The selection; ``committer`` is ``None`` where every job is refused, and the last reason
         says what is missing.
     """
-    async with _open(
-        destination, storage_options, filesystem, probe, single_writer, committer=committer
-    ) as to:
-        return to.selection
+    options = OpenOptions(single_writer=single_writer, choosing=True)
+    async with _open(destination, storage_options, filesystem, options) as to:
+        return await to.select(committer, probing=probe)
 
 
 @blocking
@@ -198,14 +213,10 @@ async def _open(
     destination: DestinationLike,
     storage_options: Mapping[str, object] | None,
     filesystem: "AbstractFileSystem | None",
-    probe: bool,  # noqa: ARG001, FBT001  # every store of this release vouches for itself
-    single_writer: bool,  # noqa: FBT001
-    *,
-    committer: Literal["auto", "v1", "manifest", "magic"] = "auto",
+    options: OpenOptions,
 ) -> AsyncIterator[Destination]:
     where = place(destination, storage_options, filesystem)
-    options = OpenOptions(single_writer=single_writer)
-    to = await open_destination(where, committer, options, ids=SYSTEM_IDS)
+    to = await open_destination(where, options, ids=SYSTEM_IDS)
     try:
         yield to
     finally:

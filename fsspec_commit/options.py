@@ -21,6 +21,7 @@ from fsspec_commit.records.job import (
     Success,
 )
 from fsspec_commit.selection import REQUESTS
+from fsspec_commit.store import Capabilities
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -153,7 +154,11 @@ def _invalid(message: str) -> RequestError:
 
 
 def record_of(
-    options: JobOptions, destination: str, committer: CommitterName, ids: IdSource
+    options: JobOptions,
+    destination: str,
+    committer: CommitterName,
+    capabilities: Capabilities,
+    ids: IdSource,
 ) -> JobRecord:
     """``job.json`` of a new job: every option that others need, and never a secret."""
     key = options.get("idempotency_key")
@@ -162,6 +167,7 @@ def record_of(
         job_id=ids.job_id(),
         destination=destination,
         committer=committer,
+        capabilities=capabilities,
         mode=options.get("mode", "error"),
         partitions=tuple(declared_partition(name) for name in options.get("partitions", ())),
         names=options.get("names", "unique"),

@@ -10,11 +10,20 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
 from fsspec_commit.committers import Committer
+from fsspec_commit.committers.magic import MagicCommitter
 from fsspec_commit.committers.v1 import V1Committer
-from fsspec_commit.effects.removal import ConditionalRemoval, Removal, TrashRemoval
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads
+from fsspec_commit.effects.removal import (
+    ConditionalRemoval,
+    NamedRemoval,
+    Removal,
+    RetiringByRename,
+    RetiringInOrder,
+    TrashRemoval,
+)
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import UnsafeStoreError
-from fsspec_commit.records.job import CommitterName, Names
+from fsspec_commit.records.job import CommitterName, JobRecord, Names
 from fsspec_commit.store import AtomicRename, Capabilities
 
 A = TypeVar("A")
@@ -43,10 +52,18 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What the protocol works with on one store."""
+    """What the protocol works with on one store.
+
+    Attributes:
+        committer: Makes files visible.
+        removal: Removes old files, and areas.
+        attempts_in_names: Whether unique names carry the attempt's id as well: where two attempts
+            of a task would otherwise share what is pending.
+    """
 
     committer: Committer
     removal: Removal
+    attempts_in_names: bool = False
 
 
 def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
@@ -69,6 +86,11 @@ def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
         why = f"{request!r} is not safe here: {_lacking(request, capabilities)}; use {best!r}"
         return Selection(None, (*reasons, why), capabilities)
     return Selection(request, (f"{request}: {safe[request]}", "asked for"), capabilities)
+
+
+def chosen_before(record: JobRecord) -> Selection:
+    """The choice that ``job.json`` says was made."""
+    return Selection(record.committer, ("named by job.json",), record.capabilities)
 
 
 def refused(selection: Selection, destination: str) -> UnsafeStoreError:
@@ -95,22 +117,59 @@ def check_names(selection: Selection, names: Names) -> None:
         raise UnsafeStoreError(message, stage="select")
 
 
-def bind(committer: CommitterName, store: SettledStore) -> Bound:
+def bind(committer: CommitterName, store: SettledStore, facts: Capabilities) -> Bound:
     """Hand a committer the abilities its constructor names.
+
+    Args:
+        committer: The one that was chosen.
+        store: Where it is to work.
+        facts: What it was chosen from.
 
     Raises:
         UnsafeStoreError: The store lacks one, or the committer is not part of this release.
     """
-    if committer != "v1":
-        message = f"the {committer!r} committer is not part of this release"
-        raise UnsafeStoreError(message, kind="no_committer", stage="select")
+    if committer == "v1":
+        return _bind_v1(store, facts)
+    if committer == "magic":
+        return _bind_magic(store, facts)
+    message = f"the {committer!r} committer is not part of this release"
+    raise UnsafeStoreError(message, kind="no_committer", stage="select")
+
+
+def leftover_uploads(store: SettledStore, facts: Capabilities) -> LeftoverUploads | None:
+    """What finds pending uploads that no job will complete; ``None`` where there are none."""
+    if store.uploads is None:
+        return None
+    listable = facts.uploads_listable is True
+    return LeftoverUploads(store, store.uploads, listable=listable)
+
+
+def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
     directories, files = _present(store.directories), _present(store.files)
+    retirement = RetiringByRename(store, directories)
     removal: Removal = (
-        ConditionalRemoval(store, directories)
-        if store.capabilities.delete_if_match
-        else TrashRemoval(store, files, directories)
+        ConditionalRemoval(store, retirement, replaces_if_match=True)
+        if _deletes_by_token(facts)
+        else TrashRemoval(store, files, retirement)
     )
     return Bound(V1Committer(store, directories, files), removal)
+
+
+def _bind_magic(store: SettledStore, facts: Capabilities) -> Bound:
+    uploads = _present(store.uploads)
+    retirement = RetiringInOrder(store, _present(leftover_uploads(store, facts)))
+    replaces = facts.replace_if_match is True
+    return Bound(
+        MagicCommitter(store, uploads, records_all=facts.uploads_listable is not True),
+        ConditionalRemoval(store, retirement, replaces_if_match=replaces)
+        if _deletes_by_token(facts)
+        else NamedRemoval(store, retirement, replaces_if_match=replaces),
+        attempts_in_names=facts.upload_keyed_by != "upload_id",
+    )
+
+
+def _deletes_by_token(facts: Capabilities) -> bool:
+    return facts.delete_if_match is True and facts.unique_tokens is True
 
 
 def _refusal(facts: Capabilities) -> tuple[str, ...] | None:

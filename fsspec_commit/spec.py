@@ -65,7 +65,7 @@ async def open_spec(
     where = place(spec.destination, None if filesystem is not None else options, filesystem)
     record = spec.record
     opening = OpenOptions(durability=record.durability, single_writer=record.single_writer)
-    return await open_destination(where, record.committer, opening, ids=ids)
+    return await open_destination(where, opening, ids=ids)
 
 
 def unpicklable(what: str) -> str:

@@ -12,7 +12,7 @@ from fsspec_commit import bridge
 from fsspec_commit.attempt_file import AttemptFile, LayeredFile, check_mode, given_name
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
-from fsspec_commit.names import Partition, Target, partition_of, unique_suffix, uniquely_named
+from fsspec_commit.names import Partition, Target, partition_of
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -274,9 +274,11 @@ class Task:
         return message
 
     async def _discard(self, *, keep: bool) -> None:
-        if not keep or await may_discard(self._layout, self._job.store):
-            await self._output.discard()
-        await self._let_go()
+        try:
+            if not keep or await may_discard(self._layout, self._job.store):
+                await self._output.discard()
+        finally:
+            await self._let_go()
 
     async def _let_go(self) -> None:
         """Close the store, unless it is the job's: a worker may run many tasks."""
@@ -313,9 +315,7 @@ class Task:
         record = self._job.record
         if record.mode == "overwrite_partitions" and partition_of(name) == Partition(""):
             raise outside_partition(record.destination, name)
-        if record.names == "exact":
-            return name
-        return uniquely_named(name, unique_suffix(self._job.layout.job_id, self.task_id))
+        return self._job.final_name(name, self._layout)
 
     def _explain(self, error: StoreError) -> None:
         """Say that the job is over where that is why a file could not be written."""

@@ -119,6 +119,17 @@ class Committer(Protocol):
         """Prepare the marker of one claim, so that publishing it is one-shot like any file's."""
 
     async def publish_success(
-        self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+        self,
+        layout: JobLayout,
+        claim_nonce: str,
+        marker: FileIdentity,
+        stale: FileIdentity | None,
     ) -> None:
-        """Publish the prepared marker; another job's that stands there by now is left alone."""
+        """Publish the prepared marker; another job's that stands there by now is left alone.
+
+        It takes the place of *stale*, the marker seen before the decision, where that one could
+        not be removed; ``None`` where it was, or there was none.
+        """
+
+    async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+        """Drop a prepared marker that no decision names, as far as it is not in the area."""

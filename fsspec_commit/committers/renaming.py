@@ -102,9 +102,13 @@ async def prepare_success(
 
 
 async def publish_success(
-    renames: SettledFiles, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+    renames: SettledFiles,
+    layout: JobLayout,
+    claim_nonce: str,
+    marker: FileIdentity,
+    stale: FileIdentity | None,
 ) -> None:
-    """Rename the prepared marker into place, unless another's stands there.
+    """Rename the prepared marker into place, over *stale* alone, unless another's stands there.
 
     The source is consumed, so a stale driver cannot write its marker over a later job's.
     """
@@ -112,7 +116,7 @@ async def publish_success(
         layout.prepared_success(claim_nonce),
         layout.destination.success,
         token=Token(marker.token),
-        expecting=Expect.ABSENT,
+        expecting=Expect.ABSENT if stale is None else Token(stale.token),
         within=layout.destination.root,
         looks=1,
         yielding=True,

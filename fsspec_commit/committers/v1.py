@@ -97,7 +97,14 @@ class V1Committer:
         return await prepare_success(self._store, layout, claim_nonce, data)
 
     async def publish_success(
-        self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+        self,
+        layout: JobLayout,
+        claim_nonce: str,
+        marker: FileIdentity,
+        stale: FileIdentity | None,
     ) -> None:
         """Rename the prepared marker into place."""
-        await publish_success(self._renames, layout, claim_nonce, marker)
+        await publish_success(self._renames, layout, claim_nonce, marker, stale)
+
+    async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+        """It goes with the area."""

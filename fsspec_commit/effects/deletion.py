@@ -6,11 +6,11 @@ its owner. Nothing permits a path outside the destination, and only a replaced l
 outside the destination's work area.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
-from fsspec_commit.names import standing_name
+from fsspec_commit.names import Target, standing_name
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import (
     Claim,
@@ -19,7 +19,7 @@ from fsspec_commit.records.job import (
     Published,
     ReplacedFile,
 )
-from fsspec_commit.store import Entry, Token
+from fsspec_commit.store import Entry, PendingUpload, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Permit:
     trees: tuple[StorePath, ...]
     files: frozenset[StorePath]
     because: str
+    uploads: frozenset[tuple[StorePath, str]] = frozenset()
 
     def check(self, path: StorePath) -> None:
         """Raise unless *path* may go: a mistake of ours, never of a caller."""
@@ -37,6 +38,11 @@ class Permit:
         above = next((tree for tree in self.trees if path.startswith(f"{tree}/")), None)
         if above is None or not {"", ".", ".."}.isdisjoint(path[len(above) + 1 :].split("/")):
             raise AssertionError(f"no permit to delete {path!r} ({self.because})")
+
+    def check_upload(self, upload: PendingUpload) -> None:
+        """Raise unless *upload* may be aborted: a mistake of ours, never of a caller."""
+        if (upload.path, upload.upload_id) not in self.uploads:
+            raise AssertionError(f"no permit to abort an upload of {upload.path!r}")
 
 
 def of_aborted(layout: JobLayout, decision: Standing[Decision]) -> Permit:
@@ -100,6 +106,43 @@ def of_own_attempt(attempt: AttemptLayout) -> Permit:
     return Permit(trees, frozenset([attempt.manifest]), "the attempt's own")
 
 
+def of_own_uploads(attempt: AttemptLayout, uploads: Iterable[PendingUpload]) -> Permit:
+    """Uploads that this very attempt has begun: no message names them, or it is discarded."""
+    return Permit((), frozenset(), f"of attempt {attempt.attempt_id}", _named(uploads))
+
+
+def of_own_marker(layout: JobLayout, upload: PendingUpload) -> Permit:
+    """The prepared marker of a decision that this very driver could not take."""
+    if upload.path != layout.destination.success:
+        raise AssertionError(f"{upload.path!r} is no marker")
+    return Permit((), frozenset(), "of no decision", _named([upload]))
+
+
+def of_own_upload_records(attempt: AttemptLayout) -> Permit:
+    """The records of an attempt's own uploads, which are aborted."""
+    return Permit((attempt.uploads,), frozenset(), "the attempt's own")
+
+
+def of_leftover_uploads(
+    layout: JobLayout, permit: Permit, uploads: Iterable[PendingUpload]
+) -> Permit:
+    """Uploads attributed to a job whose area may go: none of them will be completed any more."""
+    permit.check(layout.area)
+    below = layout.destination.final(Target(""))
+    attributed = _named(uploads)
+    if not all(path.startswith(below) for path, _ in attributed):
+        raise AssertionError("an upload of a job is below its destination")
+    return Permit((), frozenset(), permit.because, attributed)
+
+
+def of_probe_uploads(layout: DestinationLayout, uploads: Iterable[PendingUpload]) -> Permit:
+    """Uploads that a probe has begun, in its own directory: they hold nothing of anybody's."""
+    attributed = _named(uploads)
+    if not all(layout.is_in_probe(path) for path, _ in attributed):
+        raise AssertionError("an upload of a probe is in a probe's directory")
+    return Permit((), frozenset(), "begun by a probe", attributed)
+
+
 def of_own_claim(layout: JobLayout, claim: Claim) -> Permit:
     """A claim that we withdraw; its nonce is never used again."""
     return Permit((), frozenset([layout.claim(claim.nonce)]), "the claim is withdrawn")
@@ -126,6 +169,10 @@ def of_retired(layout: JobLayout, permit: Permit, remains: StorePath) -> Permit:
     """The same area under the name it was renamed to, by a permit for the area."""
     permit.check(layout.area)
     return of_remains(layout.destination, remains)
+
+
+def _named(uploads: Iterable[PendingUpload]) -> frozenset[tuple[StorePath, str]]:
+    return frozenset((upload.path, upload.upload_id) for upload in uploads)
 
 
 def _area(layout: JobLayout, because: str) -> Permit:

@@ -1,21 +1,41 @@
 """How a replaced file goes without taking a newer one with it: chosen per store by selection.
 
 Between the moment an old file was listed and the moment it goes, somebody may have replaced it.
-Where a store deletes on condition, the condition is the token. Where it only renames, the file is
-renamed into the job's trash, looked at there, and put back if it is not the one that was listed.
+Where a store deletes on condition of a token that never comes back, the condition is the token.
+Where it only renames, the file is renamed into the job's trash, looked at there, and put back if
+it is not the one that was listed. Elsewhere, as in an unversioned bucket, where equal bytes have
+equal tokens, only a file goes whose name nobody uses again.
 """
 
+from collections.abc import Collection
 from typing import Protocol
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.settled import SettledDirectories, SettledFiles, SettledStore
-from fsspec_commit.layout import JobLayout
+from fsspec_commit.layout import AttemptLayout, JobLayout
+from fsspec_commit.names import is_never_reused
 from fsspec_commit.store import Entry, Expect
 
 
-class Removal(Protocol):
+class Retirement(Protocol):
+    """Removes whole areas."""
+
+    async def retire(
+        self, layout: JobLayout, permit: Permit, *, published: Collection[AttemptLayout] = ()
+    ) -> None:
+        """Remove a settled job's area in an order in which no late driver can act on it again.
+
+        *published* are the attempts that have nothing pending any more.
+        """
+
+
+class Removal(Retirement, Protocol):
     """Removes files by identity, and whole areas."""
+
+    def may_take(self, name: str, *, in_place: bool) -> bool:
+        """Whether the old file *name* can go, or be replaced in place, and never a newer one."""
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
         """Remove *entry* if it still stands as it was listed; safe to repeat, by anyone.
@@ -25,9 +45,6 @@ class Removal(Protocol):
             kept in the job's trash, for a person to look at.
         """
 
-    async def retire(self, layout: JobLayout, permit: Permit) -> None:
-        """Remove a settled job's area in an order in which no late driver can act on it again."""
-
 
 class RetiringByRename:
     """An area goes by one rename, so that it is there whole or not at all."""
@@ -36,7 +53,13 @@ class RetiringByRename:
         self._store = store
         self._directories = directories
 
-    async def retire(self, layout: JobLayout, permit: Permit) -> None:
+    async def retire(
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: Collection[AttemptLayout] = (),  # noqa: ARG002  # nothing of it is elsewhere
+    ) -> None:
         """Rename the area away whole, then delete it under its new name."""
         remains = layout.destination.gone(self._store.ids.nonce())
         permitted = deletion.of_retired(layout, permit, remains)
@@ -47,14 +70,46 @@ class RetiringByRename:
             await self._store.delete_tree(remains, permitted)
 
 
-class TrashRemoval(RetiringByRename):
+class RetiringInOrder:
+    """An area goes file by file: first ``job.json``, alone, which makes all the rest mean nothing.
+
+    Then the uploads, while the records still say which they are: an attempt that records another
+    one afterwards finds ``job.json`` gone. Then the decision, so that a void area never shows one
+    that was not published. A crash in between leaves a void area.
+    """
+
+    def __init__(self, store: SettledStore, leftovers: LeftoverUploads) -> None:
+        self._store = store
+        self._leftovers = leftovers
+
+    async def retire(
+        self, layout: JobLayout, permit: Permit, *, published: Collection[AttemptLayout] = ()
+    ) -> None:
+        """Delete ``job.json``, abort the job's uploads, then delete the area."""
+        await self._store.delete(layout.spec, permit)
+        await self._leftovers.abort_of(layout, permit, published=published)
+        await self._store.delete(layout.decision, permit)
+        await self._store.delete_tree(layout.area, permit)
+
+
+class _Retiring:
+    """What every removal leaves to the retirement of its store."""
+
+    def __init__(self, store: SettledStore, retirement: Retirement) -> None:
+        self._store = store
+        self.retire = retirement.retire
+
+
+class TrashRemoval(_Retiring):
     """For stores that rename exclusively and cannot delete on condition: local disks, HDFS."""
 
-    def __init__(
-        self, store: SettledStore, files: SettledFiles, directories: SettledDirectories
-    ) -> None:
-        super().__init__(store, directories)
+    def __init__(self, store: SettledStore, files: SettledFiles, retirement: Retirement) -> None:
+        super().__init__(store, retirement)
         self._files = files
+
+    def may_take(self, name: str, *, in_place: bool) -> bool:  # noqa: ARG002
+        """Whatever is taken by mistake is put back."""
+        return True
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
         """Rename into the trash, then look; put back what is not the listed file."""
@@ -84,10 +139,46 @@ class TrashRemoval(RetiringByRename):
         return await self._store.stat(trash) is None
 
 
-class ConditionalRemoval(RetiringByRename):
-    """For stores that delete on condition of a token."""
+class ConditionalRemoval(_Retiring):
+    """For stores that delete on condition of a token that never comes back."""
+
+    def __init__(
+        self, store: SettledStore, retirement: Retirement, *, replaces_if_match: bool
+    ) -> None:
+        super().__init__(store, retirement)
+        self._replaces_if_match = replaces_if_match
+
+    def may_take(self, name: str, *, in_place: bool) -> bool:  # noqa: ARG002
+        """Every file, as far as conditions are kept."""
+        return self._replaces_if_match or not in_place
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:  # noqa: ARG002
         """Delete if it is the listed file; what is not stays."""
         await self._store.delete_if_same(entry, permit)
+        return True
+
+
+class NamedRemoval(_Retiring):
+    """For stores whose tokens come back, or that delete unconditionally: an unversioned bucket.
+
+    A request to delete that was given up may be carried out much later. Where the name is never
+    used again it finds the listed file or none. A file is replaced in place by its token: that
+    consumes an upload, so it happens once, and takes no more than the content that was listed.
+    """
+
+    def __init__(
+        self, store: SettledStore, retirement: Retirement, *, replaces_if_match: bool
+    ) -> None:
+        super().__init__(store, retirement)
+        self._replaces_if_match = replaces_if_match
+
+    def may_take(self, name: str, *, in_place: bool) -> bool:
+        """Files whose names carry a job id or a UUID."""
+        return self._replaces_if_match if in_place else is_never_reused(name)
+
+    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
+        """Delete by name."""
+        if not self.may_take(layout.destination.relative(entry.path), in_place=False):
+            raise AssertionError(f"{entry.path!r} may have been replaced")
+        await self._store.delete(entry.path, permit)
         return True

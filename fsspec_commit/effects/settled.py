@@ -1,13 +1,14 @@
 """The store as the protocol sees it: paced, counted, settled, every deletion permitted."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
-from typing import TypeVar
 
+from fsspec_commit.effects.counted import Counted
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
-from fsspec_commit.effects.settle import Effect, Undone, ask, settle
+from fsspec_commit.effects.settle import Effect, Undone, settle
+from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
@@ -28,36 +29,12 @@ from fsspec_commit.store import (
     WritesDirectly,
 )
 
-T = TypeVar("T")
 LOOKS_MAX = 4
 BULK_MAX = 128
 """Files renamed by one call: few enough that the loop soon hears of a cancellation."""
 
 
-class _Counted:
-    """Counts and times calls under Hadoop's names."""
-
-    def __init__(self, store: Store, pace: Pace, statistics: Statistics) -> None:
-        self._store = store
-        self._pace = pace
-        self._statistics = statistics
-        self.clock = asyncio.get_running_loop().time
-
-    async def _counted(self, name: str, call: Awaitable[T]) -> T:
-        begin = self.clock()
-        try:
-            answer = await call
-        except StoreError:
-            self._statistics.failed(name)
-            raise
-        self._statistics.took(name, self.clock() - begin)
-        return answer
-
-    async def _ask(self, name: str, question: Callable[[], Awaitable[T]]) -> T:
-        return await ask(lambda: self._counted(name, question()), self._pace)
-
-
-class SettledFiles(_Counted):
+class SettledFiles(Counted):
     """Renames of files, settled: source gone and target as expected is done."""
 
     def __init__(
@@ -151,7 +128,7 @@ class SettledFiles(_Counted):
         return await settle(Effect(apply, observe, "renaming", source), self._pace)
 
 
-class SettledDirectories(_Counted):
+class SettledDirectories(Counted):
     """Renames of directories, settled; targets are names that nobody else ever makes."""
 
     def __init__(
@@ -178,7 +155,7 @@ class SettledDirectories(_Counted):
         return await settle(Effect(apply, observe, "renaming", source), self._pace)
 
 
-class SettledStore(_Counted):
+class SettledStore(Counted):
     """All of a store that committers and protocol ever hold."""
 
     def __init__(
@@ -200,6 +177,10 @@ class SettledStore(_Counted):
             None
             if directories is None
             else SettledDirectories(directories, store, pace, statistics)
+        )
+        uploads = store.uploads
+        self.uploads = (
+            None if uploads is None else SettledUploads(uploads, store, pace, statistics, ids)
         )
 
     @property
@@ -234,12 +215,28 @@ class SettledStore(_Counted):
             "op_open", lambda: self._store.read_range(path, start=start, length=length)
         )
 
-    def list_tree(
+    async def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
-        """Every file below the directory *path* but those below *without*, in any order."""
-        self._statistics.count("op_list_files")
-        return self._store.list_tree(path, without=without)
+        """Every file below the directory *path* but those below *without*, in any order.
+
+        The store is asked until it begins; begun again later, it would repeat itself.
+        """
+
+        async def begin() -> tuple[AsyncIterator[Entry], Entry | None]:
+            listing = self._store.list_tree(path, without=without)
+            return listing, await anext(listing, None)
+
+        listing, first = await self._ask("op_list_files", begin)
+        try:
+            if first is None:
+                return
+            yield first
+            async for entry in listing:
+                yield entry
+        finally:
+            if isinstance(listing, AsyncGenerator):
+                await listing.aclose()
 
     async def list_children(self, path: StorePath) -> list[Entry | Directory]:
         """What stands directly in the directory *path*."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from fsspec_commit.committers import Committer
 from fsspec_commit.effects.removal import Removal
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.layout import JobLayout
+from fsspec_commit.layout import AttemptLayout, JobLayout
+from fsspec_commit.names import Target, unique_suffix, uniquely_named
 from fsspec_commit.records.job import JobRecord
 
 
@@ -24,10 +25,23 @@ class BoundJob:
     store: SettledStore
     committer: Committer
     removal: Removal
+    attempts_in_names: bool = False
 
     def of(self, record: JobRecord) -> "BoundJob":
         """Another job of the same destination, as its record says."""
         return replace(self, record=record, layout=self.layout.destination.job(record.job_id))
+
+    def final_name(self, name: Target, attempt: AttemptLayout) -> Target:
+        """What a file that *attempt* calls *name* is published as.
+
+        Raises:
+            RequestError: It is longer than stores take.
+        """
+        if self.record.names == "exact":
+            return name
+        attempt_id = attempt.attempt_id if self.attempts_in_names else None
+        suffix = unique_suffix(attempt.job.job_id, attempt.task_id, attempt_id)
+        return uniquely_named(name, suffix)
 
     def settle_command(self, verb: str) -> str:
         """The shell command that settles this job."""

@@ -7,15 +7,19 @@ Waiting only decides who is patient; it never decides who is right.
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import ConcurrentJobError, JobNotActiveError
+from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.job_state import JobState, job_layouts, read_state
+from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
+from fsspec_commit.protocol.retire import epochs_among
 from fsspec_commit.records.job import Claim, Decision, JobRecord
+from fsspec_commit.store import Entry
 
 PARTITIONS_MAX = 10_000
 """A claim on more partitions claims the whole destination."""
@@ -64,7 +68,15 @@ def claim_of(record: JobRecord, written: set[Partition], nonce: str) -> Claim:
     )
 
 
-async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -> Claim:
+@dataclass(frozen=True, slots=True)
+class HeldClaim:
+    """A claim that stands, and what the look that followed it showed of the destination."""
+
+    claim: Claim
+    epochs: tuple[Entry, ...]
+
+
+async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -> HeldClaim:
     """Hold a claim beside which no conflicting job can commit.
 
     Returns:
@@ -82,12 +94,15 @@ async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -
             message = f"job {claim.job_id} is already finished or aborted"
             raise JobNotActiveError(message, job_id=claim.job_id, outcome="unknown", stage="claim")
         try:
-            older = await _clear(job, claim, deadline, fence_s=min(FENCE_S, wait_s / 2))
+            areas = await job.store.list_children(job.layout.destination.areas)
+            others = jobs_among(areas, job.layout.destination)
+            fence_s = min(FENCE_S, wait_s / 2)
+            older = await _clear(job, claim, others, deadline, fence_s=fence_s)
         except ConcurrentJobError:
             await withdraw_claim(job, claim)
             raise
         if older is None:
-            return claim
+            return HeldClaim(claim, epochs_among(areas, job.layout.destination))
         await withdraw_claim(job, claim)
         await _until_over(job, claim, older, deadline)
 
@@ -99,11 +114,11 @@ async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
 
 
 async def _clear(
-    job: BoundJob, claim: Claim, deadline: float, *, fence_s: float
+    job: BoundJob, claim: Claim, others: list[JobLayout], deadline: float, *, fence_s: float
 ) -> JobState | None:
     """Wait until no other job is in the way; return an older one that must go first."""
     loop = asyncio.get_running_loop()
-    for layout in await job_layouts(job.store, job.layout.destination):
+    for layout in others:
         if layout.job_id == claim.job_id:
             continue
         patience = _Patience(job)

@@ -5,7 +5,7 @@ Numbers are the steps of the protocol; ids on the right are the guarantees a ste
 committed, by this driver or by whoever resumes it: ``finish_job`` works from the decision alone.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fsspec_commit.effects import deletion
@@ -41,17 +41,20 @@ from fsspec_commit.protocol.success import (
     publish_success,
     remove_stale_success,
     seen_success,
+    withdraw_success,
 )
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, Published, TaskCommit
+from fsspec_commit.store import Entry
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision that could be taken, and the new files it would publish."""
+    """A decision that could be taken, the new files it would publish, the epochs there were."""
 
     decision: Decision
     new: NewFiles
+    epochs: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +99,23 @@ async def commit_job(
             return None
         deciding(prepared.decision.nonce)
         announce(prepared.new.count)
-        decision = await decide(job.store, job.layout, prepared.decision)  # 4    P3 P7
+        decision = await _decide(job, prepared.decision)  # 4    P3 P7
     except CommitError as error:
         other = await settled_by_another(job, error)
         if other is None:
             raise
         raise other from error
-    return await finish_job(job, decision, prepared.new, progress=progress)  # 5-7  P1 P9
+    return await finish_job(  # 5-7    P1 P9
+        job, decision, prepared.new, epochs=prepared.epochs, progress=progress
+    )
+
+
+async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
+    try:
+        return await decide(job.store, job.layout, wanted)
+    except JobNotActiveError:
+        await withdraw_success(job, wanted)
+        raise
 
 
 @failing_as(CommitFailedError)
@@ -113,12 +126,13 @@ async def prepare_job(
     chosen = await _chosen(job, messages)
     new = await check_new_files(job, ChosenManifests(job, chosen))  # 1    P1 P2 P10
     _refuse_empty(job, new)
-    claim = await take_claim(job, new.partitions, wait_s=wait_s)  # 2    P11
+    held = await take_claim(job, new.partitions, wait_s=wait_s)  # 2    P11
+    claim = held.claim
     try:
         if await is_done(job) or not await may_write(job, new):
             await withdraw_claim(job, claim)
             return None
-        return Prepared(await _wanted(job, claim, chosen, new), new)  # 3    P9
+        return Prepared(await _wanted(job, claim, chosen, new), new, held.epochs)  # 3    P9
     except CommitError:
         await withdraw_claim(job, claim)
         raise
@@ -152,6 +166,7 @@ async def finish_job(
     decision: Standing[Decision],
     new: NewFiles,
     *,
+    epochs: Sequence[Entry] | None = None,
     accept_loss: bool = False,
     progress: Progress | None = None,
 ) -> Finished:
@@ -161,6 +176,8 @@ async def finish_job(
         job: The job, bound.
         decision: The committed decision that stands.
         new: What its manifests name.
+        epochs: What the driver that has just decided saw; ``None`` for whoever resumes, who
+            looks how far others have come.
         accept_loss: Publish what is left when sources are gone for good; then no old file is
             deleted and no marker written.
         progress: Told as files are published.
@@ -170,7 +187,9 @@ async def finish_job(
         JobNotActiveError: A resumer has finished the job meanwhile (``outcome="committed"``).
     """
     try:
-        return await _finish(job, decision, new, accept_loss=accept_loss, progress=progress)
+        return await _finish(
+            job, decision, new, epochs=epochs, accept_loss=accept_loss, progress=progress
+        )
     except PartialCommitError as error:
         if await is_over(job):
             raise finished_by_another(job) from error
@@ -185,23 +204,27 @@ async def _finish(
     decision: Standing[Decision],
     new: NewFiles,
     *,
+    epochs: Sequence[Entry] | None,
     accept_loss: bool,
     progress: Progress | None,
 ) -> Finished:
     lost: list[Target] = []
     replaced = await recall_replaced(job, decision)
-    published = await recall(job.store, job.layout.published, Published)
+    published = None
+    if epochs is None:
+        published = await recall(job.store, job.layout.published, Published)
     if published is None:
         await remove_stale_success(job, decision)
-        await _publish(job, decision, replaced, lost if accept_loss else None, progress)  # 5
+        manifests = ChosenManifests(job, decision.record.chosen, new.kept)
+        await _publish(job, manifests, replaced, lost if accept_loss else None, progress)  # 5
         published = await _publication(job, decision, len(lost))
     warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
     if not published.record.lost:
         await delete_replaced(job, published, replaced)  # 6    P9
         await publish_success(job, decision)  # 7
     await mark_done(job)
-    await begin_epoch(job, published)
-    warnings += await _retired(job, deletion.of_published(job.layout, published))
+    await begin_epoch(job, published, epochs)
+    warnings += await _retired(job, decision, deletion.of_published(job.layout, published))
     return Finished(
         new,
         len(decision.record.chosen),
@@ -213,7 +236,7 @@ async def _finish(
 
 async def _publish(
     job: BoundJob,
-    decision: Standing[Decision],
+    manifests: ChosenManifests,
     replaced: ReplacedFiles,
     lost: list[Target] | None,
     progress: Progress | None,
@@ -226,8 +249,7 @@ async def _publish(
         if progress is not None:
             progress(files)
 
-    manifests = ChosenManifests(job, decision.record.chosen)
-    total = sum(message.file_count for message in decision.record.chosen)
+    total = sum(message.file_count for message in manifests.chosen)
     try:
         await job.committer.publish(
             manifests,
@@ -301,12 +323,18 @@ async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
     await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
 
 
-async def _retired(job: BoundJob, permit: deletion.Permit) -> list[str]:
+async def _retired(
+    job: BoundJob, decision: Standing[Decision], permit: deletion.Permit
+) -> list[str]:
     """Remove the area; the data is right whether or not that works."""
+    chosen = decision.record.chosen
+    published = [job.layout.attempt(one.task_id, one.attempt_id) for one in chosen]
     try:
-        await job.removal.retire(job.layout, permit)
+        await job.removal.retire(job.layout, permit, published=published)
     except (StoreError, CommitStateUnknownError) as error:
-        return [f"the work area was not removed ({error}); `fsspec-commit clean` removes it"]
+        return [
+            f"the work area was not removed ({error}); `fsspec-commit resume` or `clean` removes it"
+        ]
     return []
 
 

@@ -1,5 +1,6 @@
 """What stands in a job's area: how every other party sees a job."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -9,7 +10,7 @@ from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, JobRecord
-from fsspec_commit.store import Directory
+from fsspec_commit.store import Directory, Entry
 
 State: TypeAlias = Literal[
     "open", "committing", "decided", "published", "aborted", "damaged", "void"
@@ -47,7 +48,13 @@ class JobState:
 
 async def job_layouts(store: SettledStore, destination: DestinationLayout) -> list[JobLayout]:
     """Every job that has an area, oldest first."""
-    children = await store.list_children(destination.areas)
+    return jobs_among(await store.list_children(destination.areas), destination)
+
+
+def jobs_among(
+    children: Iterable[Entry | Directory], destination: DestinationLayout
+) -> list[JobLayout]:
+    """The jobs whose areas are among the listed children of all areas, oldest first."""
     found = (destination.job_of(c.path) for c in children if isinstance(c, Directory))
     return [destination.job(job_id) for job_id in sorted(filter(None, found))]
 

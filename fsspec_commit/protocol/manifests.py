@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import TypeAlias
 
 from fsspec_commit.committers import AttemptFiles, ManifestBytes, NewFile
 from fsspec_commit.errors import RecordError, RequestError
@@ -12,16 +13,21 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
 from fsspec_commit.records.job import TaskCommit
 
+_KEPT_BYTES_MAX = 4 << 20
+_Kept: TypeAlias = dict[str, bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenManifests:
     """The manifests of *chosen*, to be iterated as often as needed.
 
-    Memory does not grow with the job: each is read, checked and let go.
+    Memory does not grow with the job: each is read, checked and let go; but for the first few,
+    which a driver that has checked them *kept*, by their digests, and need not read again.
     """
 
     job: BoundJob
     chosen: tuple[TaskCommit, ...]
+    kept: _Kept = field(default_factory=dict)
 
     async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
         for message in self.chosen:
@@ -36,6 +42,8 @@ class ChosenManifests:
         layout = self.job.layout.attempt(message.task_id, message.attempt_id)
         if message.manifest != layout.manifest_name:
             raise self._damaged(message, f"{message.manifest!r} is not where it is kept")
+        if message.digest in self.kept:
+            return ManifestBytes(layout, self.kept[message.digest])
         data = await self.job.store.read(layout.manifest)
         if data is None:
             raise self._damaged(message, f"{layout.manifest} is gone")
@@ -61,6 +69,7 @@ class NewFiles:
         names: Every final name.
         reusable: The names that another job could have as well: ``names="exact"``, and hidden
             ones. All others carry this job's id.
+        kept: The first few manifests by their digests, for publishing.
     """
 
     count: int = 0
@@ -69,6 +78,14 @@ class NewFiles:
     names: FileNames = field(default_factory=FileNames)
     reusable: NameIndex = field(default_factory=NameIndex)
     partitions: set[Partition] = field(default_factory=set)
+    kept: _Kept = field(default_factory=dict, repr=False)
+    _kept_bytes: int = 0
+
+    def keep(self, message: TaskCommit, manifest: ManifestBytes) -> None:
+        """Keep a manifest, as long as they are few and small."""
+        if self._kept_bytes + len(manifest.data) <= _KEPT_BYTES_MAX:
+            self._kept_bytes += len(manifest.data)
+            self.kept[message.digest] = manifest.data
 
     def add(self, layout: AttemptLayout, files: AttemptFiles) -> None:
         """Count one attempt's files."""
@@ -120,6 +137,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
         files = job.committer.read(manifest)
         _check_against(message, files)
         new.add(manifest.layout, files)
+        new.keep(message, manifest)
     repeated = new.reusable.freeze()
     if repeated:
         names = repeated_names(new.names, repeated)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import recall
@@ -15,7 +16,7 @@ from fsspec_commit.errors import (
     RequestError,
     failing_as,
 )
-from fsspec_commit.ids import started
+from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
@@ -23,7 +24,7 @@ from fsspec_commit.protocol.job_state import JobState, job_layouts, read_record,
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
-from fsspec_commit.store import Directory
+from fsspec_commit.store import Directory, PendingUpload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +58,9 @@ class CleanReport:
 
     Attributes:
         aborted: Undecided jobs that were fenced and aborted.
-        deleted: Areas of jobs that were over already.
-        shown: Jobs that only a person can settle, each with the reason.
+        deleted: Areas of jobs that were over already, and pending uploads of such jobs.
+        shown: Jobs that only a person can settle, and pending uploads that cannot be attributed
+            to any job, each with the reason.
         bytes: How much that is.
         dry_run: Whether nothing was done.
     """
@@ -162,14 +164,18 @@ async def clean(
     older_than: timedelta,
     dry_run: bool,
     bind: Callable[[JobRecord], BoundJob],
+    leftovers: LeftoverUploads | None,
 ) -> CleanReport:
     """Remove what jobs that will never commit have left.
 
     A clock picks the candidates; only the fence decides: an undecided job gets its ``aborted``
     decision first, and one that commits at that moment is left alone. A decided, unfinished job
     is never touched, only shown.
+
+    Pending uploads of jobs that are over are aborted, also of those whose area is gone. What
+    neither a record nor a name attributes to a job is shown.
     """
-    found = _Found(store, dry_run=dry_run)
+    found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
     for child in await store.list_children(destination.areas):
         over = destination.is_gone(child.path) or destination.is_probe(child.path)
@@ -179,15 +185,20 @@ async def clean(
     for layout in await job_layouts(store, destination):
         if now - started(layout.job_id) >= older_than:
             await found.settle(layout, bind)
+    await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
     return found.report()
 
 
 class _Found:
     """What ``clean`` has come across so far."""
 
-    def __init__(self, store: SettledStore, *, dry_run: bool) -> None:
+    def __init__(
+        self, store: SettledStore, leftovers: LeftoverUploads | None, *, dry_run: bool
+    ) -> None:
         self._store = store
+        self._leftovers = leftovers
         self._dry_run = dry_run
+        self._left_alone: set[str] = set()
         self._aborted: list[str] = []
         self._deleted: list[str] = []
         self._shown: list[str] = []
@@ -206,17 +217,57 @@ class _Found:
         problem = await _untouchable(self._store, state)
         if problem is not None:
             self._shown.append(f"{layout.job_id}: {problem}")
+            self._left_alone.add(layout.job_id)
             return
         size = await _bytes_below(self._store, layout.area)
         if state.state == "void":
             self._deleted.append(layout.job_id)
             if not self._dry_run:
-                await self._store.delete_tree(layout.area, deletion.of_void_area(layout))
+                await self._delete_void(layout)
         elif self._dry_run or await _abort_if_undecided(self._store, layout, bind):
             self._aborted.append(layout.job_id)
         else:
             return
         self._bytes += size
+
+    async def _delete_void(self, layout: JobLayout) -> None:
+        permit = deletion.of_void_area(layout)
+        if self._leftovers is not None:
+            await self._leftovers.abort_of(layout, permit)
+        await self._store.delete_tree(layout.area, permit)
+
+    async def abort_strays(
+        self, destination: DestinationLayout, is_old: Callable[[JobId], bool]
+    ) -> None:
+        """Abort the uploads of old jobs that are over; show those that are nobody's."""
+        if self._leftovers is None:
+            return
+        strays = await self._leftovers.strays(
+            destination, lambda job_id: job_id is None or is_old(job_id)
+        )
+        by_job: dict[JobId, list[PendingUpload]] = {}
+        of_probes: list[PendingUpload] = []
+        for job_id, upload in strays:
+            if destination.is_in_probe(upload.path):
+                of_probes.append(upload)
+            elif job_id is None:
+                name = destination.relative(upload.path)
+                self._shown.append(f"{name}: a pending upload that no job is known to have begun")
+            else:
+                by_job.setdefault(job_id, []).append(upload)
+        self._deleted += [f"upload of {destination.relative(one.path)}" for one in of_probes]
+        if not self._dry_run:
+            await self._leftovers.abort_of_probes(destination, of_probes)
+        for job_id, uploads in sorted(by_job.items()):
+            layout = destination.job(job_id)
+            if job_id in self._left_alone or await self._is_live(layout):
+                continue
+            self._deleted += [f"upload of {destination.relative(one.path)}" for one in uploads]
+            if not self._dry_run:
+                await self._leftovers.abort(layout, deletion.of_void_area(layout), uploads)
+
+    async def _is_live(self, layout: JobLayout) -> bool:
+        return await self._store.stat(layout.spec) is not None
 
     def report(self) -> CleanReport:
         """All of it."""
@@ -240,10 +291,20 @@ async def _untouchable(store: SettledStore, state: JobState) -> str | None:
             decision = await recall(store, state.layout.decision, Decision)
         except ValueError as error:
             return f"damaged, {error}"
-        unpublished = await store.stat(state.layout.published) is None
-        if decision is not None and decision.record.state == "committed" and unpublished:
+        if decision is not None and await _is_unpublished(store, state.layout, decision.record):
             return "damaged, a committed decision stands but job.json is gone"
     return None
+
+
+async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Decision) -> bool:
+    """Whether a decision in a void area may be all that knows of files which are not in place.
+
+    Where nothing is left that it could publish from, it is the echo of a request that was given
+    up, and carried out when its job had long been finished.
+    """
+    if decision.state != "committed" or await store.stat(layout.published) is not None:
+        return False
+    return bool(decision.chosen) and await store.stat(layout.manifests) is not None
 
 
 async def _abort_if_undecided(

@@ -14,9 +14,11 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import (
     DestinationExistsError,
+    JobNotActiveError,
     PartialCommitError,
     RecordError,
     RequestError,
+    UnsafeStoreError,
 )
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
@@ -38,11 +40,12 @@ from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.records import RECORD_BYTES_MAX, Standing, decode_strictly
 from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
-from fsspec_commit.store import Entry, Expect, Expectation, Token
+from fsspec_commit.store import Entry, Expect, Expectation, Token, Writer
 
 _CHUNK_BYTES = 1 << 20
-_BATCH = 1000
+_HELD_BYTES_MAX = 1 << 20
 _LISTINGS_MAX = 8
+_ANY_NAME = "any"
 
 
 async def may_write(job: BoundJob, new: NewFiles) -> bool:
@@ -133,16 +136,50 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
                 _refuse_in_the_way(job, name, new, directories)
                 if new.reusable.may_hold(name):
                     candidates[name] = entry
-                elif is_visible(name) or is_summary_file(name):
+                elif _goes(name):
                     await writer.add(name, entry, in_place=False)
         taken = new.holds_any(candidates)
         for name, entry in candidates.items():
-            if name in taken or is_visible(name) or is_summary_file(name):
+            if name in taken or _goes(name):
                 await writer.add(name, entry, in_place=name in taken)
     except BaseException:
         await writer.discard()
         raise
     return await writer.finish()
+
+
+def _goes(name: str) -> bool:
+    return is_visible(name) or is_summary_file(name)
+
+
+async def refuse_what_must_stay(job: BoundJob) -> None:
+    """Refuse, before the work is done, an overwrite that could not be finished safely.
+
+    Raises:
+        UnsafeStoreError: An old file's name may be used again, and this store cannot tell a later
+            file from it.
+    """
+    if job.removal.may_take(_ANY_NAME, in_place=False):
+        return
+    async with ending(old_files(job)) as files:
+        async for name, _ in files:
+            if _goes(name):
+                _refuse_unsafe(job, name, in_place=False)
+
+
+def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
+    if job.removal.may_take(name, in_place=in_place):
+        return
+    doing = "replace" if in_place else "delete"
+    message = (
+        f"cannot overwrite {job.record.destination!r}: it holds {name!r}, and this store cannot "
+        f"{doing} a file only if it still is the one that was seen, so a newer one of that name "
+        "could be lost; turn on versioning for the bucket, or say single_writer=True if nobody "
+        "else writes here"
+    )
+    raise UnsafeStoreError(
+        message, kind="unsafe_overwrite", job_id=job.record.job_id, path=name, stage="check"
+    )
 
 
 def _refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[str]) -> None:
@@ -175,37 +212,61 @@ def _directories_above(name: str) -> Iterator[str]:
 
 
 class _ListWriter:
-    """Writes the list, a line a file, without holding it."""
+    """Writes the list, a line a file: at once where it is short, else without holding it.
+
+    Of a short list a failure is settled, like that of any record; a long one fails the commit.
+    """
 
     def __init__(self, job: BoundJob, claim: Claim) -> None:
-        self._file = job.store.writer(job.layout.replaced(claim.nonce), within=job.layout.area)
+        self._job = job
+        self._path = job.layout.replaced(claim.nonce)
+        self._file: Writer[Entry] | None = None
         self._digest = sha256()
         self._lines: list[bytes] = []
+        self._held_bytes = 0
         self._count = 0
 
     async def add(self, name: str, entry: Entry, *, in_place: bool) -> None:
-        line = ReplacedFile(standing_name(name), entry.size_bytes, entry.token, in_place)
-        self._lines.append(msgspec.json.encode(line) + b"\n")
+        _refuse_unsafe(self._job, name, in_place=in_place)
+        replaced = ReplacedFile(standing_name(name), entry.size_bytes, entry.token, in_place)
+        line = msgspec.json.encode(replaced) + b"\n"
+        self._lines.append(line)
+        self._held_bytes += len(line)
         self._count += 1
-        if len(self._lines) == _BATCH:
+        if self._held_bytes >= _HELD_BYTES_MAX:
             await self._flush()
 
     async def finish(self) -> ReplacedList | None:
         if self._count == 0:
-            await self.discard()
             return None
-        await self._flush()
-        await self._file.finish()
+        if self._file is None:
+            await self._create(self._taken())
+        else:
+            await self._flush()
+            await self._file.finish()
         return ReplacedList(count=self._count, digest=self._digest.hexdigest())
 
     async def discard(self) -> None:
-        await self._file.discard()
+        if self._file is not None:
+            await self._file.discard()
+
+    async def _create(self, data: bytes) -> None:
+        layout = self._job.layout
+        if await self._job.store.create(self._path, data, within=layout.area) is None:
+            message = f"job {layout.job_id} is finished or aborted"
+            raise JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="list")
 
     async def _flush(self) -> None:
+        if self._file is None:
+            self._file = self._job.store.writer(self._path, within=self._job.layout.area)
+        await self._file.write(self._taken())
+
+    def _taken(self) -> bytes:
         data = b"".join(self._lines)
         self._lines.clear()
+        self._held_bytes = 0
         self._digest.update(data)
-        await self._file.write(data)
+        return data
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ class CommitResult:
         mode: The job's mode.
         committer: Which committer published the files.
         state: ``"skipped"``: there was nothing to do, and nothing was changed.
-        files: Final names, relative to the destination; held compressed.
+        files: Final names, relative to the destination; held compressed. What was lost and left
+            out (``accept_loss``) is among them and in what is counted, and named by the warnings.
         file_count: How many files were published.
         bytes: How large they are together.
         rows: How many rows they hold, where this library wrote the format.

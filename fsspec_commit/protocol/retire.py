@@ -1,12 +1,14 @@
 """The end of a job: what must stand before ``job.json`` goes, and then the area itself."""
 
+from collections.abc import Iterable, Sequence
+
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import JobNotActiveError
-from fsspec_commit.layout import StorePath
+from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
-from fsspec_commit.store import Entry
+from fsspec_commit.store import Directory, Entry
 
 
 async def mark_done(job: BoundJob) -> None:
@@ -22,19 +24,29 @@ async def is_done(job: BoundJob) -> bool:
     return key is not None and await job.store.stat(job.layout.destination.done(key)) is not None
 
 
-async def begin_epoch(job: BoundJob, published: Standing[Published]) -> None:
+async def begin_epoch(
+    job: BoundJob, published: Standing[Published], before: Sequence[Entry] | None
+) -> None:
     """Let every reader that is listing see that a job has finished meanwhile.
 
-    Creates a new epoch, then deletes those listed before, and no others: an epoch that another
+    Creates a new epoch, then deletes those listed *before*, and no others: an epoch that another
     job created in between stays, since a reader may have seen only what was there before it.
+    ``None`` lists them.
     """
     layout = job.layout.destination
-    children = await job.store.list_children(layout.areas)
-    before = [c for c in children if isinstance(c, Entry) and layout.is_epoch(c.path)]
+    if before is None:
+        before = epochs_among(await job.store.list_children(layout.areas), layout)
     await _touch(job, layout.epoch(job.store.ids.nonce()))
     permit = deletion.of_epochs(layout, published, before)
     for entry in before:
         await job.store.delete(entry.path, permit)
+
+
+def epochs_among(
+    children: Iterable[Entry | Directory], layout: DestinationLayout
+) -> tuple[Entry, ...]:
+    """The epochs among the listed children of all areas."""
+    return tuple(c for c in children if isinstance(c, Entry) and layout.is_epoch(c.path))
 
 
 async def _touch(job: BoundJob, path: StorePath) -> None:

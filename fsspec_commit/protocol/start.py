@@ -11,7 +11,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import first_visible
-from fsspec_commit.protocol.replaced import destination_exists
+from fsspec_commit.protocol.replaced import destination_exists, refuse_what_must_stay
 from fsspec_commit.protocol.retire import is_done
 from fsspec_commit.records.job import JobRecord
 
@@ -26,9 +26,11 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
     if await is_done(job):
         return True
     mode = job.record.mode
-    if mode == "overwrite" and job.layout.destination.root.strip("/") == "":
+    if mode == "overwrite" and job.layout.destination.is_whole_store:
         message = f"cannot overwrite {job.record.destination!r}: it is the root of its store"
         raise RequestError(message, kind="overwrite_root", stage="start")
+    if mode == "overwrite" and job.record.names == "unique":
+        await refuse_what_must_stay(job)
     if mode in {"error", "ignore"}:
         standing = await first_visible(job)
         if standing is not None and mode == "error":
@@ -38,14 +40,15 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
 
 
 @failing_as(CommitFailedError)
-async def create_job(store: SettledStore, layout: JobLayout, record: JobRecord) -> bool:
+async def create_job(store: SettledStore, layout: JobLayout, record: JobRecord) -> str | None:
     """Create ``job.json``, which begins the life of the job; only here is an area made.
 
     Returns:
-        False when it is not known whether it was created: the job id is spent, take another.
+        Why it is not known whether it was created: the job id is spent, take another. ``None``:
+        it was.
     """
     try:
         standing = await establish(store, layout.spec, record, within=None)
-    except CommitStateUnknownError:
-        return False
-    return standing is not None
+    except CommitStateUnknownError as error:
+        return str(error.__cause__ or error)
+    return f"{layout.spec!r} is another's" if standing is None else None

@@ -10,6 +10,7 @@ from msgspec import Struct, field, json
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.ids import NEVER, started
+from fsspec_commit.names import SUCCESS
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.records import Standing
@@ -92,9 +93,12 @@ async def seen_success(job: BoundJob) -> FileIdentity | None:
 
 
 async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> None:
-    """Remove the marker that was seen before the decision, and no other."""
+    """Remove the marker that was seen before the decision, and no other.
+
+    Where the store cannot tell it from a later one, it stays until the new one takes its place.
+    """
     stale = deletion.of_stale_success(job.layout, decision)
-    if stale is not None:
+    if stale is not None and _is_removed(job):
         permit, entry = stale
         await job.removal.remove(job.layout, entry, permit)
 
@@ -103,4 +107,16 @@ async def publish_success(job: BoundJob, decision: Standing[Decision]) -> None:
     """Publish the marker that the decision names, if it names one."""
     marker, claim = decision.record.success, decision.record.claim
     if marker is not None and claim is not None:
-        await job.committer.publish_success(job.layout, claim.nonce, marker)
+        stale = None if _is_removed(job) else decision.record.stale_success
+        await job.committer.publish_success(job.layout, claim.nonce, marker, stale)
+
+
+async def withdraw_success(job: BoundJob, lost: Decision) -> None:
+    """Drop the marker of a decision that was not taken; whoever retires the job may miss it."""
+    if lost.success is not None:
+        await job.committer.withdraw_success(job.layout, lost.success)
+
+
+def _is_removed(job: BoundJob) -> bool:
+    """Whether a marker can be removed without taking a later job's."""
+    return job.removal.may_take(SUCCESS, in_place=False)

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal, Self, TypeAlias
 
-from msgspec import Meta, Struct, json
+from msgspec import Meta, Struct, field, json
 from msgspec.structs import replace
 
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.records import JsonRecord, decode_strictly
+from fsspec_commit.store import Capabilities
 
 CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
 Mode: TypeAlias = Literal["error", "ignore", "append", "overwrite", "overwrite_partitions"]
@@ -26,7 +27,12 @@ ShortText: TypeAlias = Annotated[str, Meta(max_length=4096)]
 
 
 class JobRecord(JsonRecord, frozen=True, kw_only=True):
-    """``job.json``: every option that a worker, a resumer or a person needs; never a secret."""
+    """``job.json``: every option that a worker, a resumer or a person needs; never a secret.
+
+    Attributes:
+        capabilities: The facts that the committer was chosen from: whoever works on the job goes
+            by them, so that nobody has to find them out again, or finds others.
+    """
 
     format: Literal["fsspec_commit.Job"] = "fsspec_commit.Job"
     version: Literal[1] = 1
@@ -34,6 +40,7 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     job_id: JobIdText
     destination: ShortText
     committer: CommitterName
+    capabilities: Capabilities = field(default_factory=Capabilities)
     mode: Mode
     partitions: tuple[ShortText, ...] = ()
     names: Names = "unique"

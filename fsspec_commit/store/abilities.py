@@ -38,12 +38,15 @@ class OpenOptions:
         single_writer: The caller promises one job at a time, so facts that only concurrency
             needs may be assumed.
         concurrency: The most calls in flight; ``None`` leaves it to the adapter.
+        choosing: A committer is about to be chosen, so the store may be asked what it is. Who
+            goes by a choice that was made needs no answer.
     """
 
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
     durability: Durability = "none"
     single_writer: bool = False
     concurrency: int | None = None
+    choosing: bool = False
 
 
 class Writer(Protocol[W_co]):
@@ -178,6 +181,14 @@ class Store(Protocol):
     @property
     def capabilities(self) -> Capabilities:
         """What this store declares of itself."""
+
+    @property
+    def unvouched(self) -> str | None:
+        """Who serves this, where nobody vouches for them: an endpoint, and a bucket there.
+
+        Then what the adapter leaves open is tried out before a committer is chosen, and what was
+        found holds for all that is served there. ``None`` where the adapter says what holds.
+        """
 
     @property
     def direct(self) -> WritesDirectly | None:

@@ -39,6 +39,7 @@ class Capabilities:
         delete_if_match: Compare-and-delete on a token.
         whole_object_publish: Nothing is visible under a name before the writer finishes.
         token_survives_rename: A renamed file keeps its token, so a lost reply can be resolved.
+        unique_tokens: A token never comes back: no later content, even of equal bytes, has it.
         evidence: How each of these is known, by field name; a field not named is ``"declared"``.
     """
 
@@ -54,6 +55,7 @@ class Capabilities:
     delete_if_match: bool | None = None
     whole_object_publish: bool | None = None
     token_survives_rename: bool | None = None
+    unique_tokens: bool | None = None
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
 
     def facts(self) -> dict[str, object]:
@@ -67,6 +69,17 @@ class Capabilities:
         changed = {**self.facts(), **facts}
         how = {**self.evidence, **dict.fromkeys(facts, evidence)}
         return replace(self, **changed, evidence=how)  # type: ignore[arg-type]  # names are checked by replace
+
+    def completed_by(self, found: "Capabilities") -> "Capabilities":
+        """The same, and what another has found of the same server where this knows nothing.
+
+        What was assumed for this caller stays assumed.
+        """
+        facts = found.facts()
+        assumed = {name for name, how in self.evidence.items() if how == "assumed"}
+        news = {name: value for name, value in facts.items() if name not in assumed}
+        how = {**found.evidence, **dict.fromkeys(assumed, "assumed")}
+        return replace(self, **news, evidence=how)  # type: ignore[arg-type]  # as in `known`
 
 
 def differences(declared: Capabilities, observed: Capabilities) -> tuple[str, ...]:

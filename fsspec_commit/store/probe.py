@@ -9,8 +9,8 @@ before the change, and not with it, looks the same from here.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -124,29 +124,29 @@ def _cannot_be_proved(name: str, declared: Capabilities) -> bool:
 async def _puts_and_listings(store: Store, scratch: StorePath) -> Shown:
     """Two create one file, of whom one wins; it is replaced and deleted by tokens, and listed."""
     path = StorePath(f"{scratch}/created")
-    consistent = await _listed(store, scratch) == {}
     tokens = await _race(_put(store, path, data, Expect.ABSENT) for data in (b"one", b"two"))
-    exclusive = sum(token is not None for token in tokens) == 1 and (
+    won = [token for token in tokens if token is not None]
+    exclusive = len(won) == 1 and (
         await _content(store, path) == (b"one" if tokens[0] is not None else b"two")
     )
-    old = await store.put(path, b"old", expecting=Expect.ANYTHING, within=None)
+    old = won[0] if exclusive else await _put(store, path, b"old", Expect.ANYTHING)
     new = await _answer(_put(store, path, b"new", old))
     stale = await _answer(_put(store, path, b"stale", old))
     if new is None:
-        await store.put(path, b"new", expecting=Expect.ANYTHING, within=None)
-    replaces = new is not None and stale is None and await _content(store, path) == b"new"
-    there = await store.stat(path)
-    token = there.token if isinstance(there, Entry) else old
-    consistent &= await _listed(store, scratch) == {path: token}
+        await _put(store, path, b"new", Expect.ANYTHING)
+    there = await store.read(path, limit_bytes=_READ_BYTES)
+    replaces = new is not None and stale is None and there is not None and there.data == b"new"
+    token = old if there is None else there.entry.token
+    consistent = await _listed(store, scratch) == {path: token}
     deleted = [await _answer(_delete(store, path, expecting)) for expecting in (old, token)]
-    deletes = old != token and deleted == [None, True] and await store.stat(path) is None
-    await store.delete(path, expecting=Expect.ANYTHING)
-    consistent &= await _listed(store, scratch) == {}
+    left = await _content(store, path)
+    if left is not None:
+        await store.delete(path, expecting=Expect.ANYTHING)
     return {
         "exclusive_create": exclusive,
         "replace_if_match": replaces,
-        "delete_if_match": deletes,
-        "consistent_listing": consistent,
+        "delete_if_match": old != token and deleted == [None, True] and left is None,
+        "consistent_listing": consistent and await _listed(store, scratch) == {},
     }
 
 
@@ -228,7 +228,7 @@ async def _publication(store: Store, scratch: StorePath) -> Shown:
     writer = store.writer(path, within=scratch)
     try:
         await writer.write(b"whole")
-        hidden = await store.stat(path) is None
+        hidden = await _content(store, path) is None
         await writer.finish()
     except BaseException:
         await writer.discard()
@@ -237,40 +237,49 @@ async def _publication(store: Store, scratch: StorePath) -> Shown:
 
 
 async def _uploads(store: Store, scratch: StorePath, ids: IdSource) -> Shown:
-    """An upload is finished from plain data; of two of one path, one may be aborted."""
+    """Of two uploads of one path one is aborted, the other finished from plain data."""
     uploads = store.uploads
     if uploads is None:
         return {"multipart": False}
     path = StorePath(f"{scratch}/uploaded")
-    async with _begun(uploads, path, ids) as upload:
-        hidden = await store.stat(path) is None
-        listed = [one.upload_id async for one in uploads.pending(scratch)] == [upload.upload_id]
-        multipart = hidden and await _completes(store, uploads, upload)
-    if not multipart:
+    begun: list[PendingUpload] = []
+    try:
+        begun = [await _begin(uploads, path, ids)]
+        begun.append(await _begin(uploads, path, ids))
+        both = {upload.upload_id for upload in begun}
+        hidden = await _content(store, path) is None
+        listed = {one.upload_id async for one in uploads.pending(scratch)}
+        await _answer(uploads.abort(begun[0]))
+        del begun[0]
+        apart = await _completes(store, uploads, begun[0])
+        if apart:
+            del begun[0]
+        else:
+            begun.append(await _begin(uploads, path, ids))
+        alone = apart or await _completes(store, uploads, begun[-1])
+    finally:
+        for upload in begun:
+            with suppress(StoreError):
+                await uploads.abort(upload)
+    if not (hidden and alone):
         return {"multipart": False}
-    path = StorePath(f"{scratch}/contended")
-    async with _begun(uploads, path, ids) as other, _begun(uploads, path, ids) as upload:
-        await _answer(uploads.abort(other))
-        apart = await _completes(store, uploads, upload)
     return {
         "multipart": True,
-        "uploads_listable": listed,
+        "uploads_listable": listed == both,
         "upload_keyed_by": "upload_id" if apart else "path",
     }
 
 
-@asynccontextmanager
-async def _begun(
-    uploads: CompletesUploads, path: StorePath, ids: IdSource
-) -> AsyncIterator[PendingUpload]:
-    """An upload with one part, which holds its own nonce; aborted at the end, if it is pending."""
+async def _begin(uploads: CompletesUploads, path: StorePath, ids: IdSource) -> PendingUpload:
+    """An upload with one part, which holds its own nonce."""
     bare = await uploads.start(path, ids.nonce())
     try:
         part = await uploads.put_part(bare, 1, bare.nonce.encode())
-        yield PendingUpload(path=path, upload_id=bare.upload_id, nonce=bare.nonce, parts=(part,))
-    finally:
+    except BaseException:
         with suppress(StoreError):
             await uploads.abort(bare)
+        raise
+    return PendingUpload(path=path, upload_id=bare.upload_id, nonce=bare.nonce, parts=(part,))
 
 
 async def _completes(store: Store, uploads: CompletesUploads, upload: PendingUpload) -> bool:

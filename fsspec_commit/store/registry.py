@@ -20,8 +20,10 @@ _BUILT_IN = {
     "file": "fsspec_commit_stores.local:LocalStore",
     "local": "fsspec_commit_stores.local:LocalStore",
     "memory": "fsspec_commit_stores.memory:MemoryStore",
+    "s3": "fsspec_commit_stores.s3:S3Store",
+    "s3a": "fsspec_commit_stores.s3:S3Store",
 }
-_COMING = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "webhdfs")
+_COMING = ("gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "webhdfs")
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::|(?!/).*::[A-Za-z][A-Za-z0-9+.-]*://", re.DOTALL)
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 

@@ -64,7 +64,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingUpload:
-    """All that another process needs to complete or abort an upload."""
+    """All that another process needs to complete or abort an upload.
+
+    Attributes:
+        path: Where its object will stand.
+        upload_id: Which of the uploads of that path it is.
+        nonce: What its object will carry; empty where the upload was listed, as no listing of
+            uploads shows it. No entry carries an empty one.
+        parts: What was stored of it, as far as the caller knows.
+    """
 
     path: StorePath
     upload_id: str

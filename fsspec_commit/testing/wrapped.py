@@ -86,6 +86,11 @@ class WrappedStore:
         return self.store.capabilities
 
     @property
+    def unvouched(self) -> str | None:
+        """Who serves this, where nobody vouches for them."""
+        return self.store.unvouched
+
+    @property
     def direct(self) -> WritesDirectly | None:
         """Writing on the caller's own thread."""
         return self.store.direct

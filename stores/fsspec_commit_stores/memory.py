@@ -50,6 +50,7 @@ CAPABILITIES = Capabilities(
     delete_if_match=True,
     whole_object_publish=True,
     token_survives_rename=True,
+    unique_tokens=True,
 )
 
 _lock = Lock()
@@ -61,7 +62,7 @@ class MemoryStore:
     """One destination in fsspec's memory filesystem."""
 
     capabilities = CAPABILITIES
-    bulk = uploads = None
+    unvouched = bulk = uploads = None
 
     def __init__(self, root: StorePath) -> None:
         self.root = root

@@ -19,7 +19,7 @@ Snapshot: TypeAlias = Mapping[str, bytes]
 
 AREA = "_commit/"
 JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
-_UNIQUE = re.compile(rf"-{JOB_ID}-(\d+)(?=(?:\.\w+)*$)")
+_UNIQUE = re.compile(rf"-{JOB_ID}-(\d+)(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
 _MAY_STAY = re.compile(r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64})")
 _RECORD = re.compile(rf"_commit/({JOB_ID})/(job\.json|decision|published)")
 _REMAINS = re.compile(r"_commit/gone-[0-9a-f]{32}/.*")

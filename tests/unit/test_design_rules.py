@@ -77,13 +77,16 @@ def test_there_is_core_code_to_check() -> None:
 class TestRule1Settled:
     def test_core_code_holds_no_raw_store(self) -> None:
         outside = {name for name in where(imports("Store")) if not name.startswith("store/")}
-        assert outside == {"effects/settled.py"}
+        settled = {"effects/settled.py", "effects/settled_uploads.py", "effects/counted.py"}
+        assert outside == {*settled, "destination.py"}  # which wires, and has it probed
         assert where(calls("open_store")) == {"destination.py"}
 
     def test_a_store_error_is_caught_where_outcomes_are_settled(self) -> None:
         assert where(catches("StoreError")) == {
             "effects/settle.py",
-            "effects/settled.py",  # counts it, and raises it again
+            "effects/counted.py",  # counts it, and raises it again
+            "effects/settled.py",  # the same, and leaves what need not be deleted
+            "effects/settled_uploads.py",  # the same
             "protocol/commit.py",  # the phase boundaries
             "store/probe.py",  # works on the raw store, by rule 1
         }

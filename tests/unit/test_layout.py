@@ -31,6 +31,7 @@ def paths_of_a_job(job: JobLayout) -> Iterator[StorePath]:
     yield from (attempt.working_directory, attempt.committed_directory, attempt.manifest)
     yield attempt.working_file(Target("day=1/a.parquet"))
     yield attempt.working_file(Target("é" * 120))
+    yield from (job.uploads, attempt.upload_record(NONCE))
 
 
 @given(ROOTS)
@@ -150,3 +151,24 @@ def test_trash_names_encode_the_path(one: str, other: str) -> None:
         assert directory == f"{job.area}/trash"
         assert 0 < len(name) <= 255
         assert name not in {".", ".."}
+
+
+@given(ROOTS)
+def test_records_of_uploads_are_told_from_all_else(root: StorePath) -> None:
+    job = DestinationLayout(root).job(JOB)
+    attempt = job.attempt(3, ATTEMPT)
+    records = {attempt.upload_record(NONCE), job.prepared_success(NONCE)}
+    found = {path for path in paths_of_a_job(job) if job.is_upload_record(path)}
+    assert found == records
+    assert attempt.upload_record(NONCE).startswith(f"{attempt.uploads}/")
+    other = DestinationLayout(root).job("20261120T140355-0000000000000000")
+    assert not any(map(other.is_upload_record, records))
+
+
+@pytest.mark.parametrize(
+    ("root", "bucket", "key"),
+    [("b/out", "b", "out/d/a"), ("b", "b", "d/a"), ("/data/out", "", "data/out/d/a")],
+)
+def test_a_path_is_a_key_of_a_bucket(root: str, bucket: str, key: str) -> None:
+    destination = DestinationLayout(StorePath(root))
+    assert destination.object_name(destination.final(target("d/a"))) == (bucket, key)

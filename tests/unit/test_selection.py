@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from itertools import product
 from typing import Any, Literal, get_args
@@ -10,9 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsspec_commit.effects.removal import ConditionalRemoval
+from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import UnsafeStoreError
-from fsspec_commit.selection import REQUESTS, Request, Selection, check_names, choose, refused
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.selection import (
+    REQUESTS,
+    Request,
+    Selection,
+    bind,
+    check_names,
+    choose,
+    refused,
+)
+from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import AtomicRename, Capabilities
+from fsspec_commit_stores.memory import MemoryStore
+from tests.flat.bucket import AWS, Bucket
+from tests.flat.store import FlatStore
 
 Fact = bool | None
 
@@ -119,6 +136,7 @@ OTHERS: dict[str, st.SearchStrategy[Any]] = {
             "delete_if_match",
             "whole_object_publish",
             "token_survives_rename",
+            "unique_tokens",
         ),
         st.sampled_from([None, False, True]),
     ),
@@ -240,3 +258,73 @@ def test_exact_names_are_refused_where_attempts_would_share_an_upload(
 def test_every_committer_can_be_asked_for() -> None:
     assert set(REQUESTS) == {"auto", "v1", "manifest", "magic"}
     assert get_args(Request)
+
+
+@pytest.mark.parametrize("unique", [None, False, True])
+@pytest.mark.parametrize("conditional", [None, False, True])
+@pytest.mark.parametrize("replaces", [None, False, True])
+@pytest.mark.parametrize("keyed_by", [None, "upload_id", "path"])
+def test_what_magic_may_remove_follows_from_what_is_known(
+    unique: Fact, conditional: Fact, replaces: Fact, keyed_by: Literal["upload_id", "path"] | None
+) -> None:
+    facts = like(
+        OBJECTS,
+        unique_tokens=unique,
+        delete_if_match=conditional,
+        replace_if_match=replaces,
+        upload_keyed_by=keyed_by,
+    )
+
+    async def run() -> None:
+        bucket = Bucket("b", AWS)
+        store = FlatStore(StorePath("b/out"), bucket, facts)
+        settled = SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics())
+        bound = bind("magic", settled, facts)
+        any_name = bool(unique and conditional)
+        uuid = "part-6a0d9b8e-5c0f-4a55-9f0e-0123456789ab.parquet"
+        assert bound.committer.name == "magic"
+        assert bound.removal.may_take("old.txt", in_place=False) is any_name
+        assert bound.removal.may_take(uuid, in_place=False) is True
+        assert bound.removal.may_take("old.txt", in_place=True) is bool(replaces)
+        assert bound.attempts_in_names is (keyed_by != "upload_id")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("unique", [None, False, True])
+@pytest.mark.parametrize("conditional", [None, False, True])
+def test_a_disk_removes_by_token_only_where_tokens_are_unique(
+    unique: Fact, conditional: Fact
+) -> None:
+    facts = like(DISK, unique_tokens=unique, delete_if_match=conditional)
+
+    async def run() -> None:
+        store = MemoryStore(StorePath("/out"))
+        bound = bind("v1", SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), facts)
+        by_token = isinstance(bound.removal, ConditionalRemoval)
+        assert by_token is bool(unique and conditional)
+        assert bound.removal.may_take("old.txt", in_place=False)
+        assert bound.removal.may_take("old.txt", in_place=True)
+        assert not bound.attempts_in_names
+
+    asyncio.run(run())
+
+
+def test_a_committer_without_its_ability_is_not_bound() -> None:
+    async def run(committer: Literal["v1", "magic", "manifest"]) -> None:
+        store = (
+            MemoryStore(StorePath("/out"))
+            if committer == "magic"
+            else FlatStore(StorePath("b/out"), Bucket("b", AWS), OBJECTS)
+        )
+        bind(committer, SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), OBJECTS)
+
+    kinds: dict[Literal["v1", "magic", "manifest"], str] = {
+        "v1": "no_ability",
+        "magic": "no_ability",
+        "manifest": "no_committer",
+    }
+    for committer, kind in kinds.items():
+        with pytest.raises(UnsafeStoreError) as caught:
+            asyncio.run(run(committer))
+        assert caught.value.kind == kind

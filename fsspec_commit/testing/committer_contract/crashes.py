@@ -18,7 +18,9 @@ from fsspec_commit.testing.committer_contract.given import (
 )
 from fsspec_commit.testing.faults import Crash, Fault, crash_points, inject
 
-OLD: Files = {"old.txt": b"old", "day=1/old.txt": b"old of day 1", "day=3/old.txt": b"kept"}
+_OLD = "old-6a0d9b8e-5c0f-4a55-9f0e-0123456789ab.txt"
+"""A name as Spark gives one, never used again: it may be deleted on every store."""
+OLD: Files = {_OLD: b"old", f"day=1/{_OLD}": b"old of day 1", f"day=3/{_OLD}": b"kept"}
 MODES: tuple[fc.Mode, ...] = ("append", "overwrite", "overwrite_partitions")
 PARTITIONED: tuple[Files, ...] = (
     {"day=1/a.txt": b"first"},

@@ -1,5 +1,7 @@
 """What happens to what is already there: error, ignore, append, overwrite."""
 
+from typing import Literal
+
 import pytest
 
 import fsspec_commit as fc
@@ -8,6 +10,7 @@ from fsspec_commit.testing.committer_contract.given import (
     Given,
     Place,
     raises,
+    request_refused,
     shown,
     write,
 )
@@ -80,6 +83,30 @@ class ModesContract(Given):
         assert "_common_metadata" not in found
         assert {name: found[name] for name in HIDDEN} == HIDDEN
         assert result.replaced_count >= 3  # noqa: PLR2004  # the data files; summaries may count
+
+    @pytest.mark.parametrize("names", ["unique", "exact"])
+    def test_overwrite_refuses_what_it_could_not_tell_from_newer_files(
+        self, place: Place, names: Literal["unique", "exact"]
+    ) -> None:
+        """Before the work where that is possible, before the decision in any case (P9)."""
+        if place.replaces_any_name() or (names == "exact" and not place.takes_exact_names()):
+            pytest.skip("this store declares unique_tokens and delete_if_match, or keys by path")
+        place.put(OLD)
+        job = fc.Job(place.url, mode="overwrite", names=names, **place.how)
+
+        def run() -> None:
+            with job, job.task() as task:
+                write(task, TASKS[0])
+
+        with request_refused("unsafe_overwrite") as caught:
+            run()
+        assert "versioning" in str(caught.value)
+        assert "single_writer=True" in str(caught.value)
+        place.assert_untouched(OLD)
+        alone = fc.Job(place.url, mode="overwrite", single_writer=True, **place.how)
+        with alone, alone.task() as task:
+            write(task, TASKS[0])
+        place.assert_committed(TASKS[0])
 
     def test_overwrite_keeps_the_old_until_it_commits(self, place: Place) -> None:
         """And for good, if it does not (P9)."""

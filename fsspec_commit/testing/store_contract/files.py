@@ -88,6 +88,18 @@ class FilesContract(Given):
         assert len(tokens) == rounds
 
     @driven
+    async def test_equal_bytes_have_tokens_of_their_own(self, store: Store, at: At) -> None:
+        """Where tokens are declared unique: a file that went and came back is another one."""
+        requires(store.capabilities.unique_tokens, "unique_tokens")
+        tokens = set[str]()
+        for _ in range(4):
+            for _ in range(2):
+                await store.put(at("a"), b"same", expecting=Expect.ANYTHING, within=None)
+                tokens.add((await entry(store, at("a"))).token)
+            await store.delete(at("a"), expecting=Expect.ANYTHING)
+        assert len(tokens) == 8  # noqa: PLR2004  # each of them
+
+    @driven
     async def test_a_directory_is_no_file(self, store: Store, at: At) -> None:
         """A directory is neither read nor taken for an entry."""
         await place(store, at, d__e__a=b"1")

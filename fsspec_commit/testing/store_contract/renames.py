@@ -96,6 +96,7 @@ class RenamesContract(Given):
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
         """A reader finds the old file or the new one, never none."""
+        _files(store)
         await place(store, at, d__a=b"old")
         for number in range(rounds := 30):
             await place_at(store, at(f"work/{number}"), b"new")
@@ -203,6 +204,7 @@ class RenamesContract(Given):
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
         """Of many who rename one file to names of their own, one succeeds: it is never copied."""
+        _files(store)
         for turn in range(_ROUNDS):
             source = at(f"work/{turn}")
             await place_at(store, source, b"one")
@@ -217,6 +219,7 @@ class RenamesContract(Given):
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
         """Who makes a directory first does not hinder the others, and nothing nests."""
+        _files(store)
         sources = [at(f"work/{number}") for number in range(CONTENDERS)]
         for source in sources:
             await place_at(store, source, b"1")

@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -70,7 +71,7 @@ class UploadsContract(Given):
         assert read_raw(at("d/a")) == b"".join(pieces)
         found = await entry(store, at("d/a"))
         assert found.size_bytes == sum(map(len, pieces))
-        assert found.nonce in {upload.nonce, None}
+        assert found.nonce == upload.nonce, "a lost reply could not be resolved"
         if store.capabilities.uploads_listable:
             assert await _pending(store, store.root) == []
 
@@ -101,6 +102,59 @@ class UploadsContract(Given):
         assert read_raw(at("a")) is None
         if store.capabilities.uploads_listable:
             assert await _pending(store, store.root) == []
+
+    @driven
+    async def test_completing_again_changes_nothing(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """Answered as it may be, also when another's file stands there by then, or none."""
+        uploads = _uploads(store)
+        for number, comes in enumerate((None, b"another's", b"")):
+            path = at(f"a{number}")
+            upload = await _uploaded(store, path, b"1")
+            await uploads.complete(upload, expecting=Expect.ABSENT)
+            if comes is not None:
+                await store.put(path, comes, expecting=Expect.ANYTHING, within=None)
+            if comes == b"":
+                await store.delete(path, expecting=Expect.ANYTHING)
+            before = await store.stat(path)
+            for expecting in (Expect.ABSENT, Expect.ANYTHING):
+                with suppress(StoreError):
+                    await uploads.complete(upload, expecting=expecting)
+                assert await store.stat(path) == before
+            assert read_raw(path) == {None: b"1", b"another's": b"another's", b"": None}[comes]
+
+    @driven
+    async def test_an_upload_replaces_what_is_expected(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """And nothing else, where a replacement on condition is declared."""
+        uploads = _uploads(store)
+        requires(store.capabilities.replace_if_match, "replace_if_match")
+        stale = await store.put(at("a"), b"old", expecting=Expect.ANYTHING, within=None)
+        current = await store.put(at("a"), b"newer", expecting=Expect.ANYTHING, within=None)
+        late = await _uploaded(store, at("a"), b"late")
+        with refused():
+            await uploads.complete(late, expecting=stale)
+        assert read_raw(at("a")) == b"newer"
+        await uploads.abort(late)
+        upload = await _uploaded(store, at("a"), b"newest")
+        await uploads.complete(upload, expecting=current)
+        assert read_raw(at("a")) == b"newest"
+        assert (await entry(store, at("a"))).nonce == upload.nonce
+
+    @driven
+    async def test_a_part_is_replaced_when_sent_again(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """A part whose reply was lost is sent again."""
+        uploads = _uploads(store)
+        upload = await uploads.start(at("a"), SYSTEM_IDS.nonce())
+        await uploads.put_part(upload, 1, b"same")
+        part = await uploads.put_part(upload, 1, b"same")
+        whole = replace(upload, parts=(part,))
+        await uploads.complete(whole, expecting=Expect.ABSENT)
+        assert read_raw(at("a")) == b"same"
 
     @driven
     async def test_aborting_a_completed_upload_deletes_nothing(

@@ -37,6 +37,7 @@ _DISK = Capabilities(
     delete_if_match=False,
     whole_object_publish=False,
     token_survives_rename=True,
+    unique_tokens=True,
 )
 
 

@@ -86,6 +86,10 @@ class LocalStore:
         return self._capabilities
 
     @property
+    def unvouched(self) -> None:
+        """What a disk does, its operating system says; a mount is known by its type."""
+
+    @property
     def direct(self) -> LocalDirect:
         """Files written on the caller's own thread."""
         return self._direct

@@ -1,0 +1,300 @@
+"""magic: a task uploads to the final names and completes nothing; the job completes each upload.
+
+Named after Hadoop's S3A committer, whose pending sets it shares. A worker writes straight to where
+a file will stand, so nothing is ever copied or renamed, and until an upload is completed nothing
+of it is visible to anyone.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from dataclasses import replace
+
+from fsspec_commit.committers import (
+    AttemptFiles,
+    AttemptOutput,
+    Expectations,
+    Lost,
+    ManifestBytes,
+    NewFile,
+)
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import Progress, for_each
+from fsspec_commit.effects.part_writer import PartBudget, PartWriter
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled_uploads import SettledUploads
+from fsspec_commit.effects.standing import establish
+from fsspec_commit.errors import JobNotActiveError, PartialCommitError
+from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
+from fsspec_commit.names import SUCCESS, Target, job_named_in
+from fsspec_commit.records.job import CommitterName, FileIdentity
+from fsspec_commit.records.pending_set import (
+    PendingFile,
+    PendingSet,
+    marker_identity,
+    marker_upload,
+)
+from fsspec_commit.records.upload import UploadRecord
+from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token, Writer
+
+
+class MagicAttempt:
+    """Uploads of the final names, and which of them are whole.
+
+    An upload is attributed to its job by the job id in its name. Where a name has none, or the
+    store cannot list uploads, it is recorded in the job's area once it has begun, and then
+    ``job.json`` is looked for, before the first part: whoever ends the job deletes that first and
+    reads the records then, so one of the two sees the other. A crash before the record leaves an
+    upload that holds nothing.
+    """
+
+    def __init__(
+        self,
+        store: SettledStore,
+        uploads: SettledUploads,
+        layout: AttemptLayout,
+        *,
+        budget: PartBudget,
+        records_all: bool,
+    ) -> None:
+        self._store = store
+        self._uploads = uploads
+        self._layout = layout
+        self._budget = budget
+        self._records_all = records_all
+        self._has_recorded = False
+        self._finished: dict[Target, PendingFile] = {}
+        self._begun: dict[tuple[StorePath, str], PendingUpload] = {}
+
+    def writer(self, name: Target) -> Writer[NewFile]:
+        """Upload one file; the upload begins with its first part."""
+
+        async def begin(path: StorePath) -> PendingUpload:
+            return await self._begin(name, path)
+
+        path = self._layout.job.destination.final(name)
+        parts = PartWriter(self._uploads, path, begin=begin, abort=self._abort, budget=self._budget)
+        return _Recording(parts, name, self._finished, self._begun)
+
+    def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:  # noqa: ARG002
+        """Parts cross the loop."""
+        return None
+
+    def finished(self) -> Sequence[NewFile]:
+        """Every finished file, by name."""
+        return self._files()
+
+    async def delete(self, name: Target) -> None:
+        """Drop a finished file: abort its upload."""
+        file = self._finished.pop(name, None)
+        if file is not None:
+            self._begun[_key(file.upload)] = file.upload
+            await self._abort(file.upload)
+
+    async def seal(self, rows: int | None) -> bytes:
+        """Abort every upload that is in no finished file, and list the rest.
+
+        Raises:
+            JobNotActiveError: The job was settled meanwhile.
+        """
+        for stray in list(self._begun.values()):
+            await self._abort(stray)
+        await _check_active(self._store, self._layout.job, "seal")
+        ids = self._store.ids
+        return PendingSet(self._layout, ids.nonce(), ids.now(), self._files(), rows).encode()
+
+    async def discard(self) -> None:
+        """Leave nothing of the attempt: neither uploads nor records nor a list of them."""
+        for file in self._finished.values():
+            self._begun[_key(file.upload)] = file.upload
+        self._finished.clear()
+        uploads = list(self._begun.values())
+        await for_each(_once(uploads), self._abort, in_flight_max=self._store.in_flight_max)
+        permit = deletion.of_own_attempt(self._layout)
+        await self._store.delete(self._layout.manifest, permit)
+        if self._has_recorded:
+            permit = deletion.of_own_upload_records(self._layout)
+            await self._store.delete_tree(self._layout.uploads, permit)
+
+    async def _begin(self, name: Target, path: StorePath) -> PendingUpload:
+        # A name that is written again: uploads may be keyed by path, so the first goes first.
+        await self.delete(name)
+        upload = await self._uploads.start(path)
+        self._begun[_key(upload)] = upload
+        if self._records_all or job_named_in(name) != self._layout.job.job_id:
+            self._has_recorded = True
+            record = self._layout.upload_record(upload.nonce)
+            await _record(self._store, self._layout.job, record, name, upload)
+            await _check_active(self._store, self._layout.job, "upload")
+        return upload
+
+    async def _abort(self, upload: PendingUpload) -> None:
+        permit = deletion.of_own_uploads(self._layout, [upload])
+        await self._uploads.abort(upload, permit)
+        self._begun.pop(_key(upload), None)
+
+    def _files(self) -> Sequence[PendingFile]:
+        return [file for _, file in sorted(self._finished.items())]
+
+
+class _Recording:
+    """A writer whose finished file is recorded."""
+
+    def __init__(
+        self,
+        parts: PartWriter,
+        name: Target,
+        finished: dict[Target, PendingFile],
+        begun: dict[tuple[StorePath, str], PendingUpload],
+    ) -> None:
+        self._parts = parts
+        self._name = name
+        self._finished = finished
+        self._begun = begun
+        self.write = parts.write
+        self.discard = parts.discard
+
+    async def finish(self) -> NewFile:
+        upload = await self._parts.finish()
+        size_bytes = sum(part.size_bytes for part in upload.parts)
+        file = self._finished[self._name] = PendingFile(self._name, size_bytes, upload)
+        self._begun.pop(_key(upload), None)
+        return file
+
+
+class MagicCommitter:
+    """Needs, in types: uploads that another process can complete.
+
+    Args:
+        store: Where the records are.
+        uploads: Where the files are.
+        records_all: Whether every upload is recorded, since the store cannot list them.
+    """
+
+    name: CommitterName = "magic"
+
+    def __init__(self, store: SettledStore, uploads: SettledUploads, *, records_all: bool) -> None:
+        self._store = store
+        self._uploads = uploads
+        self._records_all = records_all
+        self._budget = PartBudget()
+
+    def attempt(self, layout: AttemptLayout) -> AttemptOutput:
+        """The worker side of one attempt."""
+        return MagicAttempt(
+            self._store,
+            self._uploads,
+            layout,
+            budget=self._budget,
+            records_all=self._records_all,
+        )
+
+    def read(self, manifest: ManifestBytes) -> AttemptFiles:
+        """Decode a pending set strictly."""
+        decoded = PendingSet.decode(manifest.data, manifest.layout)
+        return AttemptFiles(decoded.files, decoded.rows)
+
+    async def publish(
+        self,
+        manifests: AsyncIterable[ManifestBytes],
+        expected: Expectations,
+        *,
+        lost: Lost | None,
+        progress: Progress | None,
+    ) -> int:
+        """One completion a file.
+
+        A completion consumes its upload, so repeating all of it publishes what is missing and
+        nothing else: upload gone and target with its nonce is done.
+        """
+
+        async def complete(file: PendingFile) -> None:
+            if not await self._uploads.complete(file.upload, expecting=expected[file.target]):
+                _report(file.target, lost)
+
+        return await for_each(
+            _pending_files(manifests),
+            complete,
+            in_flight_max=self._store.in_flight_max,
+            progress=progress,
+        )
+
+    async def prepare_success(
+        self, layout: JobLayout, claim_nonce: str, data: bytes
+    ) -> FileIdentity:
+        """Upload the marker; the decision keeps what completing it takes.
+
+        Its name is every job's, so the upload is recorded under the claim before it holds
+        anything.
+        """
+        upload = await self._uploads.start(layout.destination.success)
+        record = layout.prepared_success(claim_nonce)
+        await _record(self._store, layout, record, SUCCESS, upload)
+        if data:
+            await _check_active(self._store, layout, "prepare_success")
+        part = await self._uploads.put_part(upload, 1, data)
+        return marker_identity(replace(upload, parts=(part,)))
+
+    async def publish_success(
+        self,
+        layout: JobLayout,
+        claim_nonce: str,  # noqa: ARG002  # the decision names the upload itself
+        marker: FileIdentity,
+        stale: FileIdentity | None,
+    ) -> None:
+        """Complete the marker's upload, in place of *stale*, unless another's stands there.
+
+        The upload is consumed, so a stale driver cannot write its marker over a later job's.
+        """
+        upload = marker_upload(layout.destination, marker)
+        expecting = Expect.ABSENT if stale is None else Token(stale.token)
+        await self._uploads.complete(upload, expecting=expecting, looks=1, yielding=True)
+
+    async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+        """Abort the marker's upload."""
+        upload = marker_upload(layout.destination, marker)
+        await self._uploads.abort_or_leave(upload, deletion.of_own_marker(layout, upload))
+
+
+async def _record(
+    store: SettledStore, layout: JobLayout, path: StorePath, name: str, upload: PendingUpload
+) -> None:
+    record = UploadRecord(
+        nonce=store.ids.nonce(), job_id=layout.job_id, name=name, upload_id=upload.upload_id
+    )
+    if await establish(store, path, record, within=layout.area) is None:
+        raise _inactive(layout, "upload")
+
+
+async def _check_active(store: SettledStore, layout: JobLayout, stage: str) -> None:
+    """Raise :class:`JobNotActiveError` when ``job.json`` is gone."""
+    if await store.stat(layout.spec) is None:
+        raise _inactive(layout, stage)
+
+
+def _inactive(layout: JobLayout, stage: str) -> JobNotActiveError:
+    message = f"cannot upload: job {layout.job_id} is finished or aborted"
+    return JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage=stage)
+
+
+async def _pending_files(
+    manifests: AsyncIterable[ManifestBytes],
+) -> AsyncIterator[Sequence[PendingFile]]:
+    async for manifest in manifests:
+        yield PendingSet.decode(manifest.data, manifest.layout).files
+
+
+async def _once(uploads: Sequence[PendingUpload]) -> AsyncIterator[Sequence[PendingUpload]]:
+    yield uploads
+
+
+def _key(upload: PendingUpload) -> tuple[StorePath, str]:
+    return upload.path, upload.upload_id
+
+
+def _report(name: Target, lost: Lost | None) -> None:
+    if lost is None:
+        message = (
+            f"{name!r} is not in place, and its upload is gone: somebody else aborted it, or a "
+            "rule of the bucket did; nothing was deleted"
+        )
+        raise PartialCommitError(message, path=name, stage="publish")
+    lost(name)

@@ -1,0 +1,159 @@
+"""Uploads that their job will never complete: found, attributed to it, aborted.
+
+An upload belongs to the job that recorded it in its area, else to the job that its key names.
+What neither attributes is never aborted, only shown: it may be anybody's. A record wins over a
+name, because files of one job may be copied by another under their exact names.
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import TypeAlias, TypeVar
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled_uploads import SettledUploads
+from fsspec_commit.effects.standing import recall
+from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.ids import JobId, Nonce
+from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
+from fsspec_commit.names import job_named_in
+from fsspec_commit.records.upload import UploadRecord
+from fsspec_commit.store import Directory, PendingUpload
+
+T = TypeVar("T")
+_Key: TypeAlias = tuple[StorePath, str]
+
+
+class LeftoverUploads:
+    """The pending uploads of one destination.
+
+    Args:
+        store: Where the records are.
+        uploads: Lists and aborts.
+        listable: Whether the store lists all pending uploads below a directory. Where it does
+            not, every upload is recorded, and the records are all there is to find them by.
+    """
+
+    def __init__(self, store: SettledStore, uploads: SettledUploads, *, listable: bool) -> None:
+        self._store = store
+        self._uploads = uploads
+        self._listable = listable
+
+    async def abort_of(
+        self, layout: JobLayout, permit: Permit, *, published: Collection[AttemptLayout] = ()
+    ) -> None:
+        """Abort whatever a job has left whose area may go.
+
+        One listing, if nothing is left; the records are read only where something is that a name
+        does not attribute.
+
+        Args:
+            layout: The job.
+            permit: A permit for its area.
+            published: Attempts whose uploads are all completed: their records need no reading.
+        """
+        if self._listable:
+            found = await self._pending_of(layout, published)
+        else:
+            found = await self._recorded(layout, published)
+        await self.abort(layout, permit, found)
+
+    async def abort(
+        self, layout: JobLayout, permit: Permit, found: Sequence[PendingUpload]
+    ) -> None:
+        """Abort exactly the uploads *found*, which are a job's whose area may go."""
+        await self._abort(found, deletion.of_leftover_uploads(layout, permit, found))
+
+    async def abort_of_probes(
+        self, destination: DestinationLayout, found: Sequence[PendingUpload]
+    ) -> None:
+        """Abort exactly the uploads *found*, which probes have begun."""
+        await self._abort(found, deletion.of_probe_uploads(destination, found))
+
+    async def _abort(self, found: Sequence[PendingUpload], permitted: Permit) -> None:
+        async def abort(upload: PendingUpload) -> None:
+            await self._uploads.abort(upload, permitted)
+
+        await for_each(_once(found), abort, in_flight_max=self._store.in_flight_max)
+
+    async def strays(
+        self, destination: DestinationLayout, wanted: Callable[[JobId | None], bool]
+    ) -> list[tuple[JobId | None, PendingUpload]]:
+        """Every pending upload that no job with an area has recorded, with the job it names.
+
+        Only those whose job is *wanted*. Nothing where uploads cannot be listed.
+        """
+        if not self._listable:
+            return []
+        pending = await self._below(destination, lambda upload: wanted(_job_of(upload)))
+        recorded = await self._recorded_by_all(destination) if pending else set[_Key]()
+        return [(_job_of(one), one) for one in pending if _key(one) not in recorded]
+
+    async def _pending_of(
+        self, layout: JobLayout, published: Collection[AttemptLayout]
+    ) -> list[PendingUpload]:
+        ours = (None, layout.job_id)
+        pending = await self._below(layout.destination, lambda upload: _job_of(upload) in ours)
+        unnamed = [upload for upload in pending if _job_of(upload) is None]
+        named = [upload for upload in pending if _job_of(upload) is not None]
+        if unnamed:
+            recorded = {_key(upload) for upload in await self._recorded(layout, published)}
+            unnamed = [upload for upload in unnamed if _key(upload) in recorded]
+        if named:
+            others = await self._recorded_by_all(layout.destination, but=layout)
+            named = [upload for upload in named if _key(upload) not in others]
+        return unnamed + named
+
+    async def _below(
+        self, destination: DestinationLayout, wanted: Callable[[PendingUpload], bool]
+    ) -> list[PendingUpload]:
+        return await self._uploads.pending(destination.root, wanted)
+
+    async def _recorded_by_all(
+        self, destination: DestinationLayout, *, but: JobLayout | None = None
+    ) -> set[_Key]:
+        recorded = set[_Key]()
+        for child in await self._store.list_children(destination.areas):
+            job_id = destination.job_of(child.path) if isinstance(child, Directory) else None
+            if job_id is not None and (but is None or job_id != but.job_id):
+                recorded.update(map(_key, await self._recorded(destination.job(job_id), ())))
+        return recorded
+
+    async def _recorded(
+        self, layout: JobLayout, published: Collection[AttemptLayout]
+    ) -> list[PendingUpload]:
+        over = tuple(f"{attempt.uploads}/" for attempt in published)
+        found: list[PendingUpload] = []
+        paths = [
+            entry.path
+            async for entry in self._store.list_tree(layout.area)
+            if layout.is_upload_record(entry.path) and not entry.path.startswith(over)
+        ]
+
+        async def read(path: StorePath) -> None:
+            try:
+                standing = await recall(self._store, path, UploadRecord)
+                if standing is None or standing.record.job_id != layout.job_id:
+                    return
+                record = standing.record
+                target = record.path(layout.destination)
+            except (RecordError, RequestError):
+                return  # Nobody's record: it attributes nothing, and the job must end all the same.
+            nonce = Nonce(record.nonce)
+            found.append(PendingUpload(path=target, upload_id=record.upload_id, nonce=nonce))
+
+        await for_each(_once(paths), read, in_flight_max=self._store.in_flight_max)
+        return found
+
+
+def _job_of(upload: PendingUpload) -> JobId | None:
+    return job_named_in(upload.path)
+
+
+def _key(upload: PendingUpload) -> _Key:
+    return upload.path, upload.upload_id
+
+
+async def _once(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
+    yield items

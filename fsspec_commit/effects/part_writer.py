@@ -1,0 +1,209 @@
+"""Bytes in, parts out: several parts on their way at once, memory bounded, nothing completed."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from fsspec_commit.effects.settled_uploads import SettledUploads
+from fsspec_commit.errors import RequestError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Part, PendingUpload
+
+PIECE_BYTES = 8 << 20
+"""What callers do best to hand over at a time: the first parts are such pieces, not copies."""
+PARTS_MAX = 10_000
+IN_FLIGHT_BYTES_MAX = 64 << 20
+_GROWTH_PARTS = 75
+
+
+def part_size_bytes(number: int) -> int:
+    """How long part *number* is, counted from 1, unless it is the last.
+
+    Every 75 parts one piece longer, so that 5 TiB fit into 10,000 parts and a file of less than
+    600 MiB is cut into 8 MiB.
+    """
+    return PIECE_BYTES * (1 + (number - 1) // _GROWTH_PARTS)
+
+
+class PartBudget:
+    """How many bytes may be on their way at once, for all files of one opened store together.
+
+    A part that is longer than all of it goes alone.
+    """
+
+    def __init__(self, bytes_max: int = IN_FLIGHT_BYTES_MAX) -> None:
+        self._max = bytes_max
+        self._taken = 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    async def take(self, size_bytes: int) -> None:
+        """Wait for room; first come, first served."""
+        if not self._waiting and self._fits(size_bytes):
+            self._taken += size_bytes
+            return
+        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((size_bytes, room))
+        try:
+            await room
+        except asyncio.CancelledError:
+            if room.done() and not room.cancelled():
+                self.give_back(size_bytes)
+            else:
+                self._admit()
+            raise
+
+    def give_back(self, size_bytes: int) -> None:
+        """Make room."""
+        self._taken -= size_bytes
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting:
+            size_bytes, room = self._waiting[0]
+            if not room.done():
+                if not self._fits(size_bytes):
+                    return
+                self._taken += size_bytes
+                room.set_result(None)
+            self._waiting.popleft()
+
+    def _fits(self, size_bytes: int) -> bool:
+        return self._taken == 0 or self._taken + size_bytes <= self._max
+
+
+class PartWriter:
+    """A :class:`~fsspec_commit.store.Writer` whose file is a pending upload when it is finished.
+
+    The upload is begun with the first part. The first part that fails ends the file: nothing more
+    is sent, the upload is aborted, and what was the matter is raised, then and ever after.
+
+    Args:
+        uploads: Stores the parts.
+        path: What is uploaded.
+        begin: Begins the upload.
+        abort: Aborts it.
+        budget: What may be on its way at once.
+    """
+
+    def __init__(
+        self,
+        uploads: SettledUploads,
+        path: StorePath,
+        *,
+        begin: Callable[[StorePath], Awaitable[PendingUpload]],
+        abort: Callable[[PendingUpload], Awaitable[None]],
+        budget: PartBudget,
+    ) -> None:
+        self._uploads = uploads
+        self._path = path
+        self._begin = begin
+        self._abort = abort
+        self._budget = budget
+        self._upload: PendingUpload | None = None
+        self._pieces: list[memoryview] = []
+        self._gathered_bytes = 0
+        self._count = 0
+        self._parts: dict[int, Part] = {}
+        self._sending: set[asyncio.Task[None]] = set()
+        self._failed: BaseException | None = None
+        self._first_failure: BaseException | None = None
+        self._over = False
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*, which is not copied and must not change.
+
+        Returns when it is sent or gathered, and what is on its way is within bounds.
+        """
+        self._check_open()
+        rest = memoryview(data)
+        while rest:
+            size_bytes = part_size_bytes(self._count + 1)
+            piece = rest[: size_bytes - self._gathered_bytes]
+            rest = rest[len(piece) :]
+            self._pieces.append(piece)
+            self._gathered_bytes += len(piece)
+            if self._gathered_bytes == size_bytes:
+                await self._send()
+
+    async def finish(self) -> PendingUpload:
+        """Send the rest, one part of no bytes for an empty file, and wait for every part.
+
+        Raises:
+            StoreError: A part could not be stored; the upload is aborted.
+        """
+        self._check_open()
+        if self._gathered_bytes or self._count == 0:
+            await self._send()
+        await self._settle()
+        await self._raise_failure()
+        if self._upload is None:
+            raise AssertionError("a finished file has a part, and a part an upload")
+        self._over = True
+        parts = tuple(self._parts[number] for number in range(1, self._count + 1))
+        return replace(self._upload, parts=parts)
+
+    async def discard(self) -> None:
+        """Abort the upload, once no part of it is on its way any more; a finished one stays."""
+        if self._over:
+            return
+        self._over = True
+        self._pieces.clear()
+        await self._settle()
+        upload, self._upload = self._upload, None
+        if upload is not None:
+            await self._abort(upload)
+
+    async def _send(self) -> None:
+        await self._raise_failure()
+        if self._count == PARTS_MAX:
+            await self.discard()
+            message = f"{self._path!r} is longer than {PARTS_MAX} parts hold; write smaller files"
+            raise RequestError(message, kind="file_too_large", path=self._path)
+        # Until the part is on its way the file is not whole, whatever happens here.
+        self._failed = ValueError(f"writing {self._path!r} was broken off")
+        if self._upload is None:
+            self._upload = await self._begin(self._path)
+        data, size_bytes = _joined(self._pieces), self._gathered_bytes
+        self._pieces, self._gathered_bytes = [], 0
+        self._count += 1
+        await self._budget.take(size_bytes)
+        sending = asyncio.ensure_future(self._put(self._upload, self._count, data))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sent)
+        self._failed = self._first_failure
+
+    async def _put(self, upload: PendingUpload, number: int, data: bytes) -> None:
+        try:
+            if self._first_failure is None:
+                self._parts[number] = await self._uploads.put_part(upload, number, data)
+        finally:
+            self._budget.give_back(len(data))
+
+    def _sent(self, sending: asyncio.Task[None]) -> None:
+        self._sending.discard(sending)
+        if not sending.cancelled() and (error := sending.exception()) is not None:
+            self._first_failure = self._first_failure or error
+            self._failed = self._failed or error
+
+    async def _settle(self) -> None:
+        # Not cancelled: a part that arrives after the abort would be kept, and paid for.
+        while self._sending:
+            await asyncio.wait(self._sending)
+
+    async def _raise_failure(self) -> None:
+        failed = self._failed
+        if failed is not None:
+            await self.discard()
+            raise failed
+
+    def _check_open(self) -> None:
+        if self._failed is None and self._over:
+            raise ValueError(f"I/O operation on the closed file {self._path!r}")
+
+
+def _joined(pieces: list[memoryview]) -> bytes:
+    whole = pieces[0].obj if len(pieces) == 1 else None
+    if isinstance(whole, bytes) and len(whole) == len(pieces[0]):
+        return whole
+    return b"".join(pieces)

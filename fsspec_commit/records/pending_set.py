@@ -1,0 +1,246 @@
+"""``PendingSet``: what one attempt of the magic committer produced, in Hadoop's own fields.
+
+The format is ``org.apache.hadoop.fs.s3a.commit.files.PendingSet`` as hadoop-aws 3.5.0 reads and
+writes it: version 3 of the set, version 2 of each ``SinglePendingCommit``, a part's etag as an
+``UploadEtag``. Tokens of parts stand in ``etag`` as the store gave them. What Hadoop has no field
+for stands in ``extraData``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, ClassVar, Literal, Self
+
+import msgspec
+from msgspec import Meta, Struct
+
+from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.ids import NEVER, Nonce
+from fsspec_commit.layout import AttemptLayout, DestinationLayout
+from fsspec_commit.names import Target, target, uri_path
+from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
+from fsspec_commit.records.job import (
+    AttemptIdText,
+    Count,
+    FileIdentity,
+    JobIdText,
+    NonceText,
+)
+from fsspec_commit.store import Part, PendingUpload, Token
+
+_Text = Annotated[str, Meta(min_length=1)]
+_Milliseconds = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingFile:
+    """One finished, unpublished file of an attempt.
+
+    Attributes:
+        target: Its name at the destination.
+        size_bytes: Its size.
+        upload: What makes it visible when it is completed.
+    """
+
+    target: Target
+    size_bytes: int
+    upload: PendingUpload
+
+
+class _Etag(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    etag: _Text
+    algorithm: None = msgspec.field(default=None, name="checksumAlgorithm")
+    checksum: None = None
+
+
+class _NoStatistics(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """Hadoop adds up what uploading cost; ours is in the job's own statistics."""
+
+
+class _OfFile(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    nonce: NonceText
+    part_sizes: str
+
+
+class _Commit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    version: Literal[2] = 2
+    filename: Literal[""] = ""
+    uri: str
+    upload_id: _Text = msgspec.field(name="uploadId")
+    bucket: str
+    key: str = msgspec.field(name="destinationKey")
+    created: _Milliseconds
+    saved: _Milliseconds
+    date: str
+    job_id: str = msgspec.field(name="jobId")
+    task_id: str = msgspec.field(name="taskId")
+    text: Literal[""] = ""
+    etags: list[_Etag]
+    extra: _OfFile = msgspec.field(name="extraData")
+    length: Count
+    statistics: _NoStatistics = msgspec.field(name="iostatistics")
+
+
+class _OfSet(Struct, frozen=True, forbid_unknown_fields=True):
+    attempt_id: AttemptIdText = msgspec.field(name="task.attempt.id")
+    nonce: NonceText
+    created: str
+    rows: Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,18})?\Z")] = ""
+
+
+class _Set(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    version: Literal[3] = 3
+    job_id: JobIdText = msgspec.field(name="jobId")
+    commits: list[_Commit]
+    extra: _OfSet = msgspec.field(name="extraData")
+    statistics: _NoStatistics = msgspec.field(name="iostatistics")
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSet:
+    """The files of one attempt.
+
+    Attributes:
+        layout: Whose they are.
+        nonce: Makes the record unlike any other.
+        created: When it was written, to the millisecond; only people read it.
+        files: Every file, by name.
+        rows: How many rows they hold, where this library wrote the format.
+    """
+
+    limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
+
+    layout: AttemptLayout
+    nonce: str
+    created: datetime
+    files: Sequence[PendingFile]
+    rows: int | None = None
+
+    def encode(self) -> bytes:
+        """The canonical bytes."""
+        form = _Form(self.layout, self.created)
+        return msgspec.json.encode(
+            _Set(
+                job_id=self.layout.job.job_id,
+                commits=[form.commit(file) for file in self.files],
+                extra=_OfSet(
+                    self.layout.attempt_id,
+                    self.nonce,
+                    str(form.created_ms),
+                    "" if self.rows is None else str(self.rows),
+                ),
+                statistics=_NoStatistics(),
+            )
+        )
+
+    @classmethod
+    def decode(cls, data: bytes, layout: AttemptLayout) -> Self:
+        """Read the pending set of *layout*'s attempt.
+
+        Raises:
+            RecordError: *data* is anything else, names a key outside the destination, names one
+                file twice, or is another attempt's.
+        """
+        name = layout.manifest_name
+        raw = decode_strictly(data, _Set, cls.limit_bytes)
+        if (raw.job_id, raw.extra.attempt_id) != (layout.job.job_id, layout.attempt_id):
+            raise RecordError(f"{name}: a pending set of another attempt")
+        try:
+            created = NEVER + int(raw.extra.created) * _MILLISECOND
+            form = _Form(layout, created)
+            files = [form.file(commit) for commit in raw.commits]
+        except (RequestError, ValueError, OverflowError) as error:
+            raise RecordError(f"{name}: {error}") from error
+        if str(form.created_ms) != raw.extra.created or msgspec.json.encode(raw) != data:
+            raise RecordError(f"{name}: not a canonical PendingSet record")
+        if len({file.target for file in files}) != len(files):
+            raise RecordError(f"{name}: names one file twice")
+        rows = int(raw.extra.rows) if raw.extra.rows else None
+        return cls(layout, raw.extra.nonce, created, files, rows)
+
+
+class _Form:
+    """How one attempt's files are written down; what a record says beside that is refused."""
+
+    def __init__(self, layout: AttemptLayout, created: datetime) -> None:
+        destination = layout.job.destination
+        self._layout = layout
+        self._destination = destination
+        self.bucket, self._prefix = destination.object_name(destination.final(Target("")))
+        self._uri = f"s3a://{self.bucket}/{uri_path(self._prefix)}"
+        self.created_ms = (created - NEVER) // _MILLISECOND
+        self._date = datetime.fromtimestamp(self.created_ms // 1000, UTC).isoformat()
+        self._task_id = str(layout.task_id)
+
+    def commit(self, file: PendingFile) -> _Commit:
+        """A file as Hadoop has it."""
+        upload = file.upload
+        return _Commit(
+            uri=self._uri + uri_path(file.target),
+            upload_id=upload.upload_id,
+            bucket=self.bucket,
+            key=self._prefix + file.target,
+            created=self.created_ms,
+            saved=self.created_ms,
+            date=self._date,
+            job_id=self._layout.job.job_id,
+            task_id=self._task_id,
+            etags=[_Etag(part.token) for part in upload.parts],
+            extra=_OfFile(upload.nonce, ",".join(str(part.size_bytes) for part in upload.parts)),
+            length=file.size_bytes,
+            statistics=_NoStatistics(),
+        )
+
+    def file(self, commit: _Commit) -> PendingFile:
+        """The file that *commit* stands for.
+
+        Raises:
+            RecordError: It is not as this attempt writes its files down.
+            ValueError: Its name is none that a file may have, or a size is none.
+        """
+        if not commit.key.startswith(self._prefix):
+            raise RecordError(f"{commit.key!r} is not below the destination")
+        name = target(commit.key[len(self._prefix) :])
+        sizes = [int(size) for size in commit.extra.part_sizes.split(",")]
+        if len(sizes) != len(commit.etags):
+            raise RecordError(f"{commit.key!r}: sizes of other parts than it has")
+        upload = PendingUpload(
+            path=self._destination.final(name),
+            upload_id=commit.upload_id,
+            nonce=Nonce(commit.extra.nonce),
+            parts=tuple(
+                Part(number, Token(etag.etag), size)
+                for number, (etag, size) in enumerate(zip(commit.etags, sizes, strict=True), 1)
+            ),
+        )
+        file = PendingFile(name, commit.length, upload)
+        if sum(sizes) != file.size_bytes or min(sizes) < 0 or self.commit(file) != commit:
+            raise RecordError(f"{commit.key!r}: not as an attempt writes its files down")
+        return file
+
+
+class _Marker(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    upload_id: _Text
+    nonce: NonceText
+    etag: _Text
+
+
+def marker_identity(upload: PendingUpload) -> FileIdentity:
+    """A prepared marker as the decision fixes it: all that completing its upload takes."""
+    (part,) = upload.parts
+    token = msgspec.json.encode(_Marker(upload.upload_id, upload.nonce, part.token)).decode()
+    return FileIdentity(size=part.size_bytes, token=token)
+
+
+def marker_upload(layout: DestinationLayout, identity: FileIdentity) -> PendingUpload:
+    """The upload of the marker that :func:`marker_identity` was given.
+
+    Raises:
+        RecordError: The identity is not one of a pending upload.
+    """
+    raw = decode_strictly(identity.token.encode(), _Marker, RECORD_BYTES_MAX)
+    part = Part(1, Token(raw.etag), identity.size)
+    return PendingUpload(
+        path=layout.success, upload_id=raw.upload_id, nonce=Nonce(raw.nonce), parts=(part,)
+    )

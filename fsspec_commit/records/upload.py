@@ -1,0 +1,32 @@
+"""The record of one pending upload that its key does not attribute to a job."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.names import SUCCESS, target
+from fsspec_commit.records import JsonRecord
+from fsspec_commit.records.job import JobIdText, NonceText, ShortText
+
+
+class UploadRecord(JsonRecord, frozen=True, kw_only=True):
+    """Whose upload it is: created when the upload has begun, before its first part.
+
+    So whatever holds data is attributed. A crash between the two leaves an upload without parts.
+    """
+
+    format: Literal["fsspec_commit.Upload"] = "fsspec_commit.Upload"
+    version: Literal[1] = 1
+    nonce: NonceText
+    job_id: JobIdText
+    name: ShortText
+    upload_id: Annotated[str, Meta(min_length=1, max_length=4096)]
+
+    def path(self, layout: DestinationLayout) -> StorePath:
+        """What is uploaded, always below the destination.
+
+        Raises:
+            RequestError: The record names another place.
+        """
+        return layout.success if self.name == SUCCESS else layout.final(target(self.name))

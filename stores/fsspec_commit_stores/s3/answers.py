@@ -1,0 +1,260 @@
+"""What an error that S3 answers says: of the request's effect, and to the user.
+
+By status and code alone, and in words of our own: what else a server says, it may have been told.
+"""
+
+import errno
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from fsspec_commit.errors import Reply
+
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
+_REGION = re.compile(r"[a-z0-9-]{1,40}")
+
+# Turned away before anything was done, or a request that did not arrive whole: worth sending again.
+# A conflicting request of another is among them, for this one was not applied; if an earlier one of
+# ours was, then either it is in doubt already and `settle` looks before it sends again, or the next
+# answer is a 412 or a 404, after which it looks.
+_NOT_DONE = frozenset(
+    {
+        "BadDigest",
+        "BandwidthLimitExceeded",
+        "Busy",
+        "ConditionalRequestConflict",
+        "IncompleteBody",
+        "OperationAborted",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "RequestTimeout",
+        "ServerBusy",
+        "ServiceUnavailable",
+        "SlowDown",
+        "SlowDownRead",
+        "SlowDownWrite",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequests",
+        "TooManyRequestsException",
+        "XAmzContentChecksumMismatch",
+        "XAmzContentSHA256Mismatch",
+    }
+)
+_UNKNOWN = frozenset({"InternalError", "InternalServerError"})
+_WRONG_REGION = frozenset(
+    {
+        "AuthorizationHeaderMalformed",
+        "AuthorizationQueryParametersError",
+        "IllegalLocationConstraintException",
+        "IncorrectEndpoint",
+        "PermanentRedirect",
+        "Redirect",
+        "TemporaryRedirect",
+    }
+)
+_DENIED = frozenset({"AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden"})
+_EXPIRED = "the session token has expired; renew the credentials"
+_WRONG_KEY = "the store does not know the access key; check key= or the profile"
+_EXPLAINED = {
+    "EntityTooLarge": "it is larger than the store takes",
+    "EntityTooSmall": "a part that is not the last is smaller than the store takes (5 MiB)",
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "InvalidAccessKeyId": _WRONG_KEY,
+    "InvalidClientTokenId": _WRONG_KEY,
+    "InvalidObjectState": "it is archived, and must be restored before it can be read",
+    "InvalidPart": "a part is missing or is not the one that was uploaded",
+    "InvalidToken": "the session token is not one the store knows; renew the credentials",
+    "KeyTooLongError": "the key is longer than the store takes (1,024 bytes)",
+    "MethodNotAllowed": "the store does not let this be done to it",
+    "NoSuchBucket": "there is no such bucket; check its name, or create it",
+    "NoSuchUpload": "there is no such upload: it was completed or aborted",
+    "NotImplemented": "the store does not know this request",
+    "PreconditionFailed": "something else stands there than was expected",
+    "QuotaExceeded": "the quota is used up",
+    "SignatureDoesNotMatch": (
+        "the signature does not match; check the secret key, and that nothing on the way "
+        "changes requests"
+    ),
+    "TokenRefreshRequired": _EXPIRED,
+    "UnrecognizedClientException": _WRONG_KEY,
+    "XAdminUserNotFound": _WRONG_KEY,  # versitygw
+}
+_NUMBERS = {
+    "NoSuchBucket": errno.ENOENT,
+    "NoSuchKey": errno.ENOENT,
+    "NoSuchUpload": errno.ENOENT,
+    "PreconditionFailed": errno.EEXIST,
+    "EntityTooLarge": errno.EFBIG,
+    "KeyTooLongError": errno.ENAMETOOLONG,
+    "NotImplemented": errno.EOPNOTSUPP,
+    "QuotaExceeded": errno.EDQUOT,
+}
+_NUMBERS_OF_STATUSES: Mapping[int, int] = {
+    HTTPStatus.UNAUTHORIZED: errno.EACCES,
+    HTTPStatus.FORBIDDEN: errno.EACCES,
+    HTTPStatus.NOT_FOUND: errno.ENOENT,
+    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The part of an error's answer by which it is classified.
+
+    Attributes:
+        status: The HTTP status; an error inside a 200 counts as a 500.
+        code: The error's code, or the status where the answer has no body (every HEAD).
+    """
+
+    status: int
+    code: str
+    error: Mapping[str, Any]
+    headers: Mapping[str, str]
+
+    @property
+    def has_code(self) -> bool:
+        """Whether S3 itself has answered, not something on the way to it."""
+        return _CODE.fullmatch(self.code) is not None
+
+
+def answer_of(error: BaseException) -> Answer | None:
+    """What the store answered; ``None`` when it did not."""
+    if not isinstance(error, ClientError):
+        return None
+    told = error.response.get("Error") or {}
+    metadata = error.response.get("ResponseMetadata") or {}
+    return Answer(
+        status=int(metadata.get("HTTPStatusCode") or 0),
+        code=str(told.get("Code") or ""),
+        error=told,
+        headers={str(k).lower(): str(v) for k, v in (metadata.get("HTTPHeaders") or {}).items()},
+    )
+
+
+def reply_of(answer: Answer) -> Reply:
+    """What an answer says about the effect of the request it answers."""
+    if answer.code in _NOT_DONE or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Reply.NOT_DONE
+    if answer.code in _UNKNOWN:
+        return Reply.UNKNOWN
+    # Before the status: an error inside a 200 says by its code alone what it is.
+    if answer.code in _EXPLAINED or answer.code in _DENIED:
+        return Reply.REFUSED
+    if answer.status == HTTPStatus.NOT_IMPLEMENTED:
+        return Reply.REFUSED
+    # A bare 503 may be a proxy's, sent after S3 had done it.
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in {
+        0,
+        HTTPStatus.REQUEST_TIMEOUT,
+    }:
+        return Reply.UNKNOWN
+    return Reply.REFUSED
+
+
+def is_refusal_of_its_own(answer: Answer) -> bool:
+    """Whether a refusal concerns the request: denied, or not known; another one may be granted.
+
+    Of credentials, clock, region or bucket that are wrong, every request would be told the same.
+    """
+    general = {"NoSuchBucket", "RequestTimeTooSkewed", "SignatureDoesNotMatch", "InvalidToken"}
+    return (
+        reply_of(answer) is Reply.REFUSED
+        and answer.code not in general | _WRONG_REGION
+        and _EXPLAINED.get(answer.code) not in {_EXPIRED, _WRONG_KEY}
+        and not _is_redirect(answer)
+    )
+
+
+def why_of(answer: Answer, *, actions: str) -> str:
+    """Why a request failed, and what to do: one half of a sentence.
+
+    Args:
+        answer: What the store said.
+        actions: What the IAM policy must allow for the request.
+    """
+    code = answer.code
+    how = code if answer.has_code else f"HTTP {answer.status}"
+    if code == "RequestTimeTooSkewed":
+        why = f"this machine's clock {_skew(answer)}; set it right"
+    elif code in _WRONG_REGION or _is_redirect(answer):
+        why = f"the bucket is in {_region(answer)}; set client_kwargs={{'region_name': …}} to it"
+    elif code in _EXPLAINED:
+        why = f"{_EXPLAINED[code]} ({code})"
+    elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        why = f"access is denied ({how}); allow {actions} to these credentials"
+    elif answer.status == HTTPStatus.PRECONDITION_FAILED:
+        why = _EXPLAINED["PreconditionFailed"]
+    elif reply_of(answer) is Reply.NOT_DONE:
+        why = f"the store asked to try again later ({how})"
+    elif answer.status == HTTPStatus.BAD_REQUEST and not answer.has_code:
+        # A HEAD has no body to say more.
+        why = (
+            "the store refused the request (HTTP 400); check that the credentials have not "
+            "expired and that the region is the bucket's"
+        )
+    else:
+        status = f"{answer.status} " if answer.has_code else ""
+        why = f"the store answered {status}{how}{_request_id(answer)}"
+    return why
+
+
+def number_of(answer: Answer) -> int:
+    """The ``errno`` a system call would have given."""
+    return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
+
+
+def retry_after_s_of(answer: Answer) -> float | None:
+    """How long to leave the store alone: seconds, or a date beside the date of the answer."""
+    headers = answer.headers
+    asked = headers.get("retry-after", "").strip()
+    if asked.isdecimal():
+        return float(asked)
+    try:  # both by the store's clock, so that ours does not matter
+        until, now = parsedate_to_datetime(asked), parsedate_to_datetime(headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_redirect(answer: Answer) -> bool:
+    return HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
+
+
+def _region(answer: Answer) -> str:
+    found = answer.headers.get("x-amz-bucket-region") or str(answer.error.get("Region") or "")
+    if _REGION.fullmatch(found):
+        return f"the region {found!r}, not in the one that was asked ({answer.code})"
+    return f"another region than the one that was asked ({answer.code})"
+
+
+def _skew(answer: Answer) -> str:
+    """By how much the clocks differ, where the answer tells both times."""
+    try:
+        mine = _time(str(answer.error["RequestTime"]))
+        theirs = _time(str(answer.error["ServerTime"]))
+    except (KeyError, ValueError):
+        return "is too far from the store's (RequestTimeTooSkewed)"
+    seconds = (mine - theirs).total_seconds()
+    direction = "ahead of" if seconds > 0 else "behind"
+    return f"is {abs(seconds):.0f} s {direction} the store's (RequestTimeTooSkewed)"
+
+
+def _time(text: str) -> datetime:
+    """A time as S3 writes it: ISO 8601, or ISO 8601 without separators in `RequestTime`."""
+    return datetime.fromisoformat(text)
+
+
+def _request_id(answer: Answer) -> str:
+    """What the store's operator finds the request by."""
+    found = answer.headers.get("x-amz-request-id", "")
+    return f" (request {found})" if re.fullmatch(r"[A-Za-z0-9-]{1,64}", found) else ""

@@ -1,0 +1,210 @@
+"""Listings, page by page as S3 gives them, and the deletion of all that one shows.
+
+A directory is a prefix that ends in a slash. A key that ends in one is what consoles and other
+file systems write to make an empty directory be seen: never a file, but gone with its directory.
+
+Where versions are kept, entries come from `ListObjectVersions`, the one listing that names them; it
+also shows what is gone, so directories come from `ListObjectsV2` all the same.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from fsspec_commit.errors import Reply
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry
+from fsspec_commit_stores.s3.answers import Answer, reply_of
+from fsspec_commit_stores.s3.requests import Bucket
+from fsspec_commit_stores.s3.versions import Versions
+
+_DELETED_AT_ONCE_MAX = 1000
+_SHOWN_MAX = 10
+# After every ASCII name in a directory: what is left to list of it after that is filtered out.
+_LAST = "~"
+
+
+class Listing:
+    """Lists one bucket.
+
+    Attributes:
+        is_sorted: Pages come in the order of their keys, so that a subtree can be jumped over.
+    """
+
+    def __init__(self, bucket: Bucket, versions: Versions, *, is_sorted: bool) -> None:
+        self.is_sorted = is_sorted
+        self._bucket = bucket
+        self._versions = versions
+
+    async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*."""
+        left_out = None if without is None else _below(self._bucket.key(without))
+        prefix = _below(self._bucket.key(path))
+        if left_out is not None and prefix.startswith(left_out):
+            return
+        kept = await self._versions.are_kept()
+        pages = self._version_pages if kept else self._object_pages
+        async for page in pages(path, Prefix=prefix, left_out=left_out):
+            for listed in _contents(page):
+                key = str(listed["Key"])
+                if not key.endswith("/") and not (left_out and key.startswith(left_out)):
+                    yield self._entry(listed)
+
+    async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+        prefix = _below(self._bucket.key(path))
+        kept = await self._versions.are_kept()
+        has_files = False
+        async for page in self._object_pages(path, Prefix=prefix, Delimiter="/"):
+            for common in page.get("CommonPrefixes") or ():
+                yield Directory(self._bucket.path(str(common["Prefix"])[:-1]))
+            for listed in _contents(page):
+                if str(listed["Key"]) == prefix:
+                    continue
+                has_files = True
+                if not kept:
+                    yield self._entry(listed)
+        if kept and has_files:
+            async for page in self._version_pages(path, Prefix=prefix, Delimiter="/"):
+                for listed in _contents(page):
+                    if str(listed["Key"]) != prefix:
+                        yield self._entry(listed)
+
+    async def is_directory(self, path: StorePath) -> bool:
+        """Whether there is anything below *path*, by one request."""
+        prefix = _below(self._bucket.key(path))
+        page = await self._bucket.send("list_objects_v2", path, Prefix=prefix, MaxKeys=1)
+        return bool(page.get("Contents"))
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete every key below *path*, a page by one request, from the front until none is left.
+
+        From the front, because a server's place in a listing can be a number, which deletions
+        shift.
+
+        Raises:
+            StoreError: Some are left: names the first of them.
+        """
+        prefix = _below(self._bucket.key(path))
+        deleted = set[str]()
+        while True:
+            page = await self._bucket.send(
+                "list_objects_v2", path, Prefix=prefix, MaxKeys=_DELETED_AT_ONCE_MAX
+            )
+            keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
+            if keys and deleted.issuperset(keys):
+                why = f"its files come back, or the listing is stale: {keys[0]!r}"
+                raise self._bucket.doubt("delete_objects", path, why)
+            if keys:
+                await self._delete(path, keys)
+                deleted = set(keys)
+            if not page.get("IsTruncated"):
+                return
+
+    async def _delete(self, path: StorePath, keys: list[str]) -> None:
+        objects = [{"Key": key} for key in keys]
+        answer = await self._bucket.send(
+            "delete_objects", path, Delete={"Objects": objects, "Quiet": True}
+        )
+        codes = {
+            str(error.get("Key")): str(error.get("Code") or "")
+            for error in answer.get("Errors") or ()
+            if error.get("Code") != "NoSuchKey"
+        }
+        if not codes:
+            return
+        shown = ", ".join(f"{key!r} ({code})" for key, code in list(codes.items())[:_SHOWN_MAX])
+        more = f" and {len(codes) - _SHOWN_MAX} more" if len(codes) > _SHOWN_MAX else ""
+        refused = all(
+            reply_of(Answer(status=0, code=code, error={}, headers={})) is Reply.REFUSED
+            for code in codes.values()
+        )
+        why = f"{len(codes)} of its files were not deleted: {shown}{more}"
+        raise self._bucket.failure(
+            "delete_objects", path, why, Reply.REFUSED if refused else Reply.UNKNOWN
+        )
+
+    def _entry(self, listed: Mapping[str, Any]) -> Entry:
+        return Entry(
+            path=self._bucket.path(str(listed["Key"])),
+            size_bytes=int(listed.get("Size") or 0),
+            token=self._versions.listed(listed),
+        )
+
+    def _object_pages(
+        self, path: StorePath, *, left_out: str | None = None, **parameters: Any
+    ) -> AsyncIterator[dict[str, Any]]:
+        def following(page: Mapping[str, Any]) -> dict[str, Any]:
+            return {"ContinuationToken": page.get("NextContinuationToken")}
+
+        return self._pages(
+            "list_objects_v2", path, parameters, following, jump="StartAfter", left_out=left_out
+        )
+
+    def _version_pages(
+        self, path: StorePath, *, left_out: str | None = None, **parameters: Any
+    ) -> AsyncIterator[dict[str, Any]]:
+        def following(page: Mapping[str, Any]) -> dict[str, Any]:
+            at = {"KeyMarker": page.get("NextKeyMarker")}
+            version = page.get("NextVersionIdMarker")
+            return {**at, "VersionIdMarker": version} if version else at
+
+        return self._pages(
+            "list_object_versions", path, parameters, following, jump="KeyMarker", left_out=left_out
+        )
+
+    async def _pages(
+        self,
+        method: str,
+        path: StorePath,
+        parameters: Mapping[str, Any],
+        following: Callable[[Mapping[str, Any]], dict[str, Any]],
+        *,
+        jump: str,
+        left_out: str | None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Every page; what is left of *left_out* when a page ends in it is jumped over.
+
+        Raises:
+            StoreError: A page was not given, or says that there is more and not where.
+        """
+        place: dict[str, Any] = {}
+        jumped_from: dict[str, Any] | None = None
+        while True:
+            page = await self._bucket.send(method, path, **parameters, **place)
+            if jumped_from is not None and not _is_after(page, str(place[jump])):
+                # A server that does not start where it is told: page by page, then.
+                place, jumped_from, left_out = jumped_from, None, None
+                continue
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            place, before, jumped_from = following(page), place, None
+            if None in place.values() or place == before:
+                why = "the store says that there is more, and not where"
+                raise self._bucket.doubt(method, path, why)
+            last = max(_keys(page), default=b"")
+            if self.is_sorted and left_out is not None and last.startswith(left_out.encode()):
+                past = left_out + _LAST
+                if last < past.encode():
+                    jumped_from, place = place, {jump: past}
+
+
+def _below(key: str) -> str:
+    """The prefix of all keys in a directory; nothing for the whole bucket."""
+    return f"{key}/" if key else ""
+
+
+def _contents(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The objects of a page that stand now."""
+    versions = page.get("Versions") or ()
+    return [*(page.get("Contents") or ()), *(one for one in versions if one.get("IsLatest"))]
+
+
+def _keys(page: Mapping[str, Any]) -> list[bytes]:
+    """Every key on a page, in the form by which S3 sorts them."""
+    shown = (page.get(kind) or () for kind in ("Contents", "Versions", "DeleteMarkers"))
+    return [str(one["Key"]).encode() for kind in shown for one in kind]
+
+
+def _is_after(page: Mapping[str, Any], key: str) -> bool:
+    return min(_keys(page), default=b"\xff") > key.encode()

@@ -1,0 +1,243 @@
+"""What a URL and the user's options of s3fs mean: a bucket, a prefix, and a client of our own."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import s3fs
+from aiobotocore.httpsession import AIOHTTPSession
+from aiobotocore.session import AioSession
+from botocore import exceptions as sdk
+from botocore.loaders import Loader
+
+from fsspec_commit.errors import Reply, RequestError, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit_stores.s3.failures import Asked, failed, made
+
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+_SCHEME = re.compile(r"s3a?://", re.IGNORECASE)
+_AWS = re.compile(r"(?:.+\.)?amazonaws\.(?:com|com\.cn|eu)")
+_DIRECTORY_BUCKET = "--x-s3"
+_POOL = 64
+_LOADER = Loader()
+_EXPECTED_FROM_BYTES = 1 << 20
+
+# What the protocol itself says, whoever speaks it.
+_PROTOCOL = Capabilities(
+    # No rename at all. Directory buckets have RenameObject, atomic and exclusive: FILE, once the
+    # ability to do it is here as well; capability and ability must agree.
+    atomic_rename=AtomicRename.NONE,
+    exclusive_rename=False,
+    paged_listing=True,
+    multipart=True,
+    upload_keyed_by="upload_id",
+    whole_object_publish=True,
+    token_survives_rename=False,
+)
+# What the server alone decides, as AWS documents it.
+_SERVICE = {
+    "consistent_listing": True,
+    "uploads_listable": True,
+    "exclusive_create": True,
+    "replace_if_match": True,
+    "delete_if_match": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination: a bucket and the directory in it that is the root.
+
+    Attributes:
+        bucket: Its name.
+        root: Bucket and prefix, without a slash at the end.
+    """
+
+    bucket: str
+    root: StorePath
+
+    @property
+    def is_directory_bucket(self) -> bool:
+        """Whether it is S3 Express One Zone: other rules for listings, no versions."""
+        return self.bucket.endswith(_DIRECTORY_BUCKET)
+
+
+def place_of(url: str) -> Place:
+    """The destination of an ``s3://`` or ``s3a://`` URL, read as s3fs does: nothing is decoded.
+
+    Raises:
+        RequestError: It names no bucket, or a key that other clients would read as another.
+    """
+    rest = url[match.end() :] if (match := _SCHEME.match(url)) else url
+    if rest.startswith("arn:"):
+        message = (
+            f"cannot commit to {url!r}: give the access point by its alias "
+            "(s3://<name>-…-s3alias/…), which is used like a bucket name"
+        )
+        raise RequestError(message, kind="invalid_url", path=url)
+    bucket, _, prefix = rest.partition("/")
+    if _BUCKET.fullmatch(bucket) is None:
+        message = f"{url!r} names no bucket: write s3://bucket/directory"
+        raise RequestError(message, kind="invalid_url", path=url)
+    if "?versionId=" in prefix:
+        message = f"cannot commit to {url!r}: it names one version of an object, not a directory"
+        raise RequestError(message, kind="invalid_url", path=url)
+    prefix = prefix.rstrip("/")
+    if prefix and any(name in {"", ".", ".."} for name in prefix.split("/")):
+        message = f"cannot commit to {url!r}: empty, '.' and '..' components name nothing here"
+        raise RequestError(message, kind="invalid_url", path=url)
+    return Place(bucket, StorePath(f"{bucket}/{prefix}" if prefix else bucket))
+
+
+def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capabilities:
+    """What is known before anything is asked; of servers other than AWS only what is protocol."""
+    facts = _PROTOCOL
+    if is_aws(endpoint):
+        facts = facts.known("declared", **_SERVICE)
+        if place.is_directory_bucket:
+            facts = facts.known("declared", unique_tokens=False)
+    elif single_writer:
+        facts = facts.known("assumed", consistent_listing=True)
+    return facts.known("assumed", unique_tokens=True) if single_writer else facts
+
+
+def is_aws(endpoint: str) -> bool:
+    """Whether requests go to AWS itself, by the host's name."""
+    return _AWS.fullmatch(urlsplit(endpoint).hostname or "") is not None
+
+
+class SendingOnce(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no types
+    """aiobotocore's way to the network, without aiohttp's own second try.
+
+    aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The first
+    may have been done: its echo would come back as a refusal of the second.
+    """
+
+    async def _get_session(self, proxy_url: str | None) -> aiohttp.ClientSession:
+        session: aiohttp.ClientSession = await super()._get_session(proxy_url)
+        session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
+        return session
+
+
+async def filesystem_of(
+    url: str, place: Place, options: OpenOptions
+) -> tuple[s3fs.S3FileSystem, Any]:
+    """A private s3fs on the running loop with the user's options, and its client.
+
+    Raises:
+        RequestError: An option makes no sense.
+        StoreError: There are no credentials where the options say they are.
+    """
+    given = dict(options.storage_options)
+    config = _mapping(given, "config_kwargs", url)
+    client_config: dict[str, Any] = {
+        # Whoever asks for tries of botocore's own gets them: every refusal is looked at anyway.
+        "retries": {"total_max_attempts": 1},
+        "max_pool_connections": options.concurrency or _POOL,
+        "http_session_cls": SendingOnce,
+        **config,
+    }
+    given.update(
+        config_kwargs=client_config,
+        asynchronous=True,
+        loop=asyncio.get_running_loop(),
+        skip_instance_cache=True,
+        use_listings_cache=False,
+    )
+    failure: StoreError | RequestError
+    filesystem = None
+    try:
+        filesystem = s3fs.S3FileSystem(**given)
+        if filesystem.session is None:
+            filesystem.session = _session(filesystem.kwargs)
+        await filesystem.set_session()
+        client = await filesystem.get_s3(place.bucket)
+    except (TypeError, KeyError) as error:
+        failure = _invalid(url, str(error))
+    except (ValueError, sdk.BotoCoreError) as error:
+        failure = _not_opened(url, place, error)
+    else:
+        client.meta.events.register_last("before-call.s3", _without_expecting)
+        client.meta.events.register("before-call.s3.HeadBucket", _not_redirected)
+        return filesystem, client
+    if filesystem is not None:
+        await close(filesystem)
+    raise failure
+
+
+async def close(filesystem: s3fs.S3FileSystem) -> None:
+    """Close the connections of a private s3fs, which has no verb for it."""
+    if filesystem._s3 is not None:  # noqa: SLF001  # see above
+        await filesystem._s3creator.__aexit__(None, None, None)  # noqa: SLF001  # see above
+
+
+def parameters_of(filesystem: s3fs.S3FileSystem) -> dict[str, Any]:
+    """What the user wants in every request: `s3_additional_kwargs`, and who pays."""
+    wanted = filesystem.s3_additional_kwargs
+    return {**(wanted.to_kwargs() if hasattr(wanted, "to_kwargs") else wanted), **filesystem.req_kw}
+
+
+def checksum_of(client: Any) -> str | None:
+    """The algorithm to protect uploads by: boto3's own choice, unless the user turned it off.
+
+    Named when an upload begins and with every part, so that all of them agree.
+    """
+    calculation = getattr(client.meta.config, "request_checksum_calculation", None)
+    return "CRC32" if calculation == "when_supported" else None
+
+
+def _session(options: Mapping[str, Any]) -> AioSession:
+    """The session that s3fs would make, with the service's description read once a process.
+
+    To read it is three quarters of what it costs to open a store (50 of 65 ms).
+    """
+    session = AioSession(**options)
+    if session.get_config_variable("data_path") is None:
+        session.register_component("data_loader", _LOADER)
+    return session
+
+
+def _without_expecting(params: dict[str, Any], **_: Any) -> None:
+    """Send a small body at once; botocore would wait for the server's leave, a whole round trip."""
+    body = params.get("body")
+    if isinstance(body, BytesIO) and body.getbuffer().nbytes < _EXPECTED_FROM_BYTES:
+        params.get("headers", {}).pop("Expect", None)
+
+
+def _not_redirected(context: dict[str, Any], **_: Any) -> None:
+    """Follow no redirection of the question where a bucket is.
+
+    botocore asks it to follow any other one, and would ask again for ever where a server answers
+    every request with one.
+    """
+    context.setdefault("s3_redirect", {})["redirected"] = True
+
+
+def _mapping(given: Mapping[str, object], name: str, url: str) -> dict[str, Any]:
+    value = given.get(name) or {}
+    if not isinstance(value, Mapping):
+        raise _invalid(url, f"{name}= takes a mapping")
+    return dict(value)
+
+
+def _invalid(url: str, why: str) -> RequestError:
+    message = f"cannot open {url!r}: an option is not one of s3fs's ({why})"
+    return RequestError(message, kind="invalid_option", path=url)
+
+
+def _not_opened(url: str, place: Place, error: Exception) -> StoreError | RequestError:
+    if isinstance(error, sdk.ProfileNotFound):
+        message = f"cannot open {url!r}: there is no profile of that name; check profile="
+        return RequestError(message, kind="invalid_option", path=url)
+    asked = Asked("open", place.root, "s3:ListBucket", "the endpoint")
+    if isinstance(error, ValueError):
+        # Of an endpoint that is no URL; it may hold a password.
+        why = "an option is not valid; check endpoint_url= (https://host:port) and region_name"
+        return made(asked, why, Reply.REFUSED)
+    return failed(asked, error, first_tries=0)

@@ -1,0 +1,302 @@
+"""The S3 adapter: every verb one request through the client of the user's own s3fs.
+
+A destination is a bucket or a prefix in one. There are no directories: what a key says before its
+last slash is one as long as there is such a key, so nothing has to be made and `within` holds of
+itself. There are no links and no renames either.
+"""
+
+import asyncio
+import errno
+import weakref
+from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
+from typing import Any, Self
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    Capabilities,
+    CompletesUploads,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    OpenOptions,
+    Store,
+    Token,
+)
+from fsspec_commit_stores.s3.listing import Listing
+from fsspec_commit_stores.s3.opening import (
+    Place,
+    capabilities_of,
+    checksum_of,
+    close,
+    filesystem_of,
+    is_aws,
+    parameters_of,
+    place_of,
+)
+from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
+from fsspec_commit_stores.s3.uploads import S3Uploads, condition_of, metadata_of, nonce_of
+from fsspec_commit_stores.s3.versions import Versions
+from fsspec_commit_stores.s3.writing import S3Writer
+
+
+class S3Store:
+    """A destination in one bucket.
+
+    Opening sends nothing, but what finds the credentials, and where a committer is to be chosen
+    the question whether the bucket keeps versions. One loop's own, like its client.
+    """
+
+    files = None
+    bulk = None
+    directories = None
+    direct = None
+
+    def __init__(
+        self, filesystem: Any, client: Any, place: Place, capabilities: Capabilities
+    ) -> None:
+        self._filesystem = filesystem
+        self._root = place.root
+        self._capabilities = capabilities
+        self._bucket = Bucket(
+            client,
+            place.bucket,
+            parameters=parameters_of(filesystem),
+            checksum=checksum_of(client),
+        )
+        kept = False if place.is_directory_bucket else None
+        self._versions = Versions(self._bucket, kept=kept)
+        self._listing = Listing(
+            self._bucket, self._versions, is_sorted=not place.is_directory_bucket
+        )
+        self._uploads = S3Uploads(self._bucket, self._versions)
+        # A job that could not even be aborted is let go of with its store still open.
+        loop = asyncio.get_running_loop()
+        self._unclosed = weakref.finalize(self, _close_later, filesystem, loop)
+        self._unclosed.atexit = False
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Open ``s3://bucket/…`` or ``s3a://bucket/…`` with the options of `s3fs.S3FileSystem`.
+
+        Whoever chooses a committer needs to know whether the bucket keeps versions, so then it is
+        asked; nobody else waits for an answer.
+
+        Raises:
+            RequestError: The URL names no directory in a bucket, or an option makes no sense.
+            StoreError: There are no credentials where the options say they are; when choosing,
+                also that the store cannot be reached or refuses them.
+        """
+        place = place_of(url)
+        filesystem, client = await filesystem_of(url, place, options)
+        endpoint = str(client.meta.endpoint_url)
+        facts = capabilities_of(place, endpoint, single_writer=options.single_writer)
+        store = cls(filesystem, client, place, facts)
+        if options.choosing:
+            try:
+                await store._versions.are_kept()
+            except BaseException:
+                await store.close()
+                raise
+        return store
+
+    @property
+    def root(self) -> StorePath:
+        """Bucket and prefix."""
+        return self._root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What is declared; whether tokens are unique is known from the first token on."""
+        facts, kept = self._capabilities, self._versions.kept
+        if facts.unique_tokens is None and kept is not None:
+            facts = self._capabilities = facts.known("declared", unique_tokens=kept)
+        return facts
+
+    @property
+    def unvouched(self) -> str | None:
+        """Endpoint and bucket, where they are not AWS's own."""
+        endpoint = self._bucket.endpoint
+        return None if is_aws(endpoint) else f"{endpoint}/{self._bucket.name}"
+
+    @property
+    def uploads(self) -> CompletesUploads | None:
+        """Multipart uploads."""
+        return self._uploads
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*: one request for a file, a listing of one key for anything else.
+
+        Raises:
+            StoreError: The store did not answer, or does not let us look.
+        """
+        key = self._bucket.key(path)
+        if key:
+            try:
+                answer = await self._bucket.request("head_object", path)
+            except RequestFailedError as error:
+                if not error.is_missing("NoSuchKey"):
+                    raise error.failure from None
+            else:
+                return await self._entry(path, answer)
+        return Directory(path) if await self._listing.is_directory(path) else None
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*, with its token from the same answer.
+
+        Raises:
+            StoreError: It is longer than the limit, and then its content is not read.
+        """
+        answer = await self._get(path)
+        if answer is None:
+            return None
+        size_bytes = self._size_bytes(path, answer)
+        if size_bytes > limit_bytes:
+            answer["Body"].close()
+            why = f"it has {size_bytes} bytes, and at most {limit_bytes} are read"
+            raise self._bucket.refusal("get_object", path, why, errno.EFBIG)
+        data = await self._bucket.body(answer, path)
+        entry = await self._entry(path, answer)
+        return Content(entry, data)
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; fewer only at the end of the file."""
+        if length < 1:
+            return b"" if isinstance(await self.stat(path), Entry) else None
+        answer = await self._get(path, Range=f"bytes={start}-{start + length - 1}")
+        if answer is None:
+            return None
+        data = await self._bucket.body(answer, path) if "Body" in answer else b""
+        # A server that does not mind ranges answers with the whole.
+        return data if answer.get("ContentRange") else data[start : start + length]
+
+    def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below *path*, a page a request.
+
+        Raises:
+            StoreError: A page was not given.
+        """
+        return self._listing.tree(path, without)
+
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*, a page a request.
+
+        Raises:
+            StoreError: A page was not given.
+        """
+        return self._listing.children(path)
+
+    def writer(self, path: StorePath, *, within: StorePath) -> S3Writer:  # noqa: ARG002  # no directories
+        """Write the file *path*; it appears when it is finished."""
+        return S3Writer(self._bucket, self._versions, self._uploads, path)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,  # noqa: ARG002  # no directories
+        nonce: Nonce | None = None,
+    ) -> Token:
+        """Write a small file whole, atomically on condition of *expecting*.
+
+        Raises:
+            StoreError: It was not written, or it is not known.
+        """
+        if not isinstance(expecting, Expect):
+            await self._versions.check(path, expecting, method="put_object")
+        answer = await self._bucket.send(
+            "put_object",
+            path,
+            Body=data,
+            **condition_of(expecting),
+            **metadata_of(nonce),
+        )
+        return self._versions.written(answer, path)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file, atomically on condition of a token; a version id is looked at before.
+
+        Where versions are kept, the version stays in the bucket's history.
+
+        Raises:
+            StoreError: It was not deleted, or it is not known.
+        """
+        if expecting is Expect.ABSENT:
+            why = "nothing can be deleted where nothing is expected"
+            raise self._bucket.refusal("delete_object", path, why, errno.EINVAL)
+        if not isinstance(expecting, Expect):
+            await self._versions.check(path, expecting, method="delete_object")
+        try:
+            await self._bucket.request("delete_object", path, **condition_of(expecting))
+        except RequestFailedError as error:
+            if expecting is Expect.ANYTHING and error.is_missing("NoSuchKey"):
+                return
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete every key below *path*.
+
+        Raises:
+            StoreError: It is the destination itself, or files are left: names the first of them.
+        """
+        if path == self._root or not path.startswith(f"{self._root}/"):
+            why = "it is the destination itself, or outside of it"
+            raise self._bucket.refusal("delete_objects", path, why, errno.EINVAL)
+        await self._listing.delete_tree(path)
+
+    async def close(self) -> None:
+        """Close the connections; once is enough."""
+        if self._unclosed.detach() is not None:
+            await close(self._filesystem)
+
+    async def _get(self, path: StorePath, **parameters: Any) -> dict[str, Any] | None:
+        """One GET; ``None`` when there is no such file, an answer without a body past its end."""
+        key = self._bucket.key(path)
+        if not key:
+            return None
+        try:
+            return await self._bucket.request("get_object", path, **parameters)
+        except RequestFailedError as error:
+            if error.is_missing("NoSuchKey"):
+                return None
+            told = error.answer
+            if told is not None and told.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return {"ContentRange": "*"}
+            failure = error.failure
+        raise failure
+
+    async def _entry(self, path: StorePath, answer: Mapping[str, Any]) -> Entry:
+        return Entry(
+            path=path,
+            size_bytes=self._size_bytes(path, answer),
+            token=await self._versions.read(answer, path),
+            nonce=nonce_of(answer),
+        )
+
+    def _size_bytes(self, path: StorePath, answer: Mapping[str, Any]) -> int:
+        if "ContentLength" not in answer:
+            why = "the store does not say how long it is"
+            raise self._bucket.refusal("head_object", path, why, errno.EINVAL)
+        return int(answer["ContentLength"])
+
+
+def _close_later(filesystem: Any, loop: asyncio.AbstractEventLoop) -> None:
+    """Close the client of a store that nobody holds any more, from any thread."""
+    closing = close(filesystem)
+    try:
+        asyncio.run_coroutine_threadsafe(closing, loop)
+    except RuntimeError:
+        closing.close()  # The loop has ended, and its connections with it.
+
+
+_store: type[Store] = S3Store

@@ -1,0 +1,226 @@
+"""Uploads that any process completes from plain data.
+
+The nonce of an upload is in the metadata that its object will have, so it is seen on the object and
+not in a listing of uploads: a listed upload has an empty one.
+
+The token of a part is its etag and the checksum that S3 answered, ``<etag>;CRC32=<base64>``: both
+come back when the upload is completed, so that S3 checks that it puts together what was sent.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+from urllib.parse import unquote_plus
+
+from fsspec_commit.ids import NONCE, Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
+from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
+from fsspec_commit_stores.s3.versions import Versions, etag_of, match_of
+
+NONCE_NAME = "fsspec-commit-nonce"
+"""The metadata of an object that we wrote: ``x-amz-meta-fsspec-commit-nonce``."""
+
+_CHECKSUM = "Checksum"
+_UNLISTED = Nonce("")
+
+
+def metadata_of(nonce: Nonce | None) -> dict[str, Any]:
+    """The parameters that put *nonce* beside a content."""
+    return {} if nonce is None else {"Metadata": {NONCE_NAME: str(nonce)}}
+
+
+def nonce_of(answer: Mapping[str, Any]) -> Nonce | None:
+    """The nonce beside a content that was looked at, if it is one of ours."""
+    metadata = {str(k).lower(): str(v) for k, v in (answer.get("Metadata") or {}).items()}
+    found = metadata.get(NONCE_NAME, "")
+    return Nonce(found) if NONCE.fullmatch(found) else None
+
+
+def condition_of(expecting: Expectation) -> dict[str, str]:
+    """The parameters that make a request refuse what is not expected."""
+    if expecting is Expect.ABSENT:
+        return {"IfNoneMatch": "*"}
+    return {} if isinstance(expecting, Expect) else {"IfMatch": match_of(expecting)}
+
+
+def token_of_part(answer: Mapping[str, Any]) -> Token:
+    """Etag and checksums of a part that was stored."""
+    checksums = sorted(
+        f";{name.removeprefix(_CHECKSUM)}={value}"
+        for name, value in answer.items()
+        if name.startswith(_CHECKSUM) and name != "ChecksumType" and value
+    )
+    return Token(etag_of(answer) + "".join(checksums))
+
+
+def completed(part: Part) -> dict[str, Any]:
+    """One part as the request that completes an upload names it."""
+    etag, *checksums = part.token.split(";")
+    named = (text.partition("=") for text in checksums)
+    return {
+        "PartNumber": part.number,
+        "ETag": match_of(Token(etag)),
+        **{f"{_CHECKSUM}{algorithm}": value for algorithm, _, value in named},
+    }
+
+
+class S3Uploads:
+    """`CompletesUploads` on one bucket."""
+
+    def __init__(self, bucket: Bucket, versions: Versions) -> None:
+        self._bucket = bucket
+        self._versions = versions
+
+    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
+        """Begin an upload of *path* with *nonce* in its metadata.
+
+        Raises:
+            StoreError: It was not begun; or it is not known, and then one may be pending that
+                nobody knows but a listing.
+        """
+        checksum = self._bucket.checksum
+        algorithm = {} if checksum is None else {"ChecksumAlgorithm": checksum}
+        answer = await self._bucket.send(
+            "create_multipart_upload",
+            path,
+            **algorithm,
+            **metadata_of(nonce),
+        )
+        if not answer.get("UploadId"):
+            why = "the store answered without an upload id"
+            raise self._bucket.doubt("create_multipart_upload", path, why)
+        return PendingUpload(path=path, upload_id=str(answer["UploadId"]), nonce=nonce)
+
+    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        """Store part *number*; the later one of a number stands.
+
+        Raises:
+            StoreError: It was not stored, or it is not known; storing it again is harmless.
+        """
+        checksum = self._bucket.checksum
+        algorithm = {} if checksum is None else {"ChecksumAlgorithm": checksum}
+        answer = await self._bucket.send(
+            "upload_part",
+            upload.path,
+            UploadId=upload.upload_id,
+            PartNumber=number,
+            Body=data,
+            **algorithm,
+        )
+        if not etag_of(answer):
+            why = "the store answered without an etag"
+            raise self._bucket.doubt("upload_part", upload.path, why)
+        return Part(number, token_of_part(answer), len(data))
+
+    async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
+        """Make the object visible, whole, on condition of *expecting*.
+
+        Raises:
+            StoreError: It was not done, or it is not known. "No such upload" is a refusal: it is
+                also what is answered when the upload has been completed before.
+        """
+        await self.finish(upload, expecting=expecting)
+
+    async def finish(self, upload: PendingUpload, *, expecting: Expectation) -> Token:
+        """The same, and the token of what is visible now."""
+        method = "complete_multipart_upload"
+        if not isinstance(expecting, Expect):
+            await self._versions.check(upload.path, expecting, method=method)
+        parts = sorted(upload.parts, key=lambda part: part.number)
+        size = {"MpuObjectSize": sum(part.size_bytes for part in parts)}
+        answer = await self._bucket.send(
+            method,
+            upload.path,
+            UploadId=upload.upload_id,
+            MultipartUpload={"Parts": [completed(part) for part in parts]},
+            **(size if self._bucket.knows(method, "MpuObjectSize") else {}),
+            **condition_of(expecting),
+        )
+        # A 200 is sent before the work is done, and can end with nothing in it.
+        return self._versions.written(answer, upload.path)
+
+    async def abort(self, upload: PendingUpload) -> None:
+        """Drop the upload and its parts; one that is gone is done.
+
+        Raises:
+            StoreError: It was not done, or it is not known.
+        """
+        try:
+            await self._bucket.request(
+                "abort_multipart_upload",
+                upload.path,
+                UploadId=upload.upload_id,
+            )
+        except RequestFailedError as error:
+            if error.is_missing("NoSuchUpload", "NoSuchKey"):
+                return
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
+        """Every pending upload below the directory *prefix*, all pages.
+
+        Raises:
+            StoreError: A page was not given; or it cannot be said where the next one begins.
+        """
+        key = self._bucket.key(prefix)
+        below = f"{key}/" if key else ""
+        place: dict[str, str] = {}
+        repeated: set[tuple[str, str]] = set()
+        before = ""
+        while True:
+            page = await self._page(prefix, below, place, before)
+            uploads = page.get("Uploads") or ()
+            named = [(_decoded(page, str(one["Key"])), str(one["UploadId"])) for one in uploads]
+            for name, upload_id in named:
+                # Some servers do not mind the prefix.
+                if name.startswith(below) and (name, upload_id) not in repeated:
+                    path = self._bucket.path(name)
+                    yield PendingUpload(path=path, upload_id=upload_id, nonce=_UNLISTED)
+            if not page.get("IsTruncated"):
+                return
+            last = _decoded(page, str(page.get("NextKeyMarker") or ""))
+            following = {"KeyMarker": last}
+            if page.get("NextUploadIdMarker"):
+                following["UploadIdMarker"] = str(page["NextUploadIdMarker"])
+            if not last or following == place:
+                why = "the store says that there are more, and not where"
+                raise self._bucket.doubt("list_multipart_uploads", prefix, why)
+            earlier = {name for name, _ in named if name.encode() < last.encode()}
+            before = max(earlier, key=str.encode, default=before)
+            repeated = {one for one in named if one[0] == last}
+            place = following
+
+    async def _page(
+        self, path: StorePath, below: str, place: Mapping[str, str], before: str
+    ) -> dict[str, Any]:
+        """The page at *place*; where the server does not know its own marker, the one after a key.
+
+        Args:
+            path: The directory, for messages.
+            below: The prefix.
+            place: Where the page before said that this one begins.
+            before: The last key that was listed whole: all of the next one is listed again.
+        """
+        method = "list_multipart_uploads"
+        listing = {"Prefix": below, "EncodingType": "url"}
+        try:
+            return await self._bucket.request(method, path, **listing, **place)
+        except RequestFailedError as error:
+            if error.answer is None or error.answer.status != 400 or "UploadIdMarker" not in place:  # noqa: PLR2004  # bad request
+                raise error.failure from None
+            failure = error.failure
+        page = await self._bucket.send(
+            method, path, **listing, **({"KeyMarker": before} if before else {})
+        )
+        last = place["KeyMarker"]
+        if page.get("IsTruncated") and _decoded(page, str(page.get("NextKeyMarker") or "")) <= last:
+            raise failure
+        return page
+
+
+def _decoded(page: Mapping[str, Any], text: str) -> str:
+    """A key of a page; encoded where the answer says so, as botocore leaves it."""
+    return unquote_plus(text) if page.get("EncodingType") == "url" else text

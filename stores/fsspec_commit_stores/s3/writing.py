@@ -1,0 +1,101 @@
+"""Files written bit by bit: one request for a small one, an upload for a longer one."""
+
+import warnings
+
+from fsspec_commit.errors import StoreError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, PendingUpload
+from fsspec_commit_stores.s3.requests import Bucket
+from fsspec_commit_stores.s3.uploads import S3Uploads, metadata_of
+from fsspec_commit_stores.s3.versions import Versions
+
+_PART_BYTES = 8 << 20
+"""One part is all that is ever held; 10,000 of them are 78 GiB."""
+
+
+class S3Writer:
+    """A file of the protocol itself, such as a long list; visible when it is finished."""
+
+    def __init__(
+        self, bucket: Bucket, versions: Versions, uploads: S3Uploads, path: StorePath
+    ) -> None:
+        self._bucket = bucket
+        self._versions = versions
+        self._uploads = uploads
+        self._path = path
+        self._nonce = SYSTEM_IDS.nonce()
+        self._buffer = bytearray()
+        self._size_bytes = 0
+        self._upload: PendingUpload | None = None
+        self._state = "open"
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*; what is more than a part is sent.
+
+        Raises:
+            StoreError: A part was not stored; it is sent again by the next call.
+        """
+        self._check()
+        self._buffer += data
+        self._size_bytes += len(data)
+        while len(self._buffer) > _PART_BYTES:
+            await self._send(_PART_BYTES)
+
+    async def finish(self) -> Entry:
+        """Send the rest and make the file visible; in the place of another, if one stands.
+
+        Raises:
+            StoreError: It is not visible, or it is not known.
+        """
+        self._check()
+        if self._upload is None:
+            answer = await self._bucket.send(
+                "put_object",
+                self._path,
+                Body=bytes(self._buffer),
+                **metadata_of(self._nonce),
+            )
+            token = self._versions.written(answer, self._path)
+        else:
+            while self._buffer:
+                await self._send(_PART_BYTES)
+            token = await self._uploads.finish(self._upload, expecting=Expect.ANYTHING)
+        self._state = "finished"
+        self._buffer.clear()
+        return Entry(path=self._path, size_bytes=self._size_bytes, token=token, nonce=self._nonce)
+
+    async def discard(self) -> None:
+        """Leave nothing of it, unless it is finished; an upload that cannot be aborted stays."""
+        if self._state != "open":
+            return
+        self._state = "discarded"
+        self._buffer.clear()
+        if self._upload is not None:
+            try:
+                await self._uploads.abort(self._upload)
+            except StoreError:
+                return  # It is invisible, and found by its key.
+
+    def __del__(self) -> None:
+        # No loop to abort an upload on: it stays pending, and never becomes visible.
+        if getattr(self, "_state", "") == "open" and self._upload is not None:
+            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+
+    async def _send(self, length: int) -> None:
+        upload = self._upload
+        if upload is None:
+            upload = self._upload = await self._uploads.start(self._path, self._nonce)
+        data = bytes(memoryview(self._buffer)[:length])
+        part = await self._uploads.put_part(upload, len(upload.parts) + 1, data)
+        del self._buffer[:length]
+        self._upload = PendingUpload(
+            path=upload.path,
+            upload_id=upload.upload_id,
+            nonce=upload.nonce,
+            parts=(*upload.parts, part),
+        )
+
+    def _check(self) -> None:
+        if self._state != "open":
+            raise ValueError(f"{self._path!r} is {self._state}")

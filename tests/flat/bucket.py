@@ -1,0 +1,211 @@
+"""A flat object store in memory, whose bad habits are switches: a server for the tests.
+
+No directories and no renames. Etags repeat for equal bytes. Uploads are invisible until they are
+completed. What servers really do differently was observed on ministack, SeaweedFS, versitygw,
+MinIO and s3s-fs; each habit here is one of theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import md5
+from itertools import count
+from threading import Lock
+from typing import Literal
+from uuid import uuid4
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, Expectation, Part, PendingUpload, Token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Habits:
+    """What a server does.
+
+    Attributes:
+        versioned: A token is never that of another content; else equal bytes have equal ones.
+        conditional_delete: A delete on condition looks at the condition; else it just deletes.
+        listable: Pending uploads can be listed.
+        keyed_by: Whether two uploads of one path are two, or the first that is completed drops
+            what is pending for the others, as with uncommitted blocks.
+        again: What completing an upload a second time is answered with.
+    """
+
+    versioned: bool = False
+    conditional_delete: bool = True
+    listable: bool = True
+    keyed_by: Literal["upload_id", "path"] = "upload_id"
+    again: Literal[200, 403, 404] = 404
+
+
+AWS = Habits()
+VERSIONED = Habits(versioned=True, again=200)
+MINIO = Habits(conditional_delete=False, listable=False)
+BY_PATH = Habits(versioned=True, keyed_by="path", again=403)
+HABITS = {"unversioned": AWS, "versioned": VERSIONED, "minio": MINIO, "by path": BY_PATH}
+
+_buckets: dict[str, Bucket] = {}
+_serials = count(1)
+
+
+@dataclass(frozen=True)
+class Object:
+    """One object: its bytes, and what was sent beside them."""
+
+    data: bytes
+    token: Token
+    nonce: Nonce | None
+
+
+@dataclass
+class Upload:
+    """A pending upload, or one that was consumed."""
+
+    path: StorePath
+    nonce: Nonce
+    parts: dict[int, bytes] = field(default_factory=dict)
+
+
+class Bucket:
+    """Objects by path, and uploads by id; every request is atomic."""
+
+    def __init__(self, name: str, habits: Habits) -> None:
+        self.name = name
+        self.habits = habits
+        self.objects: dict[StorePath, Object] = {}
+        self.uploads: dict[str, Upload] = {}
+        self._lock = Lock()
+        self._consumed = set[str]()
+
+    def get(self, path: StorePath) -> Object | None:
+        with self._lock:
+            return self.objects.get(path)
+
+    def keys(self, prefix: str) -> list[StorePath]:
+        """Every path that begins with *prefix*."""
+        with self._lock:
+            return sorted(path for path in self.objects if path.startswith(prefix))
+
+    def put(
+        self, path: StorePath, data: bytes, nonce: Nonce | None, expecting: Expectation
+    ) -> Token:
+        with self._lock:
+            self._check(path, expecting)
+            token = self._token(data)
+            self.objects[path] = Object(bytes(data), token, nonce)
+            return token
+
+    def delete(self, path: StorePath, expecting: Expectation) -> None:
+        with self._lock:
+            if self.habits.conditional_delete:
+                self._check(path, expecting)
+            self.objects.pop(path, None)
+
+    def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
+        with self._lock:
+            upload_id = f"upload-{next(_serials)}"
+            self.uploads[upload_id] = Upload(path, nonce)
+            return PendingUpload(path=path, upload_id=upload_id, nonce=nonce)
+
+    def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        with self._lock:
+            if self.habits.keyed_by == "path" and upload.upload_id not in self._consumed:
+                # A block is staged whatever became of those before it.
+                self.uploads.setdefault(upload.upload_id, Upload(upload.path, upload.nonce))
+            self._pending(upload).parts[number] = bytes(data)
+            return Part(number, Token(_etag(data)), len(data))
+
+    def complete(self, upload: PendingUpload, expecting: Expectation) -> None:
+        with self._lock:
+            if upload.upload_id in self._consumed and self.habits.again == 200:
+                return
+            pending = self._pending(upload)
+            pieces = [pending.parts.get(part.number) for part in upload.parts]
+            for piece, part in zip(pieces, upload.parts, strict=True):
+                if piece is None or _etag(piece) != part.token:
+                    raise refused(upload.path, "a part is missing, or another")
+            if not upload.parts or pending.nonce != upload.nonce:
+                raise refused(upload.path, "no such upload")
+            self._check(upload.path, expecting)
+            data = b"".join(filter(None, pieces))
+            self.objects[upload.path] = Object(data, self._token(data), upload.nonce)
+            del self.uploads[upload.upload_id]
+            self._consumed.add(upload.upload_id)
+            if self.habits.keyed_by == "path":
+                for upload_id, other in list(self.uploads.items()):
+                    if other.path == upload.path:
+                        del self.uploads[upload_id]
+
+    def abort(self, upload: PendingUpload) -> None:
+        with self._lock:
+            self.uploads.pop(upload.upload_id, None)
+
+    def pending(self, prefix: str) -> list[PendingUpload]:
+        """The pending uploads of paths that begin with *prefix*, where they can be listed."""
+        if not self.habits.listable:
+            return []
+        with self._lock:
+            return [
+                # No listing says what was sent beside an upload.
+                PendingUpload(path=upload.path, upload_id=upload_id, nonce=Nonce(""))
+                for upload_id, upload in self.uploads.items()
+                if upload.path.startswith(prefix)
+            ]
+
+    def entry(self, path: StorePath) -> Entry | None:
+        found = self.get(path)
+        if found is None:
+            return None
+        size = len(found.data)
+        return Entry(path=path, size_bytes=size, token=found.token, nonce=found.nonce)
+
+    def _pending(self, upload: PendingUpload) -> Upload:
+        pending = self.uploads.get(upload.upload_id)
+        if pending is None or pending.path != upload.path:
+            raise refused(upload.path, "no such upload")
+        return pending
+
+    def _check(self, path: StorePath, expecting: Expectation) -> None:
+        there = self.objects.get(path)
+        if expecting is Expect.ABSENT and there is not None:
+            raise refused(path, "it exists")
+        if not isinstance(expecting, Expect) and (there is None or there.token != expecting):
+            raise refused(path, "it is not what was expected there")
+
+    def _token(self, data: bytes) -> Token:
+        etag = _etag(data)
+        return Token(f"{next(_serials)}:{etag}" if self.habits.versioned else etag)
+
+
+def make_bucket(habits: Habits) -> Bucket:
+    """A new bucket."""
+    bucket = Bucket(f"bucket-{uuid4().hex[:12]}", habits)
+    _buckets[bucket.name] = bucket
+    return bucket
+
+
+def bucket_of(path: str) -> Bucket:
+    """The bucket that a path begins with."""
+    name = path.partition("/")[0]
+    found = _buckets.get(name)
+    if found is None:
+        raise StoreError(f"there is no bucket {name!r}", reply=Reply.REFUSED, path=path)
+    return found
+
+
+def remove_bucket(bucket: Bucket) -> None:
+    """Forget it."""
+    _buckets.pop(bucket.name, None)
+
+
+def refused(path: str, why: str) -> StoreError:
+    return StoreError(f"{path!r}: {why}", reply=Reply.REFUSED, path=path)
+
+
+def _etag(data: bytes) -> str:
+    return md5(data, usedforsecurity=False).hexdigest()
+
+
+__all__ = ["HABITS", "Bucket", "Habits", "bucket_of", "make_bucket", "remove_bucket"]

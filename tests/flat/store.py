@@ -1,0 +1,190 @@
+"""The adapter of the flat object store in memory: ``flat://bucket/prefix``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import fsspec
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    AtomicRename,
+    Capabilities,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    OpenOptions,
+    Part,
+    PendingUpload,
+    Store,
+    Token,
+    Writer,
+    registry,
+)
+from tests.flat.bucket import Bucket, Habits, bucket_of, refused
+from tests.flat.filesystem import FlatFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fsspec_commit.ids import Nonce
+
+
+FLAT = "flat"
+
+
+def capabilities_of(habits: Habits) -> Capabilities:
+    """What the adapter declares of a server with these habits."""
+    return Capabilities(
+        atomic_rename=AtomicRename.NONE,
+        exclusive_rename=False,
+        consistent_listing=True,
+        paged_listing=True,
+        multipart=True,
+        upload_keyed_by=habits.keyed_by,
+        uploads_listable=habits.listable,
+        exclusive_create=True,
+        replace_if_match=True,
+        delete_if_match=habits.conditional_delete,
+        whole_object_publish=True,
+        token_survives_rename=False,
+        unique_tokens=habits.versioned,
+    )
+
+
+class FlatStore:
+    """One destination in a bucket."""
+
+    files = None
+    unvouched = None
+    bulk = None
+    directories = None
+    direct = None
+
+    def __init__(self, root: StorePath, bucket: Bucket, capabilities: Capabilities) -> None:
+        self.root = root
+        self.bucket = bucket
+        self.capabilities = capabilities
+        self.uploads = FlatUploads(bucket)
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        root = StorePath(url.removeprefix("flat://").strip("/"))
+        bucket = bucket_of(root)
+        capabilities = capabilities_of(bucket.habits)
+        if options.single_writer:
+            capabilities = capabilities.known("assumed", unique_tokens=True, delete_if_match=True)
+        return cls(root, bucket, capabilities)
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        found = self.bucket.entry(path)
+        if found is None and self.bucket.keys(f"{path}/"):
+            return Directory(path)
+        return found
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        entry, found = self.bucket.entry(path), self.bucket.get(path)
+        if entry is None or found is None:
+            return None
+        if entry.size_bytes > limit_bytes:
+            raise refused(path, f"longer than {limit_bytes} bytes")
+        return Content(entry, found.data)
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        found = self.bucket.get(path)
+        return None if found is None else found.data[start : start + length]
+
+    async def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        for key in self.bucket.keys(f"{path}/"):
+            entry = self.bucket.entry(key)
+            if entry is not None and (without is None or not key.startswith(f"{without}/")):
+                yield entry
+
+    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        shown = set[str]()
+        for key in self.bucket.keys(f"{path}/"):
+            name, slash, _ = key[len(path) + 1 :].partition("/")
+            child = StorePath(f"{path}/{name}")
+            entry = Directory(child) if slash else self.bucket.entry(key)
+            if entry is not None and name + slash not in shown:
+                shown.add(name + slash)
+                yield entry
+
+    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+        return _FlatWriter(self.bucket, path, within)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,
+    ) -> Token:
+        return self.bucket.put(path, data, nonce, expecting)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        self.bucket.delete(path, expecting)
+
+    async def delete_tree(self, path: StorePath) -> None:
+        for key in self.bucket.keys(f"{path}/"):
+            self.bucket.delete(key, Expect.ANYTHING)
+
+    async def close(self) -> None:
+        pass
+
+
+class _FlatWriter:
+    def __init__(self, bucket: Bucket, path: StorePath, within: StorePath) -> None:
+        self._bucket = bucket
+        self._path = path
+        self._data: bytearray | None = bytearray()
+
+    async def write(self, data: bytes) -> None:
+        self._open().extend(data)
+
+    async def finish(self) -> Entry:
+        data, self._data = bytes(self._open()), None
+        token = self._bucket.put(self._path, data, None, Expect.ANYTHING)
+        return Entry(path=self._path, size_bytes=len(data), token=token)
+
+    async def discard(self) -> None:
+        self._data = None
+
+    def _open(self) -> bytearray:
+        if self._data is None:
+            raise ValueError(f"I/O operation on the closed file {self._path!r}")
+        return self._data
+
+
+class FlatUploads:
+    """Uploads, one request each."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
+        return self._bucket.start(path, nonce)
+
+    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        return self._bucket.put_part(upload, number, data)
+
+    async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
+        self._bucket.complete(upload, expecting)
+
+    async def abort(self, upload: PendingUpload) -> None:
+        self._bucket.abort(upload)
+
+    async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
+        for upload in self._bucket.pending(f"{prefix}/"):
+            yield upload
+
+
+_store: type[Store] = FlatStore
+registry.register(FLAT, FlatStore)
+fsspec.register_implementation(FLAT, FlatFileSystem, clobber=True)

@@ -1,0 +1,200 @@
+"""The same search on flat object stores: each store call of a job, each way in which it fails.
+
+On a bucket nothing goes as a whole. An area goes file by file, a request that was given up finds
+no directory missing, and what is pending is nowhere to be seen. So what is looked at here beside
+the files is what is left of jobs that are over: all of it goes by ``clean``, uploads included.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Fault
+from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind, store_calls
+from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FLAT
+from tests.integration.scenes import HIDDEN, SCENES, Scene, named
+from tests.protocol.invariants import (
+    check_settled,
+    check_under_way,
+    job_ids,
+    state_of,
+    visible,
+)
+from tests.protocol.test_faults import COLLECTED, CRASHES, ERRORS, Outage, attempt, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ANY = ["versioned", "by path"]
+"""Where an overwrite takes old files of any name."""
+BY_ID = ["unversioned", "versioned", "minio"]
+"""Where attempts may share a name."""
+ALL: dict[str, tuple[Scene, list[str]]] = {
+    "append": (SCENES["append"], list(HABITS)),
+    "append, exact": (SCENES["append, exact"], BY_ID),
+    "collected": (COLLECTED, BY_ID),
+    "overwrite": (SCENES["overwrite"], ANY),
+    "overwrite, never reused": (named("overwrite"), ["unversioned", "minio"]),
+    "overwrite, in place": (SCENES["overwrite, in place"], ["versioned"]),
+    "overwrite_partitions": (SCENES["overwrite_partitions"], ANY),
+    "overwrite_partitions, never reused": (named("overwrite_partitions"), ["unversioned", "minio"]),
+}
+CASES = [(scene, habits) for scene, (_, places) in ALL.items() for habits in places]
+every_case = pytest.mark.parametrize(("name", "habits"), CASES)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat at once: nobody is there who would be overloaded."""
+    monkeypatch.setattr("fsspec_commit.effects.pacing.BACKOFF_S", 0.0001)
+
+
+class Place:
+    """A destination in a bucket of its own."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket = bucket
+        self._root = f"{bucket.name}/top/out"
+        self.url = f"{FLAT}://{self._root}"
+
+    def lay_out(self, scene: Scene) -> None:
+        for name, data in {**scene.old, **HIDDEN, "_SUCCESS": b""}.items():
+            self.bucket.put(StorePath(f"{self._root}/{name}"), data, None, Expect.ANYTHING)
+
+    def snapshot(self) -> dict[str, bytes]:
+        begin = len(self._root) + 1
+        return {path[begin:]: found.data for path, found in self.bucket.objects.items()}
+
+    def pending(self) -> list[str]:
+        """Uploads that hold something."""
+        return [upload.path for upload in self.bucket.uploads.values() if upload.parts]
+
+
+@pytest.fixture
+def make_place() -> Iterator[Callable[[str, Scene], Place]]:
+    buckets: list[Bucket] = []
+
+    def make(habits: str, scene: Scene) -> Place:
+        while buckets:
+            remove_bucket(buckets.pop())
+        buckets.append(make_bucket(HABITS[habits]))
+        place = Place(buckets[0])
+        place.lay_out(scene)
+        return place
+
+    yield make
+    while buckets:
+        remove_bucket(buckets.pop())
+
+
+def calls_of(scene: Scene, place: Place) -> list[tuple[str, int]]:
+    plan = FaultPlan()
+    with wrapping(lambda store: FaultyStore(store, plan)):
+        run(scene, place)  # type: ignore[arg-type]  # a place has a URL
+    check(scene, place, happened=True)
+    return list(store_calls(plan.verbs))
+
+
+def recover(scene: Scene, place: Place, told: str) -> None:
+    """Check what is there, and that it is what the driver was told; settle it; check again."""
+    snapshot = place.snapshot()
+    state = check_under_way(
+        snapshot, old=scene.old, new=scene.new, mode=scene.mode, declared=scene.declared
+    )
+    happened = state in {"decided", "published"} or (
+        state == "over" and visible(snapshot) == scene.after
+    )
+    true: dict[str, bool] = {
+        "nothing": True,
+        "unknown": True,
+        "not_committed": not happened,
+        "partial": happened,
+        "committed": happened,
+        "done": happened and state in {"published", "over"},
+    }
+    assert true[told], f"the driver was told {told!r}, and the job is {state}"
+    for job_id in job_ids(snapshot):
+        if state_of(snapshot, job_id) in {"decided", "published"}:
+            fc.resume(place.url, job_id)
+        else:
+            fc.abort(place.url, job_id)
+        with pytest.raises(fc.JobNotActiveError):
+            fc.resume(place.url, job_id)
+    report = fc.clean(place.url, older_than=timedelta(0), dry_run=False)
+    # An upload that was begun and not recorded cannot be attributed; it holds nothing.
+    assert all("pending upload" in shown for shown in report.shown), report
+    check(scene, place, happened=happened)
+
+
+def check(scene: Scene, place: Place, *, happened: bool) -> None:
+    snapshot = place.snapshot()
+    check_settled(snapshot, expected=scene.after if happened else scene.old, marker=True)
+    assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN
+    assert place.pending() == []
+
+
+@every_case
+@pytest.mark.parametrize("kind", [*CRASHES, *ERRORS])
+def test_one_fault_at_any_store_call(
+    name: str, habits: str, kind: Kind, make_place: Callable[[str, Scene], Place]
+) -> None:
+    scene = ALL[name][0]
+    calls = calls_of(scene, make_place(habits, scene))
+    assert len(calls) > 25
+    for verb, nth in calls:
+        place = make_place(habits, scene)
+        plan = FaultPlan([Fault(verb, nth, kind)])
+        told = attempt(scene, place, partial(FaultyStore, faults=plan))  # type: ignore[arg-type]
+        assert plan.fired
+        try:
+            if kind in CRASHES:
+                assert told == "nothing"
+            else:
+                assert told == "done", f"{kind} at {verb} number {nth}: {told}"
+            recover(scene, place, told)
+        except (AssertionError, fc.CommitError) as error:
+            error.add_note(f"after {kind} at {verb} number {nth}; the driver was told {told!r}")
+            raise
+
+
+@every_case
+@pytest.mark.parametrize("last", ["done", "lost"])
+def test_a_store_that_falls_silent_at_any_call(
+    name: str,
+    habits: str,
+    last: Literal["done", "lost"],
+    make_place: Callable[[str, Scene], Place],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fsspec_commit.effects.settle.TRIES_MAX", 2)
+    scene = ALL[name][0]
+    count = len(calls_of(scene, make_place(habits, scene)))
+    for nth in range(1, count + 1):
+        place = make_place(habits, scene)
+        told = attempt(scene, place, Outage(nth, applied=last == "done"))  # type: ignore[arg-type]
+        try:
+            recover(scene, place, told)
+        except (AssertionError, fc.CommitError) as error:
+            error.add_note(f"silent from call {nth} of {count} on; the driver was told {told!r}")
+            raise
+
+
+def test_a_long_list_of_old_files_is_not_held(
+    make_place: Callable[[str, Scene], Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written bit by bit; a short one is a record like any other."""
+    scene = SCENES["overwrite"]
+    assert "write" not in {verb for verb, _ in calls_of(scene, make_place("versioned", scene))}
+    monkeypatch.setattr("fsspec_commit.protocol.replaced._HELD_BYTES_MAX", 100)
+    calls = calls_of(scene, make_place("versioned", scene))
+    assert [verb for verb, _ in calls].count("write") > 2
+    assert ("finish", 1) in calls

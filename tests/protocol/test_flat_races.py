@@ -1,0 +1,216 @@
+"""Somebody else acts between any two calls of a driver, on flat object stores (P6, P7, P8).
+
+There no rename takes a whole area away from under a late driver: it goes on, with nothing in its
+way but what it reads and what it has already used up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.integration.scenes import SCENES, Scene, named
+from tests.protocol.invariants import check_settled, job_ids, visible
+from tests.protocol.test_faults import write
+from tests.protocol.test_flat_faults import Place, make_place
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Store
+
+T = TypeVar("T")
+__all__ = ["make_place"]  # a fixture
+
+CASES = {
+    "append, versioned": (SCENES["append"], "versioned"),
+    "append, unversioned": (SCENES["append"], "unversioned"),
+    "append, exact, minio": (SCENES["append, exact"], "minio"),
+    "append, by path": (SCENES["append"], "by path"),
+    "overwrite, versioned": (SCENES["overwrite"], "versioned"),
+    "overwrite, unversioned": (named("overwrite"), "unversioned"),
+    "in place, versioned": (SCENES["overwrite, in place"], "versioned"),
+}
+BESIDE = {"beside.txt": "of another job", "day=1/beside.txt": "of another job, in day 1"}
+LATER = {"later.txt": "of a later job", "same.txt": "a later file of this name"}
+
+
+class Between:
+    """Before the *nth* call, somebody else acts, from start to end."""
+
+    def __init__(self, nth: int, act: Callable[[], None]) -> None:
+        self.left = nth
+        self.calls = 0
+        self._act = act
+        self._acting = False
+
+    def __call__(self, store: Store) -> Store:
+        return WrappedStore(store, self._carry)
+
+    async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if not self._acting:
+            self.calls += 1
+            self.left -= 1
+            if self.left == 0:
+                self._acting = True
+                await asyncio.to_thread(self._act)
+                self._acting = False
+        return await call()
+
+
+class Race:
+    """One job whose tasks have committed, and those who would settle it."""
+
+    def __init__(self, scene: Scene, place: Place) -> None:
+        self.scene = scene
+        self.place = place
+        job = fc.Job(place.url, **scene.options)  # type: ignore[arg-type]  # options of a table
+        job._begun_here = False
+        self.job = job.start()
+        self.messages = [self._attempt(number, files) for number, files in enumerate(scene.tasks)]
+        self.others: list[str] = []
+
+    def _attempt(self, number: int, files: dict[str, str]) -> fc.TaskCommit:
+        task = fc.Task.from_spec(self.job.spec, number)
+        write(task, files)
+        assert task.message is not None
+        return task.message
+
+    def commit(self, nth: int, act: Callable[[], None]) -> tuple[str, int]:
+        """Commit by another driver, between whose calls somebody acts; what it was told."""
+        between = Between(nth, act)
+        with wrapping(between):
+            driver = fc.Job.from_spec(fc.JobSpec.from_json(self.job.spec.to_json()))
+            try:
+                told: str = driver.commit(self.messages).state
+            except fc.CommitError as error:
+                told = error.outcome
+        return told, between.calls
+
+    def _told(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except fc.CommitError as error:
+            self.others.append(error.outcome)
+        else:
+            self.others.append("done")
+
+    def resume(self) -> None:
+        self._told(lambda: fc.resume(self.place.url, self.job.job_id))
+
+    def abort(self) -> None:
+        self._told(lambda: fc.abort(self.place.url, self.job.job_id))
+
+    def clean(self) -> None:
+        fc.clean(self.place.url, older_than=timedelta(0), dry_run=False)
+
+    def second(self) -> None:
+        self._told(lambda: fc.Job.from_spec(self.job.spec).commit(self.messages))
+
+    def supersede(self) -> None:
+        """Finish the job, then overwrite all it wrote with another, as one may."""
+        self.resume()
+        if self.others == ["done"]:
+            self.later()
+
+    def late_attempt(self) -> None:
+        """Write a file that no name attributes, and die."""
+        task = fc.Task.from_spec(self.job.spec, 0)
+        name = "d/_late" if self.scene.mode == "overwrite_partitions" else "_late"
+        self._told(lambda: task.open(name, "w").close())
+
+    def beside(self) -> None:
+        """Append, as another job may at any time."""
+        with fc.Job(self.place.url, mode="append") as job, job.task() as task:
+            write_files(task, BESIDE)
+        self.others.append("done")
+
+    def later(self) -> None:
+        names = str(self.scene.options.get("names", "unique"))
+        with (
+            fc.Job(self.place.url, mode="overwrite", names=names, single_writer=True) as job,  # type: ignore[arg-type]
+            job.task() as task,
+        ):
+            write_files(task, LATER)
+
+
+def write_files(task: fc.Task, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        with task.open(name, "w") as file:
+            file.write(text)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("act", ["resume", "abort", "clean", "second", "supersede", "late_attempt"])
+def test_somebody_acts_between_any_two_calls(
+    case: str, act: str, make_place: Callable[[str, Scene], Place]
+) -> None:
+    scene, habits = CASES[case]
+    told, count = Race(scene, make_place(habits, scene)).commit(0, lambda: None)
+    assert told == "committed"
+    acted = set[str]()
+    for nth in range(1, count + 1):
+        race = Race(scene, make_place(habits, scene))
+        told, _ = race.commit(nth, getattr(race, act))
+        acted.update(race.others)
+        try:
+            settle_and_check(race, told, superseded=act == "supersede" and race.others == ["done"])
+        except AssertionError as error:
+            error.add_note(f"{act} before call {nth} of {count}: told {told!r}, {race.others}")
+            raise
+    assert "done" in acted or act == "clean", "nobody ever came in time"
+
+
+@pytest.mark.parametrize(
+    "case", [name for name in CASES if name.startswith("append") and "exact" not in name]
+)
+def test_another_job_appends_between_any_two_calls(
+    case: str, make_place: Callable[[str, Scene], Place]
+) -> None:
+    """Both are there, one marker stands, and neither has taken anything of the other's."""
+    scene, habits = CASES[case]
+    _, count = Race(scene, make_place(habits, scene)).commit(0, lambda: None)
+    for nth in range(1, count + 1):
+        race = Race(scene, make_place(habits, scene))
+        try:
+            told, _ = race.commit(nth, race.beside)
+            assert told == "committed"
+            # Not even `clean` is needed.
+            both = scene.after | named_by_job(BESIDE)
+            check_settled(race.place.snapshot(), expected=both, marker=True)
+            assert race.place.pending() == []
+        except AssertionError as error:
+            error.add_note(f"before call {nth} of {count}")
+            raise
+
+
+def named_by_job(files: dict[str, str]) -> dict[str, bytes]:
+    return {f"{name.removesuffix('.txt')}@0.txt": text.encode() for name, text in files.items()}
+
+
+def settle_and_check(race: Race, told: str, *, superseded: bool) -> None:
+    place, scene = race.place, race.scene
+    for job_id in job_ids(place.snapshot()):
+        fc.resume(place.url, job_id)
+    race.clean()
+    race.clean()
+    happened = told in {"committed", "partial"}
+    if told == "unknown":  # it says: look at the destination
+        happened = not set(scene.new) - set(visible(place.snapshot()))
+    if superseded:
+        happened = True
+        exact = scene.options.get("names") == "exact"
+        as_they_are = {name: text.encode() for name, text in LATER.items()}
+        expected = as_they_are if exact else named_by_job(LATER)
+    else:
+        expected = scene.after if happened else scene.old
+    assert told != "not_committed" or not happened
+    check_settled(place.snapshot(), expected=expected, marker=True)
+    assert place.pending() == []

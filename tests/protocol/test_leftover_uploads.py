@@ -1,0 +1,278 @@
+"""Uploads that nobody will complete: whose they are, who aborts them, and what is only shown."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
+from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.recording import recorded_calls
+from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FLAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OTHER = "20261101T000000-0123456789abcdef"
+"""A job that nobody knows."""
+
+
+@pytest.fixture(params=HABITS)
+def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    bucket = make_bucket(HABITS[request.param])
+    yield bucket
+    remove_bucket(bucket)
+
+
+@pytest.fixture
+def listed() -> Iterator[Bucket]:
+    """A bucket whose pending uploads are listed."""
+    bucket = make_bucket(HABITS["versioned"])
+    yield bucket
+    remove_bucket(bucket)
+
+
+def url(bucket: Bucket, name: str = "out") -> str:
+    return f"{FLAT}://{bucket.name}/{name}"
+
+
+def job_at(bucket: Bucket, **options: object) -> fc.Job:
+    job = fc.Job(url(bucket), **{"mode": "append", **options})  # type: ignore[arg-type]
+    job._begun_here = False
+    return job.start()
+
+
+def write(task: fc.Task, *names: str) -> fc.Task:
+    for name in names:
+        with task.open(name, "w") as file:
+            file.write(name)
+    return task
+
+
+def upload(bucket: Bucket, name: str, data: bytes = b"data") -> str:
+    """Somebody's upload; returns its id."""
+    begun = bucket.start(StorePath(f"{bucket.name}/out/{name}"), SYSTEM_IDS.nonce())
+    bucket.put_part(begun, 1, data)
+    return begun.upload_id
+
+
+def clean(bucket: Bucket, *, dry_run: bool = False) -> fc.CleanReport:
+    return fc.clean(url(bucket), older_than=timedelta(0), dry_run=dry_run)
+
+
+def names_pending(bucket: Bucket) -> list[str]:
+    begin = len(f"{bucket.name}/out/")
+    return sorted(upload.path[begin:] for upload in bucket.uploads.values())
+
+
+def test_what_attempts_leave_goes_with_their_job(bucket: Bucket) -> None:
+    """Attempts that were not chosen, and that died; hidden names, which carry no job id, too."""
+    job = job_at(bucket)
+    chosen = write(job.task(0), "a.txt", "_hidden").commit()
+    write(fc.Task.from_spec(job.spec, 0), "a.txt", "_other").commit()
+    write(fc.Task.from_spec(job.spec, 1), "b.txt", "_b")
+    job.commit([chosen])
+    assert bucket.uploads == {}
+    names = [key.rpartition("/")[2] for key in bucket.keys("") if "/_commit/" not in key]
+    assert sorted(name[:3] for name in names) == ["_SU", "_hi", "a-2"]
+
+
+def test_what_an_aborted_job_leaves_goes(bucket: Bucket) -> None:
+    job = job_at(bucket)
+    write(job.task(0), "a.txt", "_hidden").commit()
+    write(fc.Task.from_spec(job.spec, 0), "d/a.txt")
+    job.abort()
+    assert bucket.uploads == {}
+    assert bucket.objects == {}
+
+
+def test_a_task_takes_its_own_away(bucket: Bucket) -> None:
+    """A file that is written again, one that is removed, and an attempt that is given up."""
+    job = job_at(bucket)
+    task = write(job.task(0), "a.txt", "a.txt", "b.txt", "_hidden")
+    task.filesystem.rm("b.txt")
+    assert len(bucket.uploads) == 2
+    given_up = write(job.task(1), "c.txt", "_hidden")
+    given_up.abort()
+    assert len(bucket.uploads) == 2
+    # No record of it is left: whoever ends the job has nothing to read.
+    assert not any("/uploads/1/" in key for key in bucket.keys(""))
+    task.commit()
+    result = job.commit()
+    assert (result.file_count, result.bytes) == (2, len("a.txt") + len("_hidden"))
+    assert bucket.uploads == {}
+
+
+def test_a_part_that_failed_leaves_nothing_in_the_attempt(bucket: Bucket) -> None:
+    job = job_at(bucket)
+    task = job.task(0)
+
+    def fail() -> None:
+        with task.open("torn.bin") as file:
+            file.write(b"x" * (9 << 20))
+            assert any(upload.parts for upload in bucket.uploads.values())
+            raise ValueError("boom")
+
+    with pytest.raises(ValueError, match="boom"):
+        fail()
+    assert bucket.uploads == {}
+    write(task, "a.txt").commit()
+    job.commit()
+    assert len([key for key in bucket.keys("") if "/_commit/" not in key]) == 2
+
+
+def test_clean_aborts_what_late_attempts_left(listed: Bucket) -> None:
+    """Also where nothing of the job is left but its id in a name."""
+    job = job_at(listed)
+    late = fc.Task.from_spec(job.spec, 0)
+    job.abort()
+    write(late, "a.txt", "d/b.txt")
+    assert len(listed.uploads) == 2
+    assert listed.objects == {}
+    report = clean(listed, dry_run=True)
+    assert len(report.deleted) == 2
+    assert len(listed.uploads) == 2
+    report = clean(listed)
+    assert [line.startswith("upload of ") for line in report.deleted] == [True, True]
+    assert listed.uploads == {}
+    assert clean(listed).deleted == ()
+
+
+def test_clean_aborts_what_a_late_attempt_recorded(bucket: Bucket) -> None:
+    """Its record brings the area back, void; the attempt itself finds out and sends nothing."""
+    job = job_at(bucket)
+    late = fc.Task.from_spec(job.spec, 0)
+    job.abort()
+    with pytest.raises(fc.JobNotActiveError):
+        write(late, "_hidden")
+    clean(bucket)
+    assert bucket.objects == {}
+    assert all(not upload.parts for upload in bucket.uploads.values())
+
+
+def test_clean_leaves_young_and_living_jobs_alone(listed: Bucket) -> None:
+    job = job_at(listed)
+    task = write(job.task(0), "a.txt", "_hidden")
+    report = fc.clean(url(listed), older_than=timedelta(hours=1), dry_run=False)
+    assert (report.aborted, report.deleted, report.shown) == ((), (), ())
+    task.commit()
+    job.commit()
+    assert "a.txt" in [key.rpartition("/")[2][:1] + ".txt" for key in listed.keys("")]
+
+
+def test_what_nobody_is_known_to_have_begun_is_shown_only(listed: Bucket) -> None:
+    upload(listed, "foreign.bin")
+    upload(listed, "d/foreign.bin")
+    report = clean(listed)
+    assert report.deleted == ()
+    assert sorted(line.partition(":")[0] for line in report.shown) == [
+        "d/foreign.bin",
+        "foreign.bin",
+    ]
+    assert names_pending(listed) == ["d/foreign.bin", "foreign.bin"]
+
+
+def test_neighbours_uploads_are_none_of_ours(bucket: Bucket) -> None:
+    path = StorePath(f"{bucket.name}/out2/part-{OTHER}-0.txt")
+    theirs = bucket.start(path, SYSTEM_IDS.nonce())
+    bucket.put_part(theirs, 1, b"data")
+    job = job_at(bucket)
+    write(job.task(), "a.txt").commit()
+    job.commit()
+    clean(bucket)
+    assert list(bucket.uploads) == [theirs.upload_id]
+
+
+def test_a_copy_under_an_old_jobs_names_is_not_taken_for_that_jobs(listed: Bucket) -> None:
+    """Records win over names: files of a finished job are rewritten under their exact names."""
+    copied = f"part-{OTHER}-0.txt"
+    job = job_at(listed, names="exact")
+    task = write(job.task(), copied)
+    stray = upload(listed, copied)
+    report = fc.clean(url(listed), older_than=timedelta(hours=1), dry_run=False)
+    assert report.deleted == (f"upload of {copied}",)
+    assert stray not in listed.uploads
+    task.commit()
+    job.commit()
+    assert listed.get(StorePath(f"{listed.name}/out/{copied}")) is not None
+
+
+def test_a_job_that_ends_spares_copies_under_its_names(listed: Bucket) -> None:
+    """While it retires, another rewrites its files in place: same keys, other uploads."""
+    first = job_at(listed)
+    write(first.task(), "part.txt").commit()
+    published = f"part-{first.job_id}-0.txt"
+    second = job_at(listed, names="exact", mode="overwrite")
+    task = write(second.task(), published)
+    upload(listed, published)  # of an attempt of the first that died
+    first.commit()
+    assert len(listed.uploads) == 1
+    task.commit()
+    assert second.commit().in_place == (published,)
+    assert listed.uploads == {}
+
+
+def test_an_append_lists_uploads_once_and_files_never(listed: Bucket) -> None:
+    """Unless something is left over."""
+    for left in (False, True):
+        job = job_at(listed)
+        with recorded_calls() as calls:
+            driver = fc.Job.from_spec(job.spec)
+            message = write(fc.Task.from_spec(job.spec, 0), "d=1/a.txt", "d=2/a.txt").commit()
+            if left:
+                write(fc.Task.from_spec(job.spec, 1), "b.txt")
+            driver.commit([message])
+        listings = [c for c in calls if c.verb in {"list_tree", "list_children", "pending"}]
+        assert [call.verb for call in listings if call.verb == "pending"] == ["pending"]
+        assert not any(
+            call.path == f"{listed.name}/out" and call.verb != "pending" for call in calls
+        )
+        assert len(listings) == (2 if not left else 3)
+    assert listed.uploads == {}
+
+
+def test_a_torn_record_stops_nobody(bucket: Bucket) -> None:
+    """It attributes nothing, and the job ends all the same."""
+    job = job_at(bucket)
+    area = f"{bucket.name}/out/_commit/{job.job_id}"
+    for path, data in {
+        "uploads/0/0123456789abcdef/x": b"torn",
+        "_SUCCESS-0.pending": b"{}",
+    }.items():
+        bucket.put(StorePath(f"{area}/{path}"), data, None, Expect.ANYTHING)
+    write(job.task(), "a.txt", "_hidden").commit()
+    write(fc.Task.from_spec(job.spec, 5), "_left")
+    job.commit()
+    assert bucket.uploads == {}
+    assert not [key for key in bucket.keys("") if job.job_id in key and "/_commit/" in key]
+
+
+def test_the_echo_of_a_decision_is_no_damage(bucket: Bucket) -> None:
+    """A create that was given up, and carried out when the area had gone: nothing is lost."""
+    job = job_at(bucket)
+    message = write(job.task(), "a.txt").commit()
+    area = f"{bucket.name}/out/_commit/{job.job_id}"
+    with inject(Fault("complete", 1, "crash_before")), suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([message])
+    decided = {key: bucket.objects[key] for key in bucket.keys(area)}
+    fc.resume(url(bucket), job.job_id)
+    decision = StorePath(f"{area}/decision")
+    bucket.objects[decision] = decided[decision]
+    assert clean(bucket).shown == ()
+    assert bucket.keys(area) == []
+
+    # Where files may be missing, a person has to look: job.json is gone, and nothing else.
+    bucket.objects.update(decided)
+    del bucket.objects[StorePath(f"{area}/job.json")]
+    begun = upload(bucket, f"part-{job.job_id}-0.txt")
+    (line,) = [line for line in clean(bucket).shown if "upload" not in line]
+    assert "damaged, a committed decision stands but job.json is gone" in line
+    assert decision in bucket.objects
+    assert begun in bucket.uploads, "it may be all that is left of a file"

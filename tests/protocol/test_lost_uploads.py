@@ -1,0 +1,129 @@
+"""Uploads that somebody else took away: found out, never papered over, settled by hand (P8)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.errors import StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
+from fsspec_commit.testing import Crash, Fault, inject
+from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FLAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(params=HABITS)
+def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    bucket = make_bucket(HABITS[request.param])
+    yield bucket
+    remove_bucket(bucket)
+
+
+def started(bucket: Bucket, **options: object) -> fc.Job:
+    job = fc.Job(f"{FLAT}://{bucket.name}/out", **{"mode": "append", **options})  # type: ignore[arg-type]
+    job._begun_here = False
+    return job.start()
+
+
+def write(task: fc.Task, *names: str) -> fc.Task:
+    for name in names:
+        with task.open(name, "w") as file:
+            file.write(name)
+    return task
+
+
+def expire(bucket: Bucket, part: str) -> None:
+    """What a rule of the bucket does to old uploads."""
+    for upload_id, upload in list(bucket.uploads.items()):
+        if part in upload.path.rpartition("/")[2]:
+            del bucket.uploads[upload_id]
+
+
+def shown(bucket: Bucket) -> list[str]:
+    names = (key.rpartition("/out/")[2] for key in bucket.keys(""))
+    return sorted(name.partition("-")[0] for name in names if not name.startswith("_"))
+
+
+def test_a_lost_file_is_found_out_and_settled_by_hand(bucket: Bucket) -> None:
+    job = started(bucket)
+    write(job.task(), "a.txt", "gone.txt", "z.txt").commit()
+    expire(bucket, "gone")
+    with pytest.raises(fc.PartialCommitError, match="its upload is gone") as caught:
+        job.commit()
+    assert caught.value.remaining == 1 or caught.value.done is not None
+    with pytest.raises(fc.PartialCommitError):
+        fc.resume(job.destination, job.job_id)
+    assert "_SUCCESS" not in [key.rpartition("/")[2] for key in bucket.keys("")]
+    result = fc.resume(job.destination, job.job_id, accept_loss=True)
+    assert [warning for warning in result.warnings if "gone" in warning]
+    assert shown(bucket) == ["a", "z"]
+    assert "_SUCCESS" not in [key.rpartition("/")[2] for key in bucket.keys("")]
+    assert bucket.uploads == {}
+    assert fc.jobs(job.destination) == []
+
+
+def test_a_name_that_somebody_took_is_not_taken_back(bucket: Bucket) -> None:
+    """Until it is free again the job stays decided; then it is finished."""
+    job = started(bucket)
+    write(job.task(), "a.txt", "b.txt").commit()
+    (path,) = [u.path for u in bucket.uploads.values() if "/b-" in u.path]
+    bucket.put(path, b"foreign", None, Expect.ANYTHING)
+    with pytest.raises(fc.PartialCommitError):
+        job.commit()
+    found = bucket.get(path)
+    assert found is not None
+    assert found.data == b"foreign"
+    bucket.delete(path, Expect.ANYTHING)
+    assert fc.resume(job.destination, job.job_id).file_count == 2
+    assert shown(bucket) == ["a", "b"]
+
+
+def test_a_lost_marker_costs_nothing_but_the_marker(bucket: Bucket) -> None:
+    job = started(bucket)
+    message = write(job.task(), "a.txt").commit()
+    with inject(Fault("complete", 1, "crash_before")) as fired, suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([message])
+    assert fired
+    expire(bucket, "_SUCCESS")
+    fc.resume(job.destination, job.job_id)
+    assert shown(bucket) == ["a"]
+    assert bucket.get(StorePath(f"{bucket.name}/out/_SUCCESS")) is None
+
+
+def test_an_upload_that_would_not_go_is_aborted_when_the_task_commits(bucket: Bucket) -> None:
+    """Else nobody would know of it where uploads cannot be listed: records of published attempts
+    are not read.
+    """
+    job = started(bucket)
+    with inject(*[Fault("abort", nth, "error") for nth in range(1, 9)]) as fired:
+        # A store that is opened now fails eight times, as long as anybody is patient.
+        task = fc.Task.from_spec(job.spec, 0)
+        write(task, "kept.txt", "unwanted.txt")
+        with pytest.raises(StoreError):
+            task.filesystem.rm("unwanted.txt")
+        assert len(fired) == 8
+        assert len(bucket.uploads) == 2
+        message = task.commit()
+    assert len(bucket.uploads) == 1
+    job.commit([message])
+    assert shown(bucket) == ["kept"]
+    assert bucket.uploads == {}
+
+
+def test_a_late_attempt_cannot_commit(bucket: Bucket) -> None:
+    """Where no directory goes away under it, it has to look."""
+    job = started(bucket)
+    task = write(fc.Task.from_spec(job.spec, 0), "a.txt")
+    job.abort()
+    with pytest.raises(fc.JobNotActiveError):
+        task.commit()
+    task.abort()
+    assert bucket.objects == {}
+    assert bucket.uploads == {}

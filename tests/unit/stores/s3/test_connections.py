@@ -1,0 +1,120 @@
+"""Connections that fail: what was never sent, what may have been done, and nothing sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.errors import Reply
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.s3 import S3Store
+from tests.unit.stores.s3.responder import CLOSED, Answer, Responder, error, xml
+from tests.unit.stores.s3.verbs import CHANGES, PATH, VERBS, all_of, failure_of, versioning_or
+
+if TYPE_CHECKING:
+    from fsspec_commit.errors import StoreError
+    from tests.unit.stores.s3.conftest import Opening
+
+NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
+
+
+def unused_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def test_an_endpoint_that_never_answers_is_given_up(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Three tries; one that has answered before is worth more of them."""
+    url = f"http://127.0.0.1:{unused_port()}"
+    store = opening(endpoint_url=url)
+    for reply in (NOT_DONE, NOT_DONE, REFUSED, REFUSED):
+        caught = runner.run(failure_of(CHANGES["put"][0](store)))
+        assert caught.reply is reply
+        assert f"{url} cannot be reached; check endpoint_url=" in str(caught)
+
+    async def restarted() -> list[Reply]:
+        answered = await failure_of(CHANGES["put"][0](known))
+        await responder.__aexit__()
+        return [answered.reply] + [
+            (await failure_of(CHANGES["put"][0](known))).reply for _ in range(5)
+        ]
+
+    known = opening()
+    responder.script(error(503, "SlowDown"))
+    first, closed, *rest = runner.run(restarted())
+    assert first is NOT_DONE
+    assert closed in {NOT_DONE, UNKNOWN}  # the kept connection was closed under it
+    assert set(rest) == {NOT_DONE}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_connection_that_breaks_leaves_in_doubt_and_is_not_used_again(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
+) -> None:
+    """Neither botocore, nor s3fs, nor aiohttp sends it again: also not on a kept connection."""
+    responder.answering = versioning_or(xml("ListBucketResult"))
+    runner.run(all_of(store.list_tree(PATH)))
+    before = len(responder.received)
+    responder.script(CLOSED)
+    caught = runner.run(failure_of(VERBS[verb][0](store)))
+    assert caught.reply is UNKNOWN
+    assert "failed before the answer" in str(caught)
+    assert len(responder.received) == before + 1
+
+
+def test_a_store_that_is_silent_is_not_waited_for_for_ever(
+    runner: asyncio.Runner, opening: Opening
+) -> None:
+    async def silent() -> StoreError:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(accept, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        options = {
+            "key": "k",
+            "secret": "s",
+            "endpoint_url": url,
+            "config_kwargs": {"read_timeout": 0.1},
+        }
+        store = await S3Store.open("s3://bucket/out", OpenOptions(storage_options=options))
+        try:
+            first = await failure_of(CHANGES["put"][0](store))
+            # Nothing is sent any more, so nothing is waited for.
+            assert (await failure_of(CHANGES["put"][0](store))).reply is REFUSED
+            return first
+        finally:
+            await store.close()
+            server.close()
+            await server.wait_closed()
+
+    caught = runner.run(silent())
+    assert caught.reply is UNKNOWN
+    assert "did not answer in time" in str(caught)
+
+
+def test_without_credentials_nothing_is_sent(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    store = opening(key=None, secret=None)
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert caught.reply is REFUSED
+    assert "no credentials were found" in str(caught)
+    assert responder.received == []
+
+
+def test_a_body_that_breaks_off_is_in_doubt(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    headers = {"ETag": '"e1"'}
+    responder.script(Answer(200, b"123", headers, announced=9))
+    caught = runner.run(failure_of(store.read(PATH, limit_bytes=99)))
+    assert caught.reply is UNKNOWN

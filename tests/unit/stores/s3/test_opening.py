@@ -1,0 +1,387 @@
+"""What URLs and options mean, and that the user's own reach every request."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+import pytest
+import s3fs
+
+from fsspec_commit.errors import RequestError, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.selection import choose
+from fsspec_commit.store import AtomicRename, Expect, OpenOptions
+from fsspec_commit.store.registry import adapter
+from fsspec_commit_stores.s3 import S3Store
+from tests.unit.stores.s3.responder import Answer, Received, Responder, error, tag, xml
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+    from tests.unit.stores.s3.conftest import Opening
+
+PATH = StorePath("bucket/out/a")
+NONCE = Nonce("a" * 32)
+ACCOUNT = {"key": "k", "secret": "s"}
+
+
+@pytest.mark.parametrize(
+    ("url", "root"),
+    [
+        ("s3://bucket", "bucket"),
+        ("s3://bucket/", "bucket"),
+        ("s3://bucket/a/b/", "bucket/a/b"),
+        ("s3a://bucket/a", "bucket/a"),
+        ("S3://bucket/a", "bucket/a"),
+        ("s3://my.bucket-1/with space/100%/a%2Fb/#x", "my.bucket-1/with space/100%/a%2Fb/#x"),
+        ("s3://name-123-s3alias/out", "name-123-s3alias/out"),
+        ("s3://name--use1-az4--x-s3/out", "name--use1-az4--x-s3/out"),
+    ],
+)
+def test_a_url_names_a_bucket_and_a_directory(opening: Opening, url: str, root: str) -> None:
+    assert opening(url).root == root
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("s3://", "names no bucket"),
+        ("s3:///out", "names no bucket"),
+        ("s3://my bucket/out", "names no bucket"),
+        ("s3://bucket//out", "components name nothing"),
+        ("s3://bucket/a//b", "components name nothing"),
+        ("s3://bucket/../b", "components name nothing"),
+        ("s3://bucket/a?versionId=7", "one version"),
+        ("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/name/out", "alias"),
+    ],
+)
+def test_a_url_that_names_nothing_is_refused(runner: asyncio.Runner, url: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says) as caught:
+        runner.run(S3Store.open(url, OpenOptions()))
+    assert caught.value.kind == "invalid_url"
+
+
+def test_urls_of_both_protocols_are_served() -> None:
+    assert adapter("s3") is adapter("s3a") is S3Store
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"endpont_url": "http://planted-secret"},
+        {"config_kwargs": 3},
+        {"client_kwargs": {"nothing": 1}},
+        {"config_kwargs": {"nothing": 1}},
+        {"key": "k", "username": "planted-secret"},
+        {"profile": "nobody"},
+        {"endpoint_url": "planted-secret"},
+        {"max_concurrency": 0},
+    ],
+    ids=str,
+)
+def test_an_option_that_makes_no_sense_is_refused(
+    runner: asyncio.Runner, options: dict[str, Any]
+) -> None:
+    with pytest.raises((RequestError, StoreError)) as caught:
+        runner.run(S3Store.open("s3://bucket/out", OpenOptions(storage_options=options)))
+    assert "cannot open" in str(caught.value)
+    assert "planted-secret" not in str(caught.value)
+
+
+def test_opening_sends_nothing(responder: Responder, opening: Opening) -> None:
+    opening()
+    assert responder.received == []
+
+
+def test_who_chooses_asks_for_versions(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Only then: a worker goes by a choice that was made."""
+    options = OpenOptions(storage_options={**ACCOUNT, "endpoint_url": responder.url}, choosing=True)
+    for status, unique in (("Enabled", True), ("Suspended", False)):
+        responder.script(xml("VersioningConfiguration", tag("Status", status)))
+        store = runner.run(S3Store.open("s3://bucket/out", options))
+        assert store.capabilities.unique_tokens is unique
+        runner.run(store.close())
+    assert responder.operations() == ["GET versioning", "GET versioning"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (error(404, "NoSuchBucket"), "there is no such bucket"),
+        (error(403, "InvalidAccessKeyId"), "does not know the access key"),
+        (error(403, "SignatureDoesNotMatch"), "check the secret key"),
+        (error(400, "ExpiredToken"), "renew the credentials"),
+        (error(403, "RequestTimeTooSkewed"), "clock"),
+    ],
+)
+def test_who_chooses_is_told_at_once_what_is_wrong(
+    runner: asyncio.Runner, responder: Responder, answer: Answer, says: str
+) -> None:
+    options = OpenOptions(storage_options={**ACCOUNT, "endpoint_url": responder.url}, choosing=True)
+    responder.script(answer)
+    with pytest.raises(StoreError, match=says):
+        runner.run(S3Store.open("s3://bucket/out", options))
+    assert len(responder.received) == 1
+
+
+def test_the_filesystem_is_private(responder: Responder, opening: Opening) -> None:
+    """The user's own instance is neither taken, changed nor closed."""
+    options = {"key": "k", "secret": "s", "endpoint_url": responder.url}
+    mine = fsspec.filesystem("s3", **options)
+    store = opening(**options)
+    assert store._filesystem is not mine
+    assert fsspec.filesystem("s3", **options) is mine
+    assert store._filesystem.asynchronous
+    assert not store._filesystem.dircache.use_listings_cache
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+class TestCapabilities:
+    @pytest.fixture
+    def opened(self, runner: asyncio.Runner) -> Iterator[Any]:
+        stores = []
+
+        def open_store(url: str = "s3://bucket/out", **options: Any) -> S3Store:
+            single = options.pop("single_writer", False)
+            opening = OpenOptions(storage_options=ACCOUNT | options, single_writer=single)
+            stores.append(runner.run(S3Store.open(url, opening)))
+            return stores[-1]
+
+        yield open_store
+        for store in stores:
+            runner.run(store.close())
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"client_kwargs": {"region_name": "eu-north-1"}},
+            {"client_kwargs": {"region_name": "cn-north-1"}},
+            {"endpoint_url": "https://s3.dualstack.eu-west-1.amazonaws.com"},
+            {"endpoint_url": "https://bucket.vpce-1-2.s3.us-east-1.vpce.amazonaws.com"},
+        ],
+        ids=str,
+    )
+    def test_of_aws_all_is_known(self, opened: Any, options: dict[str, Any]) -> None:
+        store = opened(**options)
+        facts = store.capabilities
+        assert store.unvouched is None
+        assert choose(facts).committer == "magic"
+        assert facts.facts() == {
+            "atomic_rename": AtomicRename.NONE,
+            "exclusive_rename": False,
+            "consistent_listing": True,
+            "paged_listing": True,
+            "multipart": True,
+            "upload_keyed_by": "upload_id",
+            "uploads_listable": True,
+            "exclusive_create": True,
+            "replace_if_match": True,
+            "delete_if_match": True,
+            "whole_object_publish": True,
+            "token_survives_rename": False,
+            "unique_tokens": None,
+        }
+
+    @pytest.mark.parametrize(
+        "endpoint",
+        ["http://127.0.0.1:9000", "https://amazonaws.com.example", "https://notamazonaws.com"],
+    )
+    def test_of_any_other_server_only_the_protocol_is_known(
+        self, opened: Any, endpoint: str
+    ) -> None:
+        store = opened(endpoint_url=endpoint)
+        facts = store.capabilities
+        assert store.unvouched == f"{endpoint}/bucket"
+        assert choose(facts).committer is None
+        for name in (
+            *("exclusive_create", "replace_if_match", "delete_if_match"),
+            *("uploads_listable", "consistent_listing", "unique_tokens"),
+        ):
+            assert facts.facts()[name] is None, name
+
+    def test_an_endpoint_of_the_environment_counts(
+        self, opened: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9000")
+        assert opened().capabilities.exclusive_create is None
+
+    def test_a_directory_bucket_has_no_rename_that_we_can_do(self, opened: Any) -> None:
+        store = opened("s3://name--use1-az4--x-s3/out")
+        assert store.files is None
+        assert store.capabilities.atomic_rename is AtomicRename.NONE
+        assert store.capabilities.unique_tokens is False
+
+    def test_a_single_writer_vouches_for_what_only_concurrency_needs(self, opened: Any) -> None:
+        facts = opened(endpoint_url="http://127.0.0.1:9000", single_writer=True).capabilities
+        assert facts.consistent_listing is True
+        assert facts.unique_tokens is True
+        assert facts.evidence["unique_tokens"] == "assumed"
+        assert facts.exclusive_create is None
+
+
+class TestRequests:
+    def test_the_pool_is_as_wide_as_what_is_in_flight(
+        self, runner: asyncio.Runner, opening: Opening
+    ) -> None:
+        def config(store: S3Store) -> Any:
+            return store._filesystem._s3.meta.config
+
+        assert config(opening()).max_pool_connections == 64
+        mine = opening(config_kwargs={"max_pool_connections": 7, "retries": {"max_attempts": 2}})
+        assert config(mine).max_pool_connections == 7
+        assert config(mine).retries["total_max_attempts"] == 3
+        options = OpenOptions(storage_options=ACCOUNT, concurrency=200)
+        wide = runner.run(S3Store.open("s3://bucket/out", options))
+        assert config(wide).max_pool_connections == 200
+        assert config(wide).retries["total_max_attempts"] == 1
+        runner.run(wide.close())
+
+    def test_retries_of_the_environment_do_not_count(
+        self, runner: asyncio.Runner, responder: Responder, opening: Opening, monkeypatch: Any
+    ) -> None:
+        monkeypatch.setenv("AWS_MAX_ATTEMPTS", "9")
+        monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
+        store = opening()
+        responder.script(Answer(503))
+        with pytest.raises(StoreError):
+            runner.run(store.stat(PATH))
+        assert len(responder.received) == 1
+
+    def test_what_the_user_wants_is_in_every_request_that_knows_it(
+        self, runner: asyncio.Runner, responder: Responder, opening: Opening
+    ) -> None:
+        store = opening(
+            requester_pays=True,
+            s3_additional_kwargs={
+                "SSECustomerAlgorithm": "AES256",
+                "SSECustomerKey": "k" * 32,
+                "StorageClass": "STANDARD_IA",
+                "Metadata": {"team": "blue", "fsspec-commit-nonce": "not ours"},
+            },
+        )
+        uploads = store.uploads
+        assert uploads is not None
+        headers = {"ETag": '"e1"'}
+
+        def answering(request: Received) -> Answer:
+            if "uploads" in request.query and request.method == "POST":
+                return xml("InitiateMultipartUploadResult", tag("UploadId", "u1"))
+            if request.method == "POST":
+                return xml("CompleteMultipartUploadResult", tag("ETag", '"e1"'))
+            return Answer(200, b"", headers)
+
+        responder.answering = answering
+
+        async def everything() -> None:
+            await store.put(PATH, b"1", expecting=Expect.ABSENT, within=None, nonce=NONCE)
+            upload = await uploads.start(PATH, NONCE)
+            part = await uploads.put_part(upload, 1, b"1")
+            whole = type(upload)(path=PATH, upload_id=upload.upload_id, nonce=NONCE, parts=(part,))
+            await uploads.complete(whole, expecting=Expect.ABSENT)
+            await store.stat(PATH)
+            await store.read(PATH, limit_bytes=9)
+            await store.delete(PATH, expecting=Expect.ANYTHING)
+
+        runner.run(everything())
+        assert len(responder.received) == 7
+        key = base64.b64encode(b"k" * 32).decode()
+        for request in responder.received:
+            assert request.headers["x-amz-request-payer"] == "requester"
+            secret = request.headers.get("x-amz-server-side-encryption-customer-key")
+            assert secret == (None if request.method == "DELETE" else key)
+        put, start, *_ = responder.received
+        for request in (put, start):
+            assert request.headers["x-amz-storage-class"] == "STANDARD_IA"
+            assert request.headers["x-amz-meta-team"] == "blue"
+            assert request.headers["x-amz-meta-fsspec-commit-nonce"] == NONCE
+
+    def test_a_condition_is_never_left_out(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        """A botocore that is too old for it says so; nothing is sent unconditionally."""
+        bucket = store._bucket
+        known = bucket._parameters("put_object")
+        bucket._known["put_object"] = known - {"IfNoneMatch"}
+        with pytest.raises(StoreError, match="does not know IfNoneMatch; upgrade it"):
+            runner.run(store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
+        assert responder.received == []
+
+    def test_small_bodies_do_not_wait_for_leave(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        responder.script(Answer(200, b"", {"ETag": '"e1"'}))
+        for size in (0, 1000, 1 << 20):
+            runner.run(store.put(PATH, b"1" * size, expecting=Expect.ABSENT, within=None))
+        assert ["expect" in request.headers for request in responder.received] == [
+            False,
+            False,
+            True,
+        ]
+
+    def test_a_missing_package_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        import sys
+
+        for name in [name for name in sys.modules if name.startswith("fsspec_commit_stores.s3")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "s3fs", None)
+        with pytest.raises(ImportError, match=r"pip install 'fsspec-commit\[s3\]'"):
+            adapter("s3")
+
+
+class TestReading:
+    def test_a_file_is_read_by_one_request(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        headers = {"ETag": '"e1"', "x-amz-meta-fsspec-commit-nonce": NONCE}
+        responder.script(Answer(200, b"123", headers))
+        content = runner.run(store.read(PATH, limit_bytes=3))
+        assert content is not None
+        assert (content.data, content.entry.token, content.entry.nonce) == (b"123", "e1", NONCE)
+        assert responder.operations() == ["GET"]
+
+    def test_what_is_too_long_is_not_read(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        responder.script(Answer(200, b"1", {"ETag": '"e1"'}, announced=1 << 40))
+        with pytest.raises(StoreError, match=f"has {1 << 40} bytes, and at most 3"):
+            runner.run(store.read(PATH, limit_bytes=3))
+
+    def test_a_foreign_nonce_is_none(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        headers = {"ETag": '"e1"', "x-amz-meta-fsspec-commit-nonce": "../evil"}
+        responder.script(Answer(200, b"", headers))
+        found = runner.run(store.stat(PATH))
+        assert found is not None
+        assert getattr(found, "nonce", "") is None
+
+    def test_a_server_that_knows_no_ranges(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        responder.script(Answer(200, b"0123456789", {"ETag": '"e1"'}))
+        assert runner.run(store.read_range(PATH, start=2, length=3)) == b"234"
+
+    def test_a_file_without_an_etag_is_none_to_rely_on(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        responder.script(Answer(200, b""))
+        with pytest.raises(StoreError, match="has no etag"):
+            runner.run(store.stat(PATH))
+
+    def test_a_file_costs_one_request_and_what_is_none_two(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store
+    ) -> None:
+        responder.script(Answer(200, b"", {"ETag": '"e1"'}))
+        runner.run(store.stat(PATH))
+        assert responder.operations() == ["HEAD"]
+        responder.received.clear()
+        responder.script(Answer(404), xml("ListBucketResult"))
+        assert runner.run(store.stat(PATH)) is None
+        assert responder.operations() == ["HEAD", "GET list-type max-keys"]
