@@ -1,9 +1,11 @@
-"""Settings that every test shares: how long Hypothesis searches, and that Ctrl-C is heard."""
+"""What every test shares: how long Hypothesis searches, that Ctrl-C is heard, the real servers."""
 
 import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["tests.servers.plugin"]
 
 # At a desk: new examples each time, quickly. In CI: always the same ones, so that a failure is the
 # change's own. At night: many, and their failures come with the blob that repeats them.

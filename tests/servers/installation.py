@@ -1,0 +1,167 @@
+"""How a server gets onto this machine: one pinned version, in a folder of its own in `.servers/`.
+
+A folder with the stamp `installed` is finished, and made as this file says now; any other is made
+anew. So a second run does nothing, and a changed pin or constraint installs again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# The tests may run from a copy elsewhere (against the wheel): the servers stay where they are.
+SERVERS = Path(
+    os.environ.get("FSSPEC_COMMIT_SERVERS") or Path(__file__).resolve().parents[2] / ".servers"
+)
+CONSTRAINTS = Path(__file__).resolve().with_name("constraints")
+
+
+class ServerUnavailableError(Exception):
+    """A server cannot run here, and why."""
+
+
+class InstallationError(Exception):
+    """Installing failed although every tool for it is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation(ABC):
+    """One pinned version of one server."""
+
+    name: str
+    version: str
+    # What starts it, in `bin`.
+    command: str
+
+    @property
+    @abstractmethod
+    def toolchain(self) -> str | None:
+        """The command that this machine must have; None: Python is enough."""
+
+    @abstractmethod
+    def _install(self) -> None: ...
+
+    @property
+    def folder(self) -> Path:
+        return SERVERS / f"{self.name}-{self.version}"
+
+    @property
+    def program(self) -> Path:
+        """Raises: ServerUnavailableError: it is not installed, or not as it should be now."""
+        if not self._is_there():
+            raise ServerUnavailableError(f"{self.name} {self.version} is not installed")
+        return self.folder / "bin" / self.command
+
+    def ensure(self) -> str:
+        """Install if need be; answers in a few words what was done.
+
+        Raises:
+            ServerUnavailableError: the toolchain is missing.
+            InstallationError: the toolchain failed; the end of what it wrote is in the message.
+        """
+        if self._is_there():
+            return "is there"
+        if self.toolchain is not None and shutil.which(self.toolchain) is None:
+            raise ServerUnavailableError(f"it is built with {self.toolchain}, which is not here")
+        began = time.monotonic()
+        with _one_at_a_time():
+            if self._is_there():
+                return "was installed by another run just now"
+            for older in SERVERS.glob(f"{self.name}-*"):
+                shutil.rmtree(older)
+            (self.folder / "bin").mkdir(parents=True)
+            self._install()
+            (self.folder / "installed").write_text(self._fingerprint, "utf-8")
+        return f"installed in {time.monotonic() - began:.0f} s"
+
+    @property
+    def _constraints(self) -> Path:
+        return CONSTRAINTS / f"{self.name}.txt"
+
+    @property
+    def _fingerprint(self) -> str:
+        pins = self._constraints.read_bytes() if self._constraints.exists() else b""
+        return hashlib.sha256(repr(self).encode() + pins).hexdigest()
+
+    def _is_there(self) -> bool:
+        stamp = self.folder / "installed"
+        return stamp.exists() and stamp.read_text("utf-8") == self._fingerprint
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonPackage(Installation):
+    """In an environment of its own: servers pin what the tests need in other versions.
+
+    Its dependencies, if any, are in ``constraints/<name>.txt``.
+    """
+
+    requirement: str
+
+    @property
+    def toolchain(self) -> None:
+        return None
+
+    def _install(self) -> None:
+        python = str(self.folder / "bin" / "python")
+        _run(sys.executable, "-m", "venv", "--without-pip", str(self.folder))
+        pins = ("--constraint", str(self._constraints)) if self._constraints.exists() else ()
+        pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *pins)
+        _run(*pip, f"{self.requirement}=={self.version}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoCommand(Installation):
+    package: str
+
+    @property
+    def toolchain(self) -> str:
+        return "go"
+
+    def _install(self) -> None:
+        # Go's sums pin the dependencies. Without C, no C compiler is needed.
+        place = {"GOBIN": str(self.folder / "bin"), "CGO_ENABLED": "0"}
+        _run("go", "install", f"{self.package}@{self.version}", env={**os.environ, **place})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CargoCommand(Installation):
+    features: str
+
+    @property
+    def toolchain(self) -> str:
+        return "cargo"
+
+    def _install(self) -> None:
+        what = ("--version", self.version, "--features", self.features, self.name)
+        _run("cargo", "install", "--quiet", "--locked", "--root", str(self.folder), *what)
+
+
+def _run(*command: str, env: Mapping[str, str] | None = None) -> None:
+    ran = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=env
+    )
+    if ran.returncode:
+        last = "\n".join(ran.stdout.strip().splitlines()[-15:])
+        raise InstallationError(f"{command[0]} failed with {ran.returncode}:\n{last}")
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Two runs of `make` at once: the second finds what the first has installed."""
+    SERVERS.mkdir(parents=True, exist_ok=True)
+    with (SERVERS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,127 @@
+"""The fixtures of the real servers, for every folder of tests: loaded by `tests/conftest.py`.
+
+Each worker of a parallel run has servers of its own, started when a test first asks for one and
+kept until the worker ends. Sharing them would save some five seconds of one core a worker, and cost
+locks, counted users, and the freedom of a test to kill its server.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.servers.gaps import GAPS, stale
+from tests.servers.installation import ServerUnavailableError
+from tests.servers.kinds import EVERY_RUN, KINDS, REGION
+from tests.servers.proxy import FaultProxy
+from tests.servers.server import Server, ServerDiedError, Servers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.servers.kinds import ServerKind
+
+FIXTURE = "s3_server"
+
+
+@dataclass(frozen=True)
+class S3Bucket:
+    """A bucket of the test's own on a running server."""
+
+    server: Server
+    name: str
+
+    @property
+    def url(self) -> str:
+        return f"s3://{self.name}"
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return self.server.storage_options
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """Every kind of server by request: `servers.get(KINDS["minio"])`."""
+    servers = Servers()
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def s3_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The region, and no account of the person who runs the tests: for child processes as well."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-aws-config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-aws-credentials"))
+
+
+@pytest.fixture(params=[kind.name for kind in EVERY_RUN])
+def s3_server(
+    request: pytest.FixtureRequest, servers: Servers, s3_environment: None
+) -> Iterator[Server]:
+    """Each of the three servers in turn, or the one named by an indirect parameter.
+
+    Where one is not installed or does not start its tests are skipped, and fail where `CI` is set.
+    A test may kill it; the next one gets a server that runs.
+    """
+    server = get_or_skip(servers, KINDS[request.param])
+    yield server
+    if not server.running and not server.killed:
+        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)
+
+
+@pytest.fixture
+def s3_bucket(s3_server: Server) -> S3Bucket:
+    """A new bucket on each of the three servers in turn."""
+    return S3Bucket(s3_server, s3_server.new_bucket())
+
+
+@pytest.fixture
+def s3_proxy(s3_server: Server) -> Iterator[FaultProxy]:
+    """In front of the test's server: see `Server.storage_options_through`."""
+    with FaultProxy(s3_server.endpoint_url) as proxy:
+        yield proxy
+
+
+def get_or_skip(servers: Servers, kind: ServerKind) -> Server:
+    """A running server; without it the test is skipped, and fails where `CI` is set."""
+    try:
+        return servers.get(kind)
+    except (ServerUnavailableError, ServerDiedError) as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"{error}", pytrace=False)
+        pytest.skip(f"{error} (make servers)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a server, and the known gaps. Before anything is deselected."""
+    found = set()
+    for item in items:
+        if "servers" not in getattr(item, "fixturenames", ()):
+            continue
+        item.add_marker(pytest.mark.server)
+        callspec = getattr(item, "callspec", None)
+        if callspec is None or FIXTURE not in callspec.params:
+            continue
+        server = callspec.params[FIXTURE]
+        test, _, _ = item.nodeid.partition("[")
+        for gap in GAPS:
+            if gap.covers(server, test, callspec.id):
+                found.add(gap)
+                item.add_marker(pytest.mark.xfail(reason=gap.reason, strict=True))
+    # A file asked for in full must hold every test that the table names in it.
+    if not any("::" in argument for argument in config.args):
+        files = {item.nodeid.partition("::")[0] for item in items}
+        gone = stale(GAPS, found=found, files=files)
+        if gone:
+            names = ", ".join(f"{gap.server}: {gap.test}" for gap in gone)
+            raise pytest.UsageError(f"tests/servers/gaps.py names tests that are gone: {names}")
