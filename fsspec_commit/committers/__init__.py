@@ -102,10 +102,18 @@ class Committer(Protocol):
         manifests: AsyncIterable[ManifestBytes],
         expected: Expectations,
         *,
+        again: bool,
         lost: Lost | None,
         progress: Progress | None,
     ) -> int:
         """Make every file visible and return how many are.
+
+        Args:
+            manifests: Of the chosen attempts.
+            expected: What must stand at each target.
+            again: Somebody may have begun to, and died.
+            lost: Told of each file that is gone for good, if the job is to go on without it.
+            progress: Told how many files have become visible.
 
         Raises:
             PartialCommitError: A file is neither where the attempt left it nor published, and

@@ -197,17 +197,20 @@ class MagicCommitter:
         manifests: AsyncIterable[ManifestBytes],
         expected: Expectations,
         *,
+        again: bool,
         lost: Lost | None,
         progress: Progress | None,
     ) -> int:
         """One completion a file.
 
         A completion consumes its upload, so repeating all of it publishes what is missing and
-        nothing else: upload gone and target with its nonce is done.
+        nothing else: upload gone and target with its nonce is done. Of one that may be repeated
+        only the file itself is believed.
         """
 
         async def complete(file: PendingFile) -> None:
-            if not await self._uploads.complete(file.upload, expecting=expected[file.target]):
+            expecting = expected[file.target]
+            if not await self._uploads.complete(file.upload, expecting=expecting, again=again):
                 _report(file.target, lost)
 
         return await for_each(

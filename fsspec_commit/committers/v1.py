@@ -82,6 +82,7 @@ class V1Committer:
         manifests: AsyncIterable[ManifestBytes],
         expected: Expectations,
         *,
+        again: bool,  # noqa: ARG002  # the second rename of a source is refused: nothing to verify
         lost: Lost | None,
         progress: Progress | None,
     ) -> int:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
 Progress: TypeAlias = Callable[[int], None]
 """Told how many more are done."""
 
@@ -47,6 +48,22 @@ async def for_each(
     if feed.failed is not None:
         raise feed.failed
     return feed.done
+
+
+async def all_of(
+    items: Sequence[T], run: Callable[[T], Awaitable[R]], *, in_flight_max: int
+) -> list[R]:
+    """What *run* gives for each item, in their order; after the first error as :func:`for_each`."""
+    given: dict[int, R] = {}
+
+    async def one(place: int) -> None:
+        given[place] = await run(items[place])
+
+    async def places() -> AsyncIterator[Sequence[int]]:
+        yield range(len(items))
+
+    await for_each(places(), one, in_flight_max=in_flight_max)
+    return [given[place] for place in range(len(items))]
 
 
 async def _work(

@@ -78,6 +78,7 @@ class SettledUploads(Counted):
         upload: PendingUpload,
         *,
         expecting: Expectation,
+        again: bool = False,
         looks: int = LOOKS_MAX,
         yielding: bool = False,
     ) -> bool:
@@ -86,6 +87,7 @@ class SettledUploads(Counted):
         Args:
             upload: All of it, parts included.
             expecting: What must stand at its path.
+            again: Somebody may have tried before, so what the store says of it is verified.
             looks: How often to look again while the upload is gone and the file is not there.
             yielding: Another's file at the path is as good as ours.
 
@@ -97,19 +99,27 @@ class SettledUploads(Counted):
             StoreError: It certainly did not happen: something else stands at the path.
             CommitStateUnknownError: The store would not say.
         """
-        done = await self._complete(upload, expecting, looks, yielding=yielding)
+        done = await self._complete(upload, expecting, looks, again=again, yielding=yielding)
         if done is None:
             # Who removed the file that was to be replaced has made way.
-            done = await self._complete(upload, Expect.ABSENT, looks, yielding=yielding)
+            done = await self._complete(upload, Expect.ABSENT, looks, again=True, yielding=yielding)
         return done is True
 
     async def _complete(
-        self, upload: PendingUpload, expecting: Expectation, looks: int, *, yielding: bool
+        self,
+        upload: PendingUpload,
+        expecting: Expectation,
+        looks: int,
+        *,
+        again: bool,
+        yielding: bool,
     ) -> bool | None:
         """The same; ``None`` when it was refused and the file that was expected is not there."""
         refusals: list[StoreError] = []
+        doubt = again
 
         async def apply() -> bool:
+            nonlocal doubt
             # Not through `_counted`: a job completes every file of it.
             begin = self.clock()
             try:
@@ -118,9 +128,10 @@ class SettledUploads(Counted):
                 self._statistics.failed("multipart_upload_completed")
                 if error.reply is Reply.REFUSED:
                     refusals.append(error)
+                doubt = doubt or error.reply is Reply.UNKNOWN
                 raise
             self._statistics.took("multipart_upload_completed", self.clock() - begin)
-            return True
+            return not doubt or await self._stands(upload, looks)
 
         async def observe() -> bool | Undone | None:
             # A completion in flight can show neither the upload nor the file for a moment.
@@ -135,6 +146,20 @@ class SettledUploads(Counted):
 
         effect: Effect[bool | None] = Effect(apply, observe, "completing", upload.path)
         return await settle(effect, self._pace)
+
+    async def _stands(self, upload: PendingUpload, looks: int) -> bool:
+        """Whether the file is really there of a completion that may have been a second one.
+
+        A server that died while it completed can say that it is done, for it finds the upload
+        half taken apart (versitygw 1.8.0).
+        """
+        for look in range(looks):
+            there = await self._store.stat(upload.path)
+            if isinstance(there, Entry) and there.nonce == upload.nonce:
+                return True
+            if look + 1 < looks:
+                await asyncio.sleep(0.01 * 4**look)
+        return False
 
     async def abort(self, upload: PendingUpload, permit: Permit) -> None:
         """Drop an upload and its parts; one that is gone, or completed, is done.

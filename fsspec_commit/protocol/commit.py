@@ -216,7 +216,14 @@ async def _finish(
     if published is None:
         await remove_stale_success(job, decision)
         manifests = ChosenManifests(job, decision.record.chosen, new.kept)
-        await _publish(job, manifests, replaced, lost if accept_loss else None, progress)  # 5
+        await _publish(  # 5
+            job,
+            manifests,
+            replaced,
+            again=epochs is None,
+            lost=lost if accept_loss else None,
+            progress=progress,
+        )
         published = await _publication(job, decision, len(lost))
     warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
     if not published.record.lost:
@@ -238,6 +245,8 @@ async def _publish(
     job: BoundJob,
     manifests: ChosenManifests,
     replaced: ReplacedFiles,
+    *,
+    again: bool,
     lost: list[Target] | None,
     progress: Progress | None,
 ) -> None:
@@ -254,6 +263,7 @@ async def _publish(
         await job.committer.publish(
             manifests,
             replaced,
+            again=again,
             lost=None if lost is None else lost.append,
             progress=count,
         )

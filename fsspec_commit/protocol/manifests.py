@@ -1,11 +1,12 @@
 """The chosen attempts' manifests: streamed, size-capped, with the digest the message gave."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
 from fsspec_commit.committers import AttemptFiles, ManifestBytes, NewFile
+from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import Partition, partition_of, unique_suffix
@@ -14,6 +15,8 @@ from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_nam
 from fsspec_commit.records.job import TaskCommit
 
 _KEPT_BYTES_MAX = 4 << 20
+_READ_AT_ONCE_MAX = 64
+_FILES_AT_ONCE_MAX = 16_384
 _Kept: TypeAlias = dict[str, bytes]
 
 
@@ -30,8 +33,32 @@ class ChosenManifests:
     kept: _Kept = field(default_factory=dict)
 
     async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
+        for group in self.groups():
+            for manifest in await self.load_all(group):
+                yield manifest
+
+    def groups(self) -> Iterator[list[TaskCommit]]:
+        """The messages in their order, as many at a time as are read at once."""
+        group: list[TaskCommit] = []
+        files = 0
         for message in self.chosen:
-            yield await self.load(message)
+            if group and (
+                len(group) == _READ_AT_ONCE_MAX or files + message.file_count > _FILES_AT_ONCE_MAX
+            ):
+                yield group
+                group, files = [], 0
+            group.append(message)
+            files += message.file_count
+        if group:
+            yield group
+
+    async def load_all(self, group: Sequence[TaskCommit]) -> list[ManifestBytes]:
+        """The manifests of *group*, read at once: one after the other each costs a round trip.
+
+        Raises:
+            RecordError: As :meth:`load`.
+        """
+        return await all_of(group, self.load, in_flight_max=self.job.store.in_flight_max)
 
     async def load(self, message: TaskCommit) -> ManifestBytes:
         """One manifest, exactly as its message names it.
@@ -132,12 +159,12 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
             replaced, or the job has no file at all.
     """
     new = NewFiles()
-    for message in manifests.chosen:
-        manifest = await manifests.load(message)
-        files = job.committer.read(manifest)
-        _check_against(message, files)
-        new.add(manifest.layout, files)
-        new.keep(message, manifest)
+    for group in manifests.groups():
+        for message, manifest in zip(group, await manifests.load_all(group), strict=True):
+            files = job.committer.read(manifest)
+            _check_against(message, files)
+            new.add(manifest.layout, files)
+            new.keep(message, manifest)
     repeated = new.reusable.freeze()
     if repeated:
         names = repeated_names(new.names, repeated)

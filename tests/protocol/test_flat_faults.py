@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind, store_calls
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
 from tests.integration.scenes import HIDDEN, SCENES, Scene, named
@@ -32,7 +34,11 @@ from tests.protocol.invariants import (
 from tests.protocol.test_faults import COLLECTED, CRASHES, ERRORS, Outage, attempt, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from fsspec_commit.store import Store
+
+T = TypeVar("T")
 
 ANY = ["versioned", "by path"]
 """Where an overwrite takes old files of any name."""
@@ -198,3 +204,48 @@ def test_a_long_list_of_old_files_is_not_held(
     calls = calls_of(scene, make_place("versioned", scene))
     assert [verb for verb, _ in calls].count("write") > 2
     assert ("finish", 1) in calls
+
+
+class LyingCompletions:
+    """A server that died while it completed a file, and says from then on that it has done it."""
+
+    def __init__(self, store: Store, *, reply_lost: bool) -> None:
+        self._reply_lost = reply_lost
+        self.store = WrappedStore(store, self._carry)
+
+    async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb != "complete" or path.endswith("_SUCCESS"):
+            return await call()
+        if self._reply_lost:
+            self._reply_lost = False
+            raise StoreError("the server died", reply=Reply.UNKNOWN, path=path)
+        return None  # type: ignore[return-value]  # what a completion answers
+
+
+@pytest.mark.parametrize("reader", ["driver", "resumer"])
+def test_a_repeated_completion_is_not_believed(
+    reader: str, make_place: Callable[[str, Scene], Place]
+) -> None:
+    """No old file goes for a new one that only the store says is there (P9)."""
+    scene = Scene(SCENES["overwrite"].options, [{"day=1/new.txt": "new"}])
+    place = make_place("versioned", scene)
+    if reader == "resumer":
+        plan = FaultPlan([Fault("complete", 1, "crash_before")])
+        told = attempt(scene, place, partial(FaultyStore, faults=plan))  # type: ignore[arg-type]
+        assert told == "nothing"
+
+    def publish() -> None:
+        if reader == "driver":
+            run(scene, place)  # type: ignore[arg-type]  # a place has a URL
+        else:
+            fc.resume(place.url, *job_ids(place.snapshot()))
+
+    is_driver = reader == "driver"
+    with (
+        wrapping(lambda store: LyingCompletions(store, reply_lost=is_driver).store),
+        pytest.raises(fc.PartialCommitError, match="is not in place"),
+    ):
+        publish()
+    assert visible(place.snapshot()) == scene.old
+    fc.resume(place.url, *job_ids(place.snapshot()))
+    check(scene, place, happened=True)

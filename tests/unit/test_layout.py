@@ -75,6 +75,16 @@ def test_listed_children_of_the_areas_are_told_apart(root: StorePath) -> None:
     assert [kind for kind, path in kinds.items() if destination.is_gone(path)] == ["gone"]
     assert [kind for kind, path in kinds.items() if destination.is_probe(path)] == ["probe"]
     assert [kind for kind, path in kinds.items() if destination.job_of(path)] == ["job"]
+    below = {kind: StorePath(f"{path}/file") for kind, path in kinds.items()}
+    assert [kind for kind, path in below.items() if destination.is_in_probe(path)] == ["probe"]
+
+
+@pytest.mark.parametrize(
+    ("root", "whole"),
+    [("/", True), ("", True), ("bucket", True), ("bucket/out", False), ("/data", False)],
+)
+def test_a_whole_disk_or_bucket_is_known_by_its_root(root: str, whole: bool) -> None:
+    assert DestinationLayout(StorePath(root)).is_whole_store is whole
 
 
 @pytest.mark.parametrize("kind", ["epoch", "gone", "probe"])

@@ -98,6 +98,7 @@ _NUMBERS = {
     "KeyTooLongError": errno.ENAMETOOLONG,
     "NotImplemented": errno.EOPNOTSUPP,
     "QuotaExceeded": errno.EDQUOT,
+    "XAdminUserNotFound": errno.EACCES,  # with a 404, as if the upload or the file were gone
 }
 _NUMBERS_OF_STATUSES: Mapping[int, int] = {
     HTTPStatus.UNAUTHORIZED: errno.EACCES,

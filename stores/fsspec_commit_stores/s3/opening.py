@@ -103,7 +103,8 @@ def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capa
         if place.is_directory_bucket:
             facts = facts.known("declared", unique_tokens=False)
     elif single_writer:
-        facts = facts.known("assumed", consistent_listing=True)
+        # A token that is not compared, as when MinIO deletes, is the right one all the same.
+        facts = facts.known("assumed", consistent_listing=True, delete_if_match=True)
     return facts.known("assumed", unique_tokens=True) if single_writer else facts
 
 

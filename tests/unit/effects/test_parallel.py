@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.effects.parallel import all_of, for_each
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -188,3 +188,21 @@ def test_nothing_is_nothing() -> None:
     work = Work()
     assert run(for_each(work.batches([]), work, in_flight_max=3)) == (0, 0)
     assert run(for_each(work.batches([0, 0]), work, in_flight_max=3)) == (0, 0)
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5))
+def test_all_answers_come_in_the_order_of_their_items(delays: list[int], most: int) -> None:
+    async def answer(delay: int) -> int:
+        await asyncio.sleep(delay)
+        return delay
+
+    answers, _ = run(all_of(delays, answer, in_flight_max=most))
+    assert answers == delays
+
+
+def test_after_an_error_there_is_no_answer_and_all_has_ended() -> None:
+    work = Work(failing={13: LookupError("boom")})
+    with pytest.raises(LookupError, match="boom"):
+        run(all_of([1, 13, 2, 3], work, in_flight_max=2))
+    assert work.running == 0
+    assert set(work.started) <= {1, 2, 13}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,6 +47,10 @@ class Server:
         if step in {"lost request", "lost", "conflict"}:
             reply = Reply.NOT_DONE if step == "conflict" else Reply.UNKNOWN
             raise StoreError(step, reply=reply, path=path)
+        if step == "denied":
+            error = StoreError(step, reply=Reply.REFUSED, path=path)
+            error.errno = errno.EACCES
+            raise error
         answer = await call()
         if step == "unanswered":
             raise StoreError(step, reply=Reply.UNKNOWN, path=path)
@@ -86,7 +91,8 @@ class Server:
         ("conflict conflict", "complete complete complete"),
         ("unanswered", "complete stat"),
         ("echo", "complete stat"),
-        ("lost", "complete stat complete"),
+        # Of a second one, only the file itself is believed.
+        ("lost", "complete stat complete stat"),
         ("lost unanswered", "complete stat complete stat"),
         ("conflict echo", "complete complete stat"),
     ],
@@ -117,6 +123,18 @@ def test_an_upload_that_is_gone_is_lost() -> None:
     assert not server.complete(upload)
     assert server.calls == ["complete", *["stat"] * 4], "it is looked for again, with back-off"
     assert server.shown is None
+
+
+def test_an_upload_that_may_not_be_completed_is_no_loss() -> None:
+    server = Server(script="denied denied")
+    upload = server.begin()
+    with pytest.raises(StoreError, match="denied"):
+        server.complete(upload)
+    assert server.calls == ["complete", "stat"]
+    with pytest.raises(StoreError, match="denied"):
+        server.complete(upload, server.put(b"old"))
+    assert server.complete(upload, Expect.ANYTHING)
+    assert server.shown == b"ours"
 
 
 def test_another_file_in_the_way_is_no_loss() -> None:
