@@ -15,7 +15,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "s3-servers.md"]  # part of s3.md
 
 html_theme = "furo"
 html_title = f"fsspec-commit {release}"

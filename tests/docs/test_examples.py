@@ -11,6 +11,8 @@ A page is one test: its blocks run in order, in one namespace, in a fresh direct
   for the same job on all of its page, so a command may use one that an earlier output showed.
 * ``/home/you`` is the directory of the page, ``laptop`` the machine. In the directory there is
   ``new/``, two small CSV files.
+* Where a page says ``s3://bucket``, it is a new bucket on a server that is started for it, and the
+  environment has its endpoint and its account.
 * ``<!-- skip: why -->`` before a block leaves it out. A fence of any other language is only shown.
 
 This is a hundred lines of our own because the libraries for it (sybil, pytest-examples) run Python
@@ -35,6 +37,8 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit import store, testing
 from fsspec_commit.store import registry
+from tests.servers.kinds import MINISTACK
+from tests.servers.plugin import get_or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,14 +80,18 @@ class Page:
         directory: Where they run.
         job_ids: The real job that a job id of the page stands for.
         namespace: What its Python blocks have defined.
+        stand_ins: What is real for words of the page that name no thing of this machine.
     """
 
     directory: Path
     job_ids: dict[str, str] = field(default_factory=dict)
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "example"})
+    stand_ins: dict[str, str] = field(default_factory=dict)
 
     def run(self, block: re.Match[str], where: str) -> None:
         body = block["body"]
+        for word, real in self.stand_ins.items():
+            body = body.replace(word, real)
         saved = FILE.match(body)
         if block["language"] == "console":
             for command in COMMAND.finditer(body):
@@ -118,6 +126,8 @@ class Page:
     def as_shown(self, output: str) -> str:
         """Real output, with the names that stand for this machine and this directory."""
         output = COLOUR.sub("", output)
+        for word, real in self.stand_ins.items():
+            output = output.replace(real, word)
         return output.replace(str(self.directory), "/home/you").replace(
             socket.gethostname(), "laptop"
         )
@@ -136,7 +146,9 @@ class Checker(doctest.OutputChecker):
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         matches = super().check_output(
-            by_kind(want), by_kind(self.page.as_shown(got)), optionflags | doctest.ELLIPSIS
+            by_kind(self.page.as_shown(want)),
+            by_kind(self.page.as_shown(got)),
+            optionflags | doctest.ELLIPSIS,
         )
         return matches and self.page.same_jobs(JOB_ID.findall(want), JOB_ID.findall(got))
 
@@ -172,8 +184,29 @@ def read_terminal(descriptor: int) -> bytes:
         return b""
 
 
+def s3(request: pytest.FixtureRequest) -> dict[str, str]:
+    """A server for a page that shows one: what stands for it there, and the account around it."""
+    request.getfixturevalue("s3_environment")
+    server = get_or_skip(request.getfixturevalue("servers"), MINISTACK)
+    options = server.storage_options_without()
+    environment = request.getfixturevalue("monkeypatch")
+    environment.setenv("AWS_ENDPOINT_URL", server.endpoint_url)
+    environment.setenv("AWS_ACCESS_KEY_ID", options["key"])
+    environment.setenv("AWS_SECRET_ACCESS_KEY", options["secret"])
+    return {
+        "s3://bucket": f"s3://{server.new_bucket()}",
+        "https://s3.example.com": server.endpoint_url,
+        "AKIAIOSFODNN7EXAMPLE": options["key"],
+        "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY": options["secret"],
+    }
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
 def blocks_of(page: str) -> list[tuple[re.Match[str], str]]:
-    text = (ROOT / page).read_text("utf-8")
+    text = text_of(page)
     return [
         (block, f"{page}:{text.count(chr(10), 0, block.start('body')) + 1}")
         for block in BLOCK.finditer(text)
@@ -193,14 +226,15 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 @pytest.mark.usefixtures("own_modules")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)])
 def test_the_examples_of_a_page_work(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "new").mkdir()
     (tmp_path / "new/1.csv").write_text("day,clicks\n2026-11-20,3\n2026-11-21,5\n", "utf-8")
     (tmp_path / "new/2.csv").write_text("day,clicks\n2026-11-21,8\n", "utf-8")
-    running = Page(tmp_path)
+    uses_s3 = any("s3://bucket" in block["body"] for block, _ in blocks_of(page))
+    running = Page(tmp_path, stand_ins=s3(request) if uses_s3 else {})
     for block, where in blocks_of(page):
         if block["why"] is None:
             running.run(block, where)
@@ -209,7 +243,7 @@ def test_the_examples_of_a_page_work(
 def test_every_block_of_python_is_seen() -> None:
     """A fence that is indented, or has words behind its language, would be left out in silence."""
     for page in PAGES:
-        text = (ROOT / page).read_text("utf-8")
+        text = text_of(page)
         fences = re.findall(r"^[ \t]*```[ \t]*(?:python|py|console)\b.*$", text, re.MULTILINE)
         assert len(fences) == len(blocks_of(page)), page
 

@@ -23,6 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import fsspec_commit as fc
+from fsspec_commit.destination import open_destination, place
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.registry import adapter, wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 
@@ -117,7 +120,7 @@ class _FatefulWriter:
 
 def run(request: Request) -> object:
     """A whole job: one task for each dictionary of names and texts."""
-    with fc.Job(request["destination"], **request["options"]) as job:
+    with fc.Job(request["destination"], **request["options"], **_how(request)) as job:
         for files in request["tasks"]:
             with job.task() as task:
                 _write_files(task, files)
@@ -126,33 +129,43 @@ def run(request: Request) -> object:
 
 
 def start(request: Request) -> object:
-    return fc.Job(request["destination"], **request["options"]).start().spec.to_json()
+    job = fc.Job(request["destination"], **request["options"], **_how(request))
+    return job.start().spec.to_json()
 
 
 def task(request: Request) -> object:
-    with fc.Task.from_spec(fc.JobSpec.from_json(request["spec"]), request["task_id"]) as attempt:
+    spec = fc.JobSpec.from_json(request["spec"])
+    with fc.Task.from_spec(spec, request["task_id"], **_how(request)) as attempt:
         _write_files(attempt, request["files"])
     return attempt.message.to_json() if attempt.message else None
 
 
 def commit(request: Request) -> object:
-    job = fc.Job.from_spec(fc.JobSpec.from_json(request["spec"]))
+    job = fc.Job.from_spec(fc.JobSpec.from_json(request["spec"]), **_how(request))
     job.commit([fc.TaskCommit.from_json(text) for text in request["messages"]])
     return _result(job)
 
 
 def resume(request: Request) -> object:
-    result = fc.resume(request["destination"], request["job_id"])
+    result = fc.resume(request["destination"], request["job_id"], **_how(request))
     return {"files": list(result.files), "warnings": result.warnings}
 
 
 def abort(request: Request) -> object:
-    return fc.abort(request["destination"], request["job_id"])
+    return fc.abort(request["destination"], request["job_id"], **_how(request))
 
 
 def clean(request: Request) -> object:
-    report = fc.clean(request["destination"], older_than=timedelta(0), dry_run=False)
+    report = fc.clean(
+        request["destination"], older_than=timedelta(0), dry_run=False, **_how(request)
+    )
     return {"aborted": report.aborted, "deleted": report.deleted, "shown": report.shown}
+
+
+def _how(request: Request) -> dict[str, Any]:
+    """How to get to the destination, where that takes more than its name."""
+    options = request.get("storage_options")
+    return {} if options is None else {"storage_options": options}
 
 
 def _result(job: fc.Job) -> Answer:
@@ -264,6 +277,17 @@ class Child:
             return False
 
 
+async def learn(request: Request) -> None:
+    """Find out what the server does, as any process does once: the forks then know it.
+
+    On a loop of its own, so that no thread is there when they are forked.
+    """
+    where = place(request["destination"], request["storage_options"])
+    destination = await open_destination(where, OpenOptions(choosing=True), ids=SYSTEM_IDS)
+    await destination.capabilities(probing=True)
+    await destination.store.close()
+
+
 def serve() -> None:
     """Answer until the input ends."""
     adapter("file")
@@ -272,11 +296,18 @@ def serve() -> None:
     gc.freeze()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     stopped: dict[int, Child] = {}
+    known: set[str] = set()
     for line in sys.stdin:
         children: list[Child] = []
         gate, opened = os.pipe()
         os.set_inheritable(opened, False)
-        for request in json.loads(line):
+        requests = json.loads(line)
+        for request in requests:
+            bucket = request.get("destination", "").removeprefix("s3://").partition("/")[0]
+            if request.get("storage_options") and bucket not in known:
+                asyncio.run(learn(request))
+                known.add(bucket)
+        for request in requests:
             if request["op"] == "continue":
                 child = stopped.pop(request["pid"])
                 os.kill(child.pid, signal.SIGCONT)

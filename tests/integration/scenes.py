@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from tests.integration.places import LocalPlace
 from tests.protocol.invariants import model
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ OLD = {
     "day=2/old.txt": b"old in day 2",
     "day=3/hour=1/old.txt": b"old below day 3",
 }
+UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 HIDDEN = {"_notes.txt": b"hidden, and nobody's business", "day=1/.hidden": b"the same"}
 
 
@@ -60,14 +62,30 @@ class Scene:
     def after(self) -> dict[str, bytes]:
         return model(self.old, self.new, self.mode, self.declared)
 
+    @property
+    def laid_out(self) -> dict[str, bytes]:
+        """The old data, and the marker of whoever wrote it."""
+        return {**self.old, **HIDDEN, "_SUCCESS": b""} if self.old else {}
+
     def lay_out(self, destination: Path) -> None:
-        """Write the old data, and the marker of whoever wrote it."""
-        if not self.old:
-            return
-        for name, data in {**self.old, **HIDDEN, "_SUCCESS": b""}.items():
-            path = destination / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+        """Write them to a local directory."""
+        LocalPlace(destination).put(self.laid_out)
+
+
+class NamedScene(Scene):
+    """A scene whose old files have names that are never used again."""
+
+    @property
+    def old(self) -> dict[str, bytes]:
+        return {
+            name.replace("old.txt", f"old-{UUID}.txt"): data
+            for name, data in super().old.items()
+            if not name.endswith("same.txt")
+        }
+
+
+def named(name: str) -> Scene:
+    return NamedScene(SCENES[name].options, SCENES[name].tasks)
 
 
 def _told_apart(name: str, task: int) -> str:

@@ -49,7 +49,8 @@ def storm(request: dict[str, Any]) -> object:
 def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[str, Any]:
     mode = chance.choice(MODES)
     options: dict[str, Any] = {"mode": mode, "wait_s": 3.0}
-    if chance.random() < 0.4:
+    how = {"storage_options": request["storage_options"]} if "storage_options" in request else {}
+    if chance.random() < 0.4 and request.get("exact", True):
         options["names"] = "exact"
     if chance.random() < 0.15:
         options["idempotency_key"] = f"key {chance.randrange(10)}"
@@ -65,7 +66,7 @@ def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[
     line: dict[str, Any] = {"label": label, **options, "written": files}
     line["begun_ns"] = time.monotonic_ns()
     try:
-        with fc.Job(request["destination"], **options) as job, job.task() as task:
+        with fc.Job(request["destination"], **options, **how) as job, job.task() as task:
             for name, text in files.items():
                 with task.open(name, "w", newline="") as file:
                     file.write(text)

@@ -88,9 +88,4 @@ GAPS: tuple[Gap, ...] = (
         "it takes a backslash in a key for a slash",
         (r"back\slash",),
     ),
-    Gap(
-        "ministack",
-        "tests/integration/test_s3_wire_faults.py::test_the_server_is_killed_during_job_commit",
-        "it holds uploads and their parts in memory only, so a restart loses them",
-    ),
 )

@@ -1,0 +1,92 @@
+"""Whole jobs on S3 keep their contract, on real servers of three makers.
+
+Whatever depends on the server itself, races above all, is tried on each of the three in every run.
+What depends on the protocol alone is tried on one of them, and by night everything on all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import CommitterContract
+from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.drivers import DriversContract
+from fsspec_commit.testing.committer_contract.given import Given
+from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
+from fsspec_commit.testing.committer_contract.modes import ModesContract
+from fsspec_commit.testing.committer_contract.names import NamesContract
+from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from tests.integration.places import keep_versions
+
+if TYPE_CHECKING:
+    from tests.servers.plugin import S3Bucket
+
+given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+
+
+class OnServer(Given):
+    """A directory of a bucket without versions."""
+
+    @pytest.fixture
+    def bucket(self, s3_bucket: S3Bucket) -> S3Bucket:
+        return s3_bucket
+
+    @pytest.fixture
+    def destination(self, bucket: S3Bucket) -> str:
+        url = f"{bucket.url}/top/out"
+        # Its calls are the first job's only: every later one of a process knows the answer.
+        assert fc.explain(url, storage_options=bucket.storage_options).committer == "magic"
+        return url
+
+    @pytest.fixture
+    def storage_options(self, bucket: S3Bucket) -> dict[str, Any]:
+        return bucket.storage_options
+
+
+class Versioned(OnServer):
+    """In a bucket that keeps versions, where any file may be overwritten."""
+
+    @pytest.fixture
+    def bucket(self, s3_bucket: S3Bucket) -> S3Bucket:
+        keep_versions(s3_bucket)
+        return s3_bucket
+
+
+@given_up
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+class TestS3Commits(
+    OnServer,
+    LifecycleContract,
+    AttemptsContract,
+    DriversContract,
+    NamesContract,
+    NeighboursContract,
+):
+    """All but what is tried at every call."""
+
+
+@given_up
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+class TestS3VersionedCommits(Versioned, ModesContract, PartitionsContract):
+    """What replaces files."""
+
+
+@given_up
+@pytest.mark.parametrize("s3_server", ["seaweedfs", "versitygw"], indirect=True)
+class TestS3Races(OnServer, DriversContract, NeighboursContract):
+    """What the server decides."""
+
+
+@pytest.mark.slow
+class TestS3CommitsInFull(OnServer, CommitterContract):
+    """Everything, on each of the three."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("s3_server", ["ministack", "seaweedfs"], indirect=True)
+class TestS3VersionedCommitsInFull(Versioned, CommitterContract):
+    """Everything, where versions are kept."""

@@ -1,0 +1,203 @@
+"""kill -9 at every store call, of tasks and of drivers: everything or nothing, and never stuck.
+
+What the tests of it do wherever the destination is: `test_kills.py`, `test_s3_kills.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from tests.integration.scenes import HIDDEN, Scene
+from tests.protocol.invariants import (
+    check_settled,
+    check_under_way,
+    is_only_remains,
+    job_ids,
+    visible,
+)
+
+if TYPE_CHECKING:
+    from tests.integration.places import Place, Places
+    from tests.integration.processes import Answer, Processes
+
+
+def run(processes: Processes, scene: Scene, place: Place, **fate: object) -> Answer:
+    return processes.ask(
+        "run",
+        **place.where,
+        options=scene.options,
+        tasks=scene.tasks,
+        **fate,
+    )
+
+
+def recover(processes: Processes, scene: Scene, place: Place) -> str:
+    """Check what is there after a death, settle it as an operator would, and check again."""
+    snapshot = place.snapshot()
+    state = check_under_way(
+        snapshot, old=scene.old, new=scene.new, mode=scene.mode, declared=scene.declared
+    )
+    where = place.where
+    if state == "over":
+        # It died in its last call, or before its first: no job is left to be settled.
+        assert place.is_flat or is_only_remains(snapshot)
+        happened = visible(snapshot) == scene.after
+        processes.do("clean", **where)
+    else:
+        (job_id,) = job_ids(snapshot)
+        happened = state in {"decided", "published"}
+        settle = "resume" if happened else "abort"
+        other = "abort" if happened else "resume"
+        refused = processes.ask(other, **where, job_id=job_id)["error"]
+        assert refused["type"] in {"JobNotActiveError", "RequestError"}
+        assert refused["outcome"] == ("committed" if happened else "not_committed")
+        processes.do(settle, **where, job_id=job_id)
+        again = processes.ask(settle, **where, job_id=job_id)["error"]
+        assert again["type"] == "JobNotActiveError"
+        assert again["outcome"] == "unknown"
+        if place.is_flat:
+            # A request that was under way may have brought something after its area had gone.
+            processes.do("clean", **where)
+    settled(scene, place, happened=happened)
+    return state
+
+
+def settled(scene: Scene, place: Place, *, happened: bool) -> None:
+    snapshot = place.snapshot()
+    wants_marker = scene.options.get("success") != "none"
+    check_settled(
+        snapshot,
+        place.directories(),
+        expected=scene.after if happened else scene.old,
+        marker=wants_marker if happened else bool(scene.old),
+    )
+    if scene.old:
+        assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN
+    assert place.pending() == []
+
+
+def calls_of(processes: Processes, scene: Scene, place: Place) -> list[str]:
+    """Run it once to the end; the calls that takes."""
+    place.put(scene.laid_out)
+    answer = run(processes, scene, place)
+    assert "result" in answer, answer["error"]["traceback"]
+    assert answer["result"]["state"] == "committed"
+    assert answer["result"]["warnings"] == []
+    settled(scene, place, happened=True)
+    return cast("list[str]", answer["verbs"])
+
+
+def kill_the_driver(processes: Processes, scene: Scene, places: Places) -> None:
+    """A whole job in one process, which dies at each of its calls."""
+    count = len(calls_of(processes, scene, places("whole")))
+    states = set[str]()
+    # Between two calls nothing reaches the disk, so before one is after the one before it.
+    for nth in range(1, count + 2):
+        place = places(nth)
+        place.put(scene.laid_out)
+        die = [nth, "before"] if nth <= count else [count, "after"]
+        answer = run(processes, scene, place, die=die)
+        assert answer["killed"], f"call {nth} of {count} was not reached"
+        states.add(recover(processes, scene, place))
+    assert states == {"over", "undecided", "decided", "published"}
+
+
+def kill_a_task(processes: Processes, scene: Scene, places: Places) -> None:
+    """An attempt that dies at each of its calls; another one takes its place."""
+    nth = 0
+    killed = True
+    while killed:
+        nth += 1
+        place = places(nth)
+        place.put(scene.laid_out)
+        spec = processes.do("start", **place.where, options=scene.options)
+        wrong = {name: f"killed, {text}" for name, text in scene.tasks[0].items()}
+        attempt = processes.ask(
+            "task", **place.where, spec=spec, task_id=0, files=wrong, die=[nth, "before"]
+        )
+        killed = attempt["killed"]
+        snapshot = place.snapshot()
+        check_under_way(snapshot, old=scene.old, new=scene.new, mode=scene.mode)
+        messages = [
+            processes.do("task", **place.where, spec=spec, task_id=task_id, files=files)
+            for task_id, files in enumerate(scene.tasks)
+        ]
+        processes.do("commit", **place.where, spec=spec, messages=messages)
+        settled(scene, place, happened=True)
+    assert nth > 4
+
+
+def kill_a_driver_elsewhere(processes: Processes, scene: Scene, places: Places) -> None:
+    """A driver that was handed the messages of tasks dies at each of its calls."""
+    nth = 0
+    killed = True
+    while killed:
+        nth += 1
+        place = places(nth)
+        place.put(scene.laid_out)
+        spec = processes.do("start", **place.where, options=scene.options)
+        messages = [
+            processes.do("task", **place.where, spec=spec, task_id=task_id, files=files)
+            for task_id, files in enumerate(scene.tasks)
+        ]
+        answer = processes.ask(
+            "commit", **place.where, spec=spec, messages=messages, die=[nth, "after"]
+        )
+        killed = answer["killed"]
+        if killed:
+            recover(processes, scene, place)
+    settled(scene, place, happened=True)
+
+
+def kill_the_resumer(processes: Processes, scene: Scene, places: Places) -> None:
+    """Whoever resumes a decided job dies at each of its calls."""
+    whole = places("whole")
+    verbs = calls_of(processes, scene, whole)
+    creates = [number for number, verb in enumerate(verbs) if verb == "create"]
+    # The last to be created are the decision, what says that all is published, and the epoch.
+    first = creates[-3] + 1
+    nth = 0
+    killed = True
+    while killed:
+        nth += 1
+        place = places(nth)
+        place.put(scene.laid_out)
+        run(processes, scene, place, die=[first, "after"])
+        (job_id,) = job_ids(place.snapshot())
+        where = {**place.where, "job_id": job_id}
+        answer = processes.ask("resume", **where, die=[nth, "before"])
+        killed = answer["killed"]
+        if killed:
+            recover(processes, scene, place)
+    settled(scene, place, happened=True)
+    assert nth > 10
+
+
+def wake_a_zombie(processes: Processes, scene: Scene, places: Places) -> None:
+    """A driver that sleeps while others settle its job, then goes on."""
+    verbs = calls_of(processes, scene, places("whole"))
+    count = len(verbs)
+    begun = verbs.index("create") + 1  # Before job.json stands there is no job to be settled.
+    for nth in range(begun + 1, count + 1):
+        place = places(nth)
+        place.put(scene.laid_out)
+        zombie = run(processes, scene, place, die=[nth, "stop"])
+        assert zombie.get("stopped"), f"call {nth} of {count} was not reached"
+        state = recover(processes, scene, place)
+        happened = state in {"decided", "published"} or (
+            state == "over" and visible(place.snapshot()) == scene.after
+        )
+        before = place.snapshot()
+        ended = processes.ask("continue", pid=zombie["pid"])
+        after = place.snapshot()
+        assert visible(after) == visible(before), f"P6: call {nth}"
+        if place.is_flat:
+            processes.do("clean", **place.where)
+        settled(scene, place, happened=happened)
+        if "error" in ended:
+            assert ended["error"]["type"] == "JobNotActiveError", ended["error"]["traceback"]
+            allowed = {"committed", "unknown"} if happened else {"not_committed", "unknown"}
+            assert ended["error"]["outcome"] in allowed, ended["error"]["traceback"]
+        else:
+            # All it had left to do was what the resumer did.
+            assert happened

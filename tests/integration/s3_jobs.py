@@ -1,0 +1,104 @@
+"""Jobs on S3 by this process, over whatever lies between: what they are told must be true."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+from tests.integration.scenes import HIDDEN
+from tests.protocol.invariants import check_settled, check_under_way, job_ids, state_of, visible
+
+if TYPE_CHECKING:
+    from tests.integration.places import S3Place
+    from tests.integration.scenes import Scene
+
+
+def learn(place: S3Place) -> None:
+    """Let this process find out what the server does, before what a test is about."""
+    assert fc.explain(place.url, **place.how).committer == "magic"
+
+
+def run(scene: Scene, place: S3Place) -> fc.CommitResult:
+    """A whole job, as users write one; the second task thinks better of a file."""
+    options: dict[str, Any] = {**scene.options, **place.how}
+    with fc.Job(place.url, **options) as job:
+        for number, files in enumerate(scene.tasks):
+            with job.task() as task:
+                for name, text in files.items():
+                    write(task, name, text)
+                if number == 1:
+                    # Written twice: the upload of the first text is aborted.
+                    write(task, next(iter(files)), "not this")
+                    write(task, *next(iter(files.items())))
+    assert job.result is not None
+    return job.result
+
+
+def write(task: fc.Task, name: str, text: str) -> None:
+    with task.open(name, "w", newline="") as file:
+        file.write(text)
+
+
+def attempt(scene: Scene, place: S3Place) -> tuple[str, str]:
+    """Run it; what the caller was told, and the whole of the message, or the warnings."""
+    try:
+        result = run(scene, place)
+    except fc.CommitError as error:
+        return error.outcome, "\n".join([str(error), *getattr(error, "__notes__", [])])
+    assert result.state == "committed"
+    return "done", "\n".join(result.warnings)
+
+
+def recover(scene: Scene, place: S3Place, told: str, *, marker: bool | None = True) -> str:
+    """Check what is there, and that it is what the caller was told; settle it; check again.
+
+    Args:
+        scene: The job.
+        place: Where it was.
+        told: What its caller was told.
+        marker: Whether ``_SUCCESS`` must stand; ``None`` where the server may have lost it.
+
+    Returns:
+        In which state the job was found.
+    """
+    snapshot = place.snapshot()
+    state = check_under_way(
+        snapshot, old=scene.old, new=scene.new, mode=scene.mode, declared=scene.declared
+    )
+    happened = state in {"decided", "published"} or (
+        state == "over" and visible(snapshot) == scene.after
+    )
+    true = {
+        "unknown": True,
+        "not_committed": not happened,
+        "partial": happened,
+        "committed": happened,
+        "done": happened and state == "over",
+    }
+    assert true[told], f"the caller was told {told!r}, and the job is {state}"
+    for job_id in job_ids(snapshot):
+        if state_of(snapshot, job_id) in {"decided", "published"}:
+            fc.resume(place.url, job_id, **place.how)
+        else:
+            fc.abort(place.url, job_id, **place.how)
+        with pytest.raises(fc.JobNotActiveError):
+            fc.resume(place.url, job_id, **place.how)
+    clean(place)
+    settled(scene, place, happened=happened, marker=marker)
+    return state
+
+
+def clean(place: S3Place) -> None:
+    report = fc.clean(place.url, older_than=timedelta(0), dry_run=False, **place.how)
+    # An upload that was begun and not recorded cannot be attributed; it holds nothing.
+    assert all("pending upload" in shown for shown in report.shown), report
+
+
+def settled(scene: Scene, place: S3Place, *, happened: bool, marker: bool | None) -> None:
+    snapshot = place.snapshot()
+    check_settled(snapshot, expected=scene.after if happened else scene.old, marker=marker)
+    assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN
+    assert place.pending() == []

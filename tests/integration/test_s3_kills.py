@@ -1,0 +1,123 @@
+"""kill -9 at every store call, on S3: see `kills.py`; what is pending is looked for by botocore."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration import kills
+from tests.integration.places import keep_versions, s3_places
+from tests.integration.scenes import SCENES, Scene, named
+
+if TYPE_CHECKING:
+    from tests.integration.places import Places
+    from tests.integration.processes import Processes
+    from tests.servers.plugin import S3Bucket
+
+RANDOM_KILLS = 120
+VERSIONED = {
+    name: SCENES[name]
+    for name in (
+        "overwrite",
+        "overwrite, in place",
+        "overwrite_partitions",
+        "overwrite_partitions, in place",
+    )
+}
+"""Where the bucket keeps versions."""
+UNVERSIONED = {
+    "append": SCENES["append"],
+    "append, exact": SCENES["append, exact"],
+    "error": SCENES["error"],
+    "overwrite, never reused": named("overwrite"),
+    "overwrite_partitions, never reused": named("overwrite_partitions"),
+}
+WITH_VERSIONS = ["ministack", "seaweedfs"]
+ALL = ["ministack", "seaweedfs", "versitygw"]
+
+
+def cases(chosen: set[tuple[str, str]]) -> pytest.MarkDecorator:
+    """Every server with every scene that it takes; those not *chosen* by night only."""
+    every = [(server, name, scene) for name, scene in UNVERSIONED.items() for server in ALL]
+    every += [
+        (server, name, scene) for name, scene in VERSIONED.items() for server in WITH_VERSIONS
+    ]
+    assert chosen <= {(server, name) for server, name, _ in every}
+    return pytest.mark.parametrize(
+        ("s3_server", "scene"),
+        [
+            pytest.param(
+                server,
+                scene,
+                id=f"{server}-{name}",
+                marks=() if (server, name) in chosen else pytest.mark.slow,
+            )
+            for server, name, scene in every
+        ],
+        indirect=["s3_server"],
+    )
+
+
+@pytest.fixture
+def places(s3_bucket: S3Bucket, scene: Scene) -> Places:
+    if scene in VERSIONED.values():
+        keep_versions(s3_bucket)
+    return s3_places(s3_bucket)
+
+
+@cases({("ministack", "overwrite, in place"), ("seaweedfs", "append")})
+def test_a_driver_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_the_driver(processes, scene, places)
+
+
+@cases({("versitygw", "append, exact")})
+def test_a_task_killed_at_any_store_call_is_tried_again(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_a_task(processes, scene, places)
+
+
+@cases(set())
+def test_a_driver_elsewhere_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_a_driver_elsewhere(processes, scene, places)
+
+
+@cases({("versitygw", "append")})
+def test_a_resumer_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_the_resumer(processes, scene, places)
+
+
+@cases({("seaweedfs", "append, exact")})
+def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
+    kills.wake_a_zombie(processes, scene, places)
+
+
+@pytest.mark.parametrize("count", [5, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scene", [SCENES["append"]], ids=["append"])
+def test_a_driver_killed_at_random_times_is_resumed(
+    processes: Processes, scene: Scene, places: Places, count: int
+) -> None:
+    """As many deaths as *count* says; a job that was faster is not one."""
+    chance = random.Random()
+    killed = nth = 0
+    longest = 0.5
+    while killed < count:
+        place = places(nth)
+        place.put(scene.laid_out)
+        answer = kills.run(processes, scene, place, kill_after_s=chance.uniform(0, longest))
+        if answer["killed"]:
+            killed += 1
+            kills.recover(processes, scene, place)
+        else:
+            assert "result" in answer, answer["error"]["traceback"]
+            kills.settled(scene, place, happened=True)
+            longest *= 0.9
+        nth += 1

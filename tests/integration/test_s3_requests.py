@@ -1,0 +1,180 @@
+"""What a magic job sends over the wire, counted by the proxy; and what others see meanwhile."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.csv
+import pytest
+from botocore.exceptions import ClientError
+
+import fsspec_commit as fc
+from tests.demo.flights import FLIGHTS, all_flights
+from tests.integration.cli.command import command
+from tests.integration.places import keep_versions, s3_places
+from tests.integration.s3_jobs import learn, write
+from tests.protocol.invariants import raw_visible
+from tests.servers.faults import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.integration.places import S3Place
+    from tests.servers.http_messages import Request
+    from tests.servers.plugin import S3Bucket
+    from tests.servers.proxied_connection import Exchange
+    from tests.servers.proxy import FaultProxy
+
+PER_JOB = 20
+PER_COMMIT = 16
+DAYS = 365
+LISTINGS = {"ListObjectsV2", "ListObjects", "ListObjectVersions"}
+SHAPES = {
+    "one file": [["part.txt"]],
+    "many files": [[f"day={day}/part.txt" for day in range(30)] for _ in range(2)],
+    "ten tasks": [["part.txt"] for _ in range(10)],
+}
+every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+
+
+def proxied(bucket: S3Bucket, proxy: FaultProxy) -> S3Place:
+    """A destination by the proxy, once it is known what the server does."""
+    place: S3Place = s3_places(bucket, endpoint_url=proxy.endpoint_url)("one")  # type: ignore[assignment]  # it makes S3Places
+    learn(place)
+    proxy.clear()
+    return place
+
+
+def run(place: S3Place, proxy: FaultProxy, tasks: list[list[str]], **options: Any) -> int:
+    """A whole job; how many requests there were before its commit."""
+    proxy.clear()
+    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
+    for names in tasks:
+        with job.task() as task:
+            for name in names:
+                write(task, name, name)
+    before = len(proxy.exchanges)
+    assert job.commit().warnings == ()
+    return before
+
+
+def shown(exchanges: Sequence[Exchange]) -> str:
+    return "\n".join(f"{one.operation} {one.path} {one.query}" for one in exchanges)
+
+
+@every_shape
+@pytest.mark.parametrize("others", [0, 2], ids=["first", "after others"])
+def test_a_job_costs_three_requests_a_file_and_a_few(
+    s3_bucket: S3Bucket, s3_proxy: FaultProxy, tasks: list[list[str]], others: int
+) -> None:
+    place = proxied(s3_bucket, s3_proxy)
+    for _ in range(others):
+        run(place, s3_proxy, [["part.txt"]])
+    before = run(place, s3_proxy, tasks)
+    exchanges = s3_proxy.exchanges
+    files = sum(map(len, tasks))
+    commit = exchanges[before:]
+    assert len(commit) <= files + 2 * len(tasks) + PER_COMMIT, shown(commit)
+    assert len(exchanges) <= 3 * files + 3 * len(tasks) + PER_JOB, shown(exchanges)
+    assert s3_proxy.operations()["CompleteMultipartUpload"] == files + 1  # the marker
+
+
+def test_an_append_of_unique_names_lists_no_files(
+    s3_bucket: S3Bucket, s3_proxy: FaultProxy
+) -> None:
+    """Only work areas are listed, and once the uploads that may be left.
+
+    Whether a marker stands is asked of its name: where none does, also of one key below it.
+    """
+    place = proxied(s3_bucket, s3_proxy)
+    names = [f"day={day}/part.txt" for day in range(20)]
+    for first in (True, False):
+        run(place, s3_proxy, [names, names])
+        listings = [one for one in s3_proxy.exchanges if one.operation in LISTINGS]
+        areas, marker = f"{place.root}/_commit/", f"{place.root}/_SUCCESS/"
+        assert listings
+        elsewhere = [one for one in listings if not one.query["prefix"].startswith(areas)]
+        assert all(one.query["prefix"] == marker for one in elsewhere), shown(elsewhere)
+        assert [one.query["max-keys"] for one in elsewhere] == (["1"] if first else [])
+        assert s3_proxy.operations()["ListMultipartUploads"] == 1
+
+
+def test_where_versions_are_kept_it_costs_as_much(
+    s3_bucket: S3Bucket, s3_proxy: FaultProxy
+) -> None:
+    try:
+        keep_versions(s3_bucket)
+    except ClientError:
+        assert s3_bucket.server.name == "versitygw"  # it keeps none
+        return
+    place = proxied(s3_bucket, s3_proxy)
+    tasks = SHAPES["ten tasks"]
+    before = run(place, s3_proxy, tasks)
+    assert len(s3_proxy.exchanges) - before <= 10 + 2 * 10 + PER_COMMIT
+    assert len(s3_proxy.exchanges) <= 3 * 10 + 3 * 10 + PER_JOB, shown(s3_proxy.exchanges)
+
+
+class Onlooker:
+    """Another client that lists the destination before each request, until the first completion.
+
+    The listing goes past the proxy, so that it is not one of the job's requests.
+    """
+
+    def __init__(self, place: S3Place) -> None:
+        self._place = place
+        self.looks = 0
+        self.strangers = set[str]()
+
+    def rule(self) -> Rule:
+        return Rule(where=self._looks, times=None, before=self._look)
+
+    def _looks(self, request: Request) -> bool:
+        """At the writing of records, files and parts; a look at each of 365 would take long."""
+        return request.operation == "PutObject" or "partNumber" in request.query
+
+    def _look(self) -> None:
+        names = self._place.names()
+        if any(re.fullmatch(r"_commit/[^/]+/decision", name) for name in names):
+            return
+        self.looks += 1
+        self.strangers.update(name for name in names if not name.startswith("_commit/"))
+
+
+@pytest.fixture
+def flights(tmp_path: Path, rows: int) -> Path:
+    """A few rows of each day, or all there are."""
+    table = all_flights()
+    assert table.num_rows == FLIGHTS
+    path = tmp_path / "flights.csv"
+    pyarrow.csv.write_csv(table.take(list(range(0, FLIGHTS, FLIGHTS // rows))), path)
+    return path
+
+
+@pytest.mark.parametrize("rows", [3_650, pytest.param(FLIGHTS, marks=pytest.mark.slow)])
+def test_a_year_of_flights(
+    s3_bucket: S3Bucket,
+    s3_proxy: FaultProxy,
+    flights: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: int,
+) -> None:
+    """The command commits 365 partitions; before the decision others see the work area only."""
+    straight: S3Place = s3_places(s3_bucket)("one")  # type: ignore[assignment]  # it makes S3Places
+    onlooker = Onlooker(straight)
+    s3_proxy.add(onlooker.rule())
+    account = straight.storage_options
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", account["key"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", account["secret"])
+    where = f"--storage-option=endpoint_url={s3_proxy.endpoint_url}"
+    ran = command("write", flights, straight.url, "--partition-by", "month,day", "--json", where)
+    assert ran.status == 0, ran.err
+    said = ran.document
+    assert (said["committer"], said["rows"]) == ("magic", len(range(0, FLIGHTS, FLIGHTS // rows)))
+    assert onlooker.looks >= DAYS
+    assert onlooker.strangers == set()
+    shown_ = raw_visible(straight.snapshot())
+    assert len({name.rpartition("/")[0] for name in shown_}) == DAYS
+    assert all(re.match(r"month=\d+/day=\d+/", name) for name in shown_)
+    assert straight.pending() == []

@@ -1,0 +1,357 @@
+"""Faults on the wire, each at each request that changes something; nothing of ours is patched."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from tests.integration.places import keep_versions, s3_places
+from tests.integration.s3_jobs import attempt, clean, learn, recover, write
+from tests.integration.scenes import PARTITIONED, SCENES, Scene, named
+from tests.protocol.invariants import check_under_way, job_ids, state_of, visible
+from tests.servers.faults import (
+    AnswerAfterwards,
+    AnswerInstead,
+    DelayReply,
+    Fault,
+    LoseReply,
+    ResetReply,
+    ResetRequest,
+    Rule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.integration.places import S3Place
+    from tests.servers.http_messages import Request
+    from tests.servers.plugin import S3Bucket
+    from tests.servers.proxy import FaultProxy
+    from tests.servers.server import Server
+
+
+@dataclass(frozen=True)
+class At:
+    """One request of a job: an S3 action on a path, the *nth* of them."""
+
+    operation: str
+    path: str
+    nth: int = 1
+
+
+# In the order in which a job sends them.
+TARGETS = (
+    At("PutObject", "/job.json"),
+    At("CreateMultipartUpload", "/same"),
+    At("CreateMultipartUpload", "/other"),
+    At("PutObject", "/uploads/"),
+    At("UploadPart", "/same"),
+    At("AbortMultipartUpload", "/other"),
+    At("PutObject", "/manifests/0/"),
+    At("PutObject", "/claim-"),
+    At("PutObject", "/replaced-"),
+    At("CreateMultipartUpload", "_SUCCESS"),
+    At("UploadPart", "_SUCCESS"),
+    At("PutObject", "/decision"),
+    At("CompleteMultipartUpload", ".txt"),
+    At("CompleteMultipartUpload", ".txt", nth=3),
+    At("PutObject", "/published"),
+    At("DeleteObject", "/old"),
+    At("CompleteMultipartUpload", "_SUCCESS"),
+    At("PutObject", "/done/"),
+    At("PutObject", "/epoch-"),
+    At("DeleteObject", "/job.json"),
+    At("DeleteObjects", "", nth=1),
+)
+# What a job asks: by now it has changed something, or is about to.
+QUESTIONS = (
+    At("ListObjectsV2", ""),
+    At("ListObjectsV2", "", nth=2),
+    At("ListObjectVersions", ""),
+    At("HeadObject", "/job.json"),
+    At("HeadObject", "_SUCCESS"),
+    At("GetObject", "/manifests/"),
+    At("GetObject", "/job.json"),
+    At("GetObject", "/replaced-"),
+    At("ListMultipartUploads", ""),
+)
+ONLY_EXACT = {At("PutObject", "/uploads/"), At("ListObjectVersions", "")}
+"""Only of files whose names do not say whose they are, or where versions are kept."""
+EXACT = Scene({**SCENES["overwrite, in place"].options, "idempotency_key": "k"}, PARTITIONED)
+UNIQUE = named("overwrite")
+UNIQUE = type(UNIQUE)({**UNIQUE.options, "idempotency_key": "k"}, PARTITIONED)
+FAULTS: dict[str, Fault] = {
+    "reply lost": LoseReply(),
+    "500, and it happened": AnswerAfterwards(500, "InternalError"),
+    "500, and it did not": AnswerInstead(500, "InternalError"),
+    "502 of a proxy, and it happened": AnswerAfterwards(502, "BadGateway"),
+    "503": AnswerInstead(503, "SlowDown"),
+    "409, try again": AnswerInstead(409, "ConditionalRequestConflict"),
+    "reset in the body": ResetRequest(after_bytes=10),
+    "reset in the reply": ResetReply(after_bytes=10),
+    "slow": DelayReply(0.1),
+}
+OF_A_QUESTION = ("reply lost", "500, and it did not", "503", "reset in the reply")
+CASES_LEAST = 220
+"""Of one server, in every run."""
+assert len(TARGETS) * len(FAULTS) + len(QUESTIONS) * len(OF_A_QUESTION) >= CASES_LEAST
+
+FIRST = "ministack"
+OTHERS = ["seaweedfs", "versitygw"]
+every_server = pytest.mark.parametrize(
+    "s3_server",
+    [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)],
+    indirect=True,
+)
+
+
+class Wire:
+    """A job's way to its bucket, and what happens on it."""
+
+    def __init__(self, bucket: S3Bucket, proxy: FaultProxy, scene: Scene) -> None:
+        self.bucket = bucket
+        self.proxy = proxy
+        self.scene = scene
+        if scene is EXACT:
+            keep_versions(bucket)
+        # The probe of this way to the bucket is the first job's only.
+        learn(self._faulty("first"))
+
+    def _faulty(self, name: object) -> S3Place:
+        return s3_places(self.bucket, endpoint_url=self.proxy.endpoint_url)(name)  # type: ignore[return-value]  # it makes S3Places
+
+    def ready(self, name: object, *rules: Rule) -> S3Place:
+        """A destination with old files, by the proxy, on which these faults then happen."""
+        place = self._faulty(name)
+        place.put(self.scene.laid_out)
+        self.proxy.clear()
+        for rule in rules:
+            self.proxy.add(rule)
+        return place
+
+    def straight(self, name: object) -> S3Place:
+        """The same destination without the proxy between."""
+        return s3_places(self.bucket)(name)  # type: ignore[return-value]  # it makes S3Places
+
+
+@pytest.fixture
+def wire(s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> Wire:
+    # versitygw keeps no versions.
+    return Wire(s3_bucket, s3_proxy, UNIQUE if s3_bucket.server.name == "versitygw" else EXACT)
+
+
+@pytest.fixture
+def plain_wire(s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> Wire:
+    """To a bucket without versions: ministack's do not survive it."""
+    return Wire(s3_bucket, s3_proxy, UNIQUE)
+
+
+@every_server
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_at_any_change(wire: Wire, fault: str) -> None:
+    """Each single one is got over: the job commits, and says so."""
+    fail_each(wire, fault, TARGETS)
+
+
+@every_server
+@pytest.mark.parametrize("fault", OF_A_QUESTION)
+def test_one_fault_at_any_question(wire: Wire, fault: str) -> None:
+    """The same of what changes nothing."""
+    fail_each(wire, fault, QUESTIONS)
+
+
+def fail_each(wire: Wire, fault: str, targets: Sequence[At]) -> None:
+    for number, target in enumerate(targets):
+        if target in ONLY_EXACT and wire.scene is not EXACT:
+            continue
+        rule = Rule(FAULTS[fault], operation=target.operation, path=target.path, nth=target.nth)
+        place = wire.ready(number, rule)
+        told, message = attempt(wire.scene, place)
+        operations = wire.proxy.operations()
+        wire.proxy.clear()
+        try:
+            assert rule.met, f"no request met it: {operations}"
+            assert (told, message) == ("done", "")
+            recover(wire.scene, wire.straight(number), told)
+        except (AssertionError, fc.CommitError) as error:
+            error.add_note(f"{fault} at {target}; the caller was told {told!r}: {message}")
+            raise
+
+
+class FirstTime:
+    """Whether a change is asked for the first time."""
+
+    CHANGES = frozenset(target.operation for target in TARGETS)
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str, str]] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Request) -> bool:
+        if request.operation not in self.CHANGES:
+            return False
+        what = (request.operation, request.path, str(sorted(request.query.items())))
+        with self._lock:
+            is_first = what not in self._seen
+            self._seen.add(what)
+        return is_first
+
+
+@every_server
+@pytest.mark.parametrize("fault", ["reply lost", "500, and it happened", "503"])
+def test_each_change_fails_the_first_time(wire: Wire, fault: str) -> None:
+    """All of one job's changes: it commits all the same."""
+    rule = Rule(FAULTS[fault], where=FirstTime(), times=None)
+    place = wire.ready("out", rule)
+    told, message = attempt(wire.scene, place)
+    assert rule.met
+    assert (told, message) == ("done", "")
+    recover(wire.scene, wire.straight("out"), told)
+
+
+@every_server
+def test_a_busy_server_is_left_alone_as_long_as_it_asks(wire: Wire) -> None:
+    rules = [
+        Rule(AnswerInstead(503, "SlowDown", retry_after_s=1), operation=operation)
+        for operation in ("PutObject", "CompleteMultipartUpload", "UploadPart")
+    ]
+    place = wire.ready("out", *rules)
+    told, message = attempt(wire.scene, place)
+    assert all(rule.met for rule in rules)
+    assert (told, message) == ("done", "")
+    recover(wire.scene, wire.straight("out"), told)
+
+
+@every_server
+@pytest.mark.parametrize(
+    "fault",
+    [ResetRequest(after_bytes=3 << 20), ResetReply(), LoseReply(), AnswerAfterwards()],
+    ids=["reset in the body", "reset in the reply", "reply lost", "500, and it happened"],
+)
+def test_a_part_of_a_long_file_is_sent_again(wire: Wire, fault: Fault) -> None:
+    text = "0123456789abcdef" * (1 << 20)  # 16 MiB: two parts
+    rules = [Rule(fault, operation="UploadPart", query={"partNumber": str(n)}) for n in (1, 2)]
+    place = wire.ready("out", *rules)
+    with (
+        fc.Job(place.url, mode="append", names="exact", **place.how) as job,
+        job.task() as task,
+    ):
+        write(task, "long.txt", text)
+    assert all(rule.met for rule in rules)
+    assert wire.straight("out").snapshot()["long.txt"] == text.encode()
+    assert wire.straight("out").pending() == []
+
+
+@pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+@every_server
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 5])
+def test_credentials_that_expire_half_way(wire: Wire, step: int) -> None:
+    """From any request on: the error says so, nothing wrong is seen, fresh ones finish it."""
+    place = wire.ready("whole")
+    assert attempt(wire.scene, place)[0] == "done"
+    count = len(wire.proxy.exchanges)
+    states = set[str]()
+    for nth in range(1, count + 1, step):
+        expired = Rule(AnswerInstead(400, "ExpiredToken"), nth=nth, times=None)
+        place = wire.ready(nth, expired)
+        told, message = attempt(wire.scene, place)
+        try:
+            assert expired.met
+            # The last ones clean up: what they leave is a warning, and the job no failure.
+            assert "expired" in message
+            states.add(recover_after_expiry(wire, nth, told))
+        except (AssertionError, fc.CommitError) as error:
+            error.add_note(f"expired at request {nth} of {count}: told {told!r}, {message}")
+            raise
+    assert states >= {"undecided", "decided", "published"}
+
+
+def recover_after_expiry(wire: Wire, nth: int, told: str) -> str:
+    place = wire.straight(nth)
+    if not place.snapshot().keys() - wire.scene.laid_out.keys():
+        assert told == "not_committed"
+        return "nothing"
+    return recover(wire.scene, place, told)
+
+
+KILLED_AT = {
+    "before the decision": (At("PutObject", "/decision"), "before"),
+    "after the decision": (At("PutObject", "/decision"), "after"),
+    "before the second file": (At("CompleteMultipartUpload", ".txt", nth=2), "before"),
+    "after the second file": (At("CompleteMultipartUpload", ".txt", nth=2), "after"),
+    "after all is published": (At("PutObject", "/published"), "after"),
+    "after the job is over": (At("DeleteObject", "/job.json"), "after"),
+}
+
+
+@pytest.mark.parametrize(
+    "s3_server",
+    [
+        pytest.param("ministack", marks=pytest.mark.slow),
+        pytest.param("seaweedfs", marks=pytest.mark.slow),
+        "versitygw",
+    ],
+    indirect=True,
+)
+@pytest.mark.parametrize("when", KILLED_AT)
+def test_the_server_is_killed_during_job_commit(
+    s3_server: Server, plain_wire: Wire, when: str
+) -> None:
+    """And comes back: whatever the driver makes of it is true, and the job can be finished.
+
+    Unless the server has lost an upload: then the driver says so, and deletes nothing.
+    """
+    wire = plain_wire
+    target, moment = KILLED_AT[when]
+    bounce = _bounce(s3_server)
+    rule = Rule(
+        LoseReply() if moment == "after" else None,
+        operation=target.operation,
+        path=target.path,
+        nth=target.nth,
+        before=bounce if moment == "before" else None,
+        after=bounce if moment == "after" else None,
+    )
+    place = wire.ready("out", rule)
+    told, message = attempt(wire.scene, place)
+    assert rule.met
+    wire.proxy.clear()
+    straight = wire.straight("out")
+    if s3_server.name in LOSES_UPLOADS and told == "partial" and "is not in place" in message:
+        # What it lost cannot be brought back, and nothing old was deleted for it.
+        settle_by_hand(wire.scene, straight)
+    else:
+        marker = None if s3_server.name in LOSES_UPLOADS else True
+        recover(wire.scene, straight, told, marker=marker)
+
+
+LOSES_UPLOADS = {"ministack", "versitygw"}
+"""ministack holds them in memory; versitygw loses one that it is completing when it is killed."""
+
+
+def settle_by_hand(scene: Scene, place: S3Place) -> None:
+    snapshot = place.snapshot()
+    (job_id,) = job_ids(snapshot)
+    check_under_way(snapshot, old=scene.old, new=scene.new, mode=scene.mode)
+    assert state_of(snapshot, job_id) == "decided"
+    with pytest.raises(fc.PartialCommitError, match="is not in place"):
+        fc.resume(place.url, job_id, **place.how)
+    result = fc.resume(place.url, job_id, accept_loss=True, **place.how)
+    assert any(warning.startswith("lost: ") for warning in result.warnings)
+    shown = visible(place.snapshot())
+    assert shown.items() <= scene.old.items() | scene.new.items()
+    assert shown.keys() >= scene.old.keys()
+    clean(place)
+    assert place.pending() == []
+
+
+def _bounce(server: Server) -> Callable[[], None]:
+    def bounce() -> None:
+        server.kill()
+        server.restart()
+
+    return bounce
