@@ -12,11 +12,8 @@ removal of what is left. Goals: at least 3.5 times as fast as v1, at least twice
 
 from __future__ import annotations
 
-import cProfile
 import os
-import pstats
 import shutil
-import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -33,6 +30,7 @@ from tests.benchmarks.interleaved import (
     seconds_of,
     tmpfs,
 )
+from tests.benchmarks.profiles import ThreadProfile
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
 AT_LEAST: dict[hadoop.Committer, float] = {"v1": 3.5, "manifest": 2.0}
 DATA = bytes(100)
-PROFILED_FUNCTIONS = 30
 
 
 @dataclass(frozen=True)
@@ -187,29 +184,6 @@ def measure(report: Report, shape: Shape, jvm: hadoop.WarmHadoop | None, rounds:
         )
     )
     report.compare(f"{shape}: ours / (bare renames + rmtree)", ours, bare)
-
-
-class ThreadProfile:
-    """cProfile of every thread that starts after it, which is where a commit runs: on our loop."""
-
-    def __init__(self) -> None:
-        self._profiles: list[cProfile.Profile] = []
-        threading.setprofile(self._start)
-
-    def _start(self, *_: object) -> None:
-        profile = cProfile.Profile()
-        self._profiles.append(profile)
-        profile.enable()
-
-    def clear(self) -> None:
-        """Forget what has run so far; the threads must be idle."""
-        for profile in self._profiles:
-            profile.clear()
-
-    def show(self) -> None:
-        """Print the functions that took the most time of their own; idle threads have none."""
-        ran = [profile for profile in self._profiles if profile.getstats()]
-        pstats.Stats(*ran).sort_stats("tottime").print_stats(PROFILED_FUNCTIONS)
 
 
 def profile_commit(report: Report, shape: Shape, threads: ThreadProfile) -> None:

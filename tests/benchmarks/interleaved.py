@@ -25,7 +25,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-REPORTED_VERSIONS = ("fsspec-commit", "fsspec", "msgspec", "pyarrow", "pandas")
+REPORTED_VERSIONS = (
+    *("fsspec-commit", "fsspec", "msgspec", "pyarrow", "pandas"),
+    *("s3fs", "aiobotocore", "botocore", "aiohttp"),
+)
 TMPFS = Path("/dev/shm")
 DISK = Path("/var/tmp")
 

@@ -21,7 +21,10 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # The quick ones first: what the time limit cuts off is the end.
-ORDER = ("import", "task_commit", "memory", "write_dataset", "job_commit")
+ORDER = (
+    *("import", "task_commit", "memory", "write_dataset", "job_commit"),
+    *("s3_throughput", "magic_commit"),
+)
 
 
 def run(name: str, *, quick: bool, seconds: float) -> dict[str, Any] | None:

@@ -1,0 +1,107 @@
+"""What goes between the connection and the operations: a request, a reply, a failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from http import HTTPStatus
+from urllib.parse import unquote, unquote_plus
+from xml.sax.saxutils import escape
+
+NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+# A body as it came, never joined: an object of gigabytes is not copied.
+Pieces = tuple[bytes, ...]
+
+
+class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
+    """An S3 error: its status, its code, and what a person may read."""
+
+    def __init__(self, status: int, code: str, message: str = "") -> None:
+        super().__init__(code)
+        self.status = status
+        self.code = code
+        self.message = message or code
+
+
+@dataclass
+class Request:
+    """One request; header names are in lower case, the body is decoded."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    pieces: Pieces = ()
+    size_bytes: int = 0
+    md5: str = ""
+    bucket: str = field(init=False)
+    key: str = field(init=False)
+    query: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        path, _, query = self.target.partition("?")
+        self.bucket, _, self.key = unquote(path).removeprefix("/").partition("/")
+        self.query = {}
+        if query:
+            for pair in query.split("&"):
+                name, _, value = pair.partition("=")
+                self.query[name] = unquote_plus(value)
+
+    @cached_property
+    def body(self) -> bytes:
+        return b"".join(self.pieces)
+
+    def number(self, name: str, *, default: int) -> int:
+        """A number of the query.
+
+        Raises:
+            Failure: it is none.
+        """
+        text = self.query.get(name) or str(default)
+        if not text.isdecimal():
+            raise Failure(HTTPStatus.BAD_REQUEST, "InvalidArgument", name)
+        return int(text)
+
+
+@dataclass(slots=True)
+class Reply:
+    """`length_bytes` is that of the body unless HEAD is answered, which has none."""
+
+    status: int = HTTPStatus.OK
+    headers: dict[str, str] = field(default_factory=dict)
+    pieces: Pieces = ()
+    length_bytes: int | None = None
+
+    def encoded(self, *, closing: bool) -> bytes:
+        """Status line and headers."""
+        length = self.length_bytes
+        if length is None:
+            length = sum(map(len, self.pieces))
+        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}"]
+        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        if self.status != HTTPStatus.NO_CONTENT:
+            lines.append(f"Content-Length: {length}")
+        if closing:
+            lines.append("Connection: close")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def document(root: str, content: str) -> Reply:
+    """A reply in XML; `content` is escaped already."""
+    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{NAMESPACE}">{content}</{root}>'
+    return Reply(headers={"Content-Type": "application/xml"}, pieces=(text.encode(),))
+
+
+def refusal(failure: Failure, request: Request) -> Reply:
+    """The reply that says why not."""
+    headers = {"Content-Type": "application/xml", "x-amz-request-id": "0"}
+    if request.method == "HEAD":
+        return Reply(failure.status, headers)
+    if failure.status == HTTPStatus.NOT_MODIFIED:
+        return Reply(failure.status)
+    text = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"<Error><Code>{failure.code}</Code><Message>{escape(failure.message)}</Message>"
+        f"<Resource>{escape(request.target)}</Resource><RequestId>0</RequestId></Error>"
+    )
+    return Reply(failure.status, headers, (text.encode(),))

@@ -1,0 +1,165 @@
+"""Objects: put, get, head, delete, with the conditions of S3."""
+
+from __future__ import annotations
+
+import re
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
+
+from tests.servers.slow_s3.messages import NAMESPACE, Failure, Reply, document
+from tests.servers.slow_s3.storage import StoredObject
+
+if TYPE_CHECKING:
+    from tests.servers.slow_s3.messages import Pieces, Request
+    from tests.servers.slow_s3.storage import Bucket
+
+_KEPT = frozenset(
+    {"content-type", "content-encoding", "content-disposition", "cache-control", "expires"}
+)
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_KEYS_OF_A_DELETE = 1_000
+
+
+def kept_headers(request: Request) -> dict[str, str]:
+    """What comes back with the object: user metadata, and what browsers understand."""
+    return {
+        name: value
+        for name, value in request.headers.items()
+        if name.startswith("x-amz-meta-")
+        or (name in _KEPT and not (name == "content-encoding" and value == "aws-chunked"))
+    }
+
+
+def check_write(bucket: Bucket, request: Request) -> None:
+    """Raises: Failure: what stands there is not what the request expects."""
+    wanted, unwanted = request.headers.get("if-match"), request.headers.get("if-none-match")
+    if wanted is None and unwanted is None:
+        return
+    there = bucket.objects.get(request.key)
+    if unwanted is not None and there is not None:
+        raise _precondition_failed("If-None-Match")
+    if wanted is not None:
+        if there is None:
+            raise Failure(HTTPStatus.NOT_FOUND, "NoSuchKey", "The key does not exist.")
+        if not _is_one_of(there.etag, wanted):
+            raise _precondition_failed("If-Match")
+
+
+def put_object(bucket: Bucket, request: Request) -> Reply:
+    check_write(bucket, request)
+    stored = StoredObject(request.pieces, request.size_bytes, request.md5, kept_headers(request))
+    bucket.put(request.key, stored)
+    return Reply(headers={"ETag": f'"{stored.etag}"'})
+
+
+def get_object(bucket: Bucket, request: Request) -> Reply:
+    stored = bucket.get(request.key)
+    _check_read(stored, request)
+    headers = _described(stored)
+    asked = _RANGE.fullmatch(request.headers.get("range", ""))
+    if asked is None:
+        return Reply(headers=headers, pieces=stored.pieces)
+    first, last = _bounds(asked, stored.size_bytes)
+    headers["Content-Range"] = f"bytes {first}-{last}/{stored.size_bytes}"
+    return Reply(HTTPStatus.PARTIAL_CONTENT, headers, _cut(stored.pieces, first, last + 1))
+
+
+def head_object(bucket: Bucket, request: Request) -> Reply:
+    stored = bucket.get(request.key)
+    _check_read(stored, request)
+    return Reply(headers=_described(stored), length_bytes=stored.size_bytes)
+
+
+def delete_object(bucket: Bucket, request: Request) -> Reply:
+    check_write(bucket, request)
+    bucket.delete(request.key)
+    return Reply(HTTPStatus.NO_CONTENT)
+
+
+def delete_objects(bucket: Bucket, request: Request) -> Reply:
+    root = parsed(request.body)
+    keys = [key.text or "" for key in root.iter(f"{{{NAMESPACE}}}Key")]
+    if not keys or len(keys) > _KEYS_OF_A_DELETE:
+        raise Failure(HTTPStatus.BAD_REQUEST, "MalformedXML", f"{len(keys)} keys")
+    for key in keys:
+        bucket.delete(key)
+    if root.findtext(f"{{{NAMESPACE}}}Quiet") == "true":
+        return document("DeleteResult", "")
+    done = (f"<Deleted><Key>{escape(key)}</Key></Deleted>" for key in keys)
+    return document("DeleteResult", "".join(done))
+
+
+def parsed(body: bytes) -> ET.Element:
+    """The XML of a request, its elements in the namespace of S3 whether they say so or not.
+
+    Raises:
+        Failure: it is none.
+    """
+    try:
+        root = ET.fromstring(body)
+    except ET.ParseError as error:
+        raise Failure(HTTPStatus.BAD_REQUEST, "MalformedXML", str(error)) from error
+    for element in root.iter():
+        if not element.tag.startswith("{"):
+            element.tag = f"{{{NAMESPACE}}}{element.tag}"
+    return root
+
+
+@lru_cache(maxsize=64)
+def http_date(second: int) -> str:
+    """Many objects are of one second."""
+    return formatdate(second, usegmt=True)
+
+
+def _described(stored: StoredObject) -> dict[str, str]:
+    return {
+        "content-type": "binary/octet-stream",
+        **stored.headers,
+        "ETag": f'"{stored.etag}"',
+        "Last-Modified": http_date(int(stored.modified_s)),
+        "Accept-Ranges": "bytes",
+    }
+
+
+def _check_read(stored: StoredObject, request: Request) -> None:
+    wanted = request.headers.get("if-match")
+    if wanted is not None and not _is_one_of(stored.etag, wanted):
+        raise _precondition_failed("If-Match")
+    unwanted = request.headers.get("if-none-match")
+    if unwanted is not None and _is_one_of(stored.etag, unwanted):
+        raise Failure(HTTPStatus.NOT_MODIFIED, "NotModified")
+
+
+def _is_one_of(etag: str, named: str) -> bool:
+    return named == "*" or etag in {one.strip().strip('"') for one in named.split(",")}
+
+
+def _precondition_failed(condition: str) -> Failure:
+    message = f"At least one of the preconditions did not hold: {condition}"
+    return Failure(HTTPStatus.PRECONDITION_FAILED, "PreconditionFailed", message)
+
+
+def _bounds(asked: re.Match[str], size_bytes: int) -> tuple[int, int]:
+    begin, end = asked.groups()
+    if begin:
+        first, last = int(begin), int(end) if end else size_bytes - 1
+    else:
+        first, last = max(0, size_bytes - int(end or 0)), size_bytes - 1
+    if first >= size_bytes or first > last:
+        status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        raise Failure(status, "InvalidRange", "The range is not satisfiable.")
+    return first, min(last, size_bytes - 1)
+
+
+def _cut(pieces: Pieces, first: int, end: int) -> Pieces:
+    found, place = [], 0
+    for piece in pieces:
+        part = piece[max(0, first - place) : max(0, end - place)]
+        if part:
+            found.append(part)
+        place += len(piece)
+    return tuple(found)
