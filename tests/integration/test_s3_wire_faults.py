@@ -25,7 +25,7 @@ from tests.servers.faults import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tests.integration.places import S3Place
     from tests.servers.http_messages import Request
@@ -96,8 +96,10 @@ FAULTS: dict[str, Fault] = {
     "slow": DelayReply(0.1),
 }
 OF_A_QUESTION = ("reply lost", "500, and it did not", "503", "reset in the reply")
+IN_EVERY_RUN = {"reply lost", "500, and it happened", "503", "reset in the body"}
+"""Of which one each is no answer, a wrong one, a refusal and no request; the others are slow."""
 CASES_LEAST = 220
-"""Of one server, in every run."""
+"""Of one server, every night."""
 assert len(TARGETS) * len(FAULTS) + len(QUESTIONS) * len(OF_A_QUESTION) >= CASES_LEAST
 
 FIRST = "ministack"
@@ -150,15 +152,26 @@ def plain_wire(s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> Wire:
     return Wire(s3_bucket, s3_proxy, UNIQUE)
 
 
+def some_slow(faults: Iterable[str]) -> pytest.MarkDecorator:
+    """All of *faults*, those that are not of every run marked."""
+    return pytest.mark.parametrize(
+        "fault",
+        [
+            pytest.param(fault, marks=() if fault in IN_EVERY_RUN else pytest.mark.slow)
+            for fault in faults
+        ],
+    )
+
+
 @every_server
-@pytest.mark.parametrize("fault", FAULTS)
+@some_slow(FAULTS)
 def test_one_fault_at_any_change(wire: Wire, fault: str) -> None:
     """Each single one is got over: the job commits, and says so."""
     fail_each(wire, fault, TARGETS)
 
 
 @every_server
-@pytest.mark.parametrize("fault", OF_A_QUESTION)
+@some_slow(OF_A_QUESTION)
 def test_one_fault_at_any_question(wire: Wire, fault: str) -> None:
     """The same of what changes nothing."""
     fail_each(wire, fault, QUESTIONS)
