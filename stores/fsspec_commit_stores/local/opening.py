@@ -113,7 +113,8 @@ def _mount(line: str) -> tuple[int, str]:
 def _mount_number(path: bytes) -> int:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        with Path(f"/proc/self/fdinfo/{descriptor}").open(encoding="ascii") as file:
+        # UTF-8 needs no module: who has given up privileges may not be able to read one any more.
+        with Path(f"/proc/self/fdinfo/{descriptor}").open(encoding="utf-8") as file:
             for line in file:
                 if line.startswith("mnt_id:"):
                     return int(line.split()[1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -43,6 +45,22 @@ def test_an_os_error_is_classified_once(code: int, reply: Reply) -> None:
     with pytest.raises(StoreError) as again, failures.reporting("write", "/e"):
         raise error
     assert again.value is error
+
+
+def test_a_store_is_opened_by_who_cannot_read_the_standard_library_any_more(root: Path) -> None:
+    """What is imported late is missing for ever: a codec that was not found is not looked for."""
+    program = (
+        "import asyncio, sys\n"
+        "from fsspec_commit.store import OpenOptions\n"
+        "from fsspec_commit_stores.local import LocalStore\n"
+        "sys.path.clear()\n"
+        "sys.path_importer_cache.clear()\n"
+        "sys.meta_path.clear()\n"
+        f"store = asyncio.run(LocalStore.open({str(root)!r}, OpenOptions()))\n"
+        "assert store.capabilities.consistent_listing is not None\n"
+    )
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
 
 
 def test_a_directory_one_may_not_enter_is_refused() -> None:
