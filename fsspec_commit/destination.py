@@ -133,8 +133,11 @@ def _of_filesystem(path: str, filesystem: Any) -> Place:
     return Place(_checked(url), dict(filesystem.storage_options))
 
 
-_found_of_servers: dict[str, Capabilities] = {}
-"""What a probe has found, by who serves it; for the life of the process."""
+_found_of_servers: dict[tuple[str, frozenset[str]], Capabilities] = {}
+"""What a probe has found, by who serves it and what was assumed, and so not judged, meanwhile.
+
+For the life of the process.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +161,13 @@ class Destination:
         declared, server = self.store.capabilities, self._raw.unvouched
         if server is None or not probing:
             return declared
-        found = _found_of_servers.get(server)
+        assumed = (name for name, how in declared.evidence.items() if how == "assumed")
+        key = (server, frozenset(assumed))
+        found = _found_of_servers.get(key)
         if found is None:
             _log.info("nobody vouches for %s: trying out what it does", server)
             scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
-            found = _found_of_servers[server] = await probe(self._raw, scratch, self.ids)
+            found = _found_of_servers[key] = await probe(self._raw, scratch, self.ids)
         return declared.completed_by(found)
 
     async def select(self, request: Request, *, probing: bool) -> Selection:

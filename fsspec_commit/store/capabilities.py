@@ -71,15 +71,17 @@ class Capabilities:
         return replace(self, **changed, evidence=how)  # type: ignore[arg-type]  # names are checked by replace
 
     def completed_by(self, found: "Capabilities") -> "Capabilities":
-        """The same, and what another has found of the same server where this knows nothing.
+        """The same, and what a probe of the same server has seen.
 
-        What was assumed for this caller stays assumed.
+        Nothing but what was seen: what was assumed for whoever had it probed is his promise, and
+        what is assumed for this caller stays assumed.
         """
-        facts = found.facts()
-        assumed = {name for name, how in self.evidence.items() if how == "assumed"}
-        news = {name: value for name, value in facts.items() if name not in assumed}
-        how = {**found.evidence, **dict.fromkeys(assumed, "assumed")}
-        return replace(self, **news, evidence=how)  # type: ignore[arg-type]  # as in `known`
+        news = {
+            name: value
+            for name, value in found.facts().items()
+            if found.evidence.get(name) == "probed" and self.evidence.get(name) != "assumed"
+        }
+        return self.known("probed", **news)
 
 
 def differences(declared: Capabilities, observed: Capabilities) -> tuple[str, ...]:
