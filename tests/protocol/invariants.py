@@ -178,3 +178,16 @@ def _same(shown: Snapshot, expected: Snapshot, why: str) -> None:
 
 def _shown(files: Snapshot) -> str:
     return ", ".join(f"{name!r}: {data[:40]!r}" for name, data in sorted(files.items())) or "none"
+
+
+def check_told(told: str, state: str, *, happened: bool) -> None:
+    """What a driver was told of its job is true."""
+    true: dict[str, bool] = {
+        "nothing": True,
+        "unknown": True,
+        "not_committed": not happened,
+        "partial": happened,
+        "committed": happened,
+        "done": happened and state in {"published", "over"},
+    }
+    assert true[told], f"the driver was told {told!r}, and the job is {state}"

@@ -26,6 +26,7 @@ from tests.flat.store import FLAT
 from tests.integration.scenes import HIDDEN, SCENES, Scene, named
 from tests.protocol.invariants import (
     check_settled,
+    check_told,
     check_under_way,
     job_ids,
     state_of,
@@ -119,15 +120,7 @@ def recover(scene: Scene, place: Place, told: str) -> None:
     happened = state in {"decided", "published"} or (
         state == "over" and visible(snapshot) == scene.after
     )
-    true: dict[str, bool] = {
-        "nothing": True,
-        "unknown": True,
-        "not_committed": not happened,
-        "partial": happened,
-        "committed": happened,
-        "done": happened and state in {"published", "over"},
-    }
-    assert true[told], f"the driver was told {told!r}, and the job is {state}"
+    check_told(told, state, happened=happened)
     for job_id in job_ids(snapshot):
         if state_of(snapshot, job_id) in {"decided", "published"}:
             fc.resume(place.url, job_id)
