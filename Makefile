@@ -30,8 +30,12 @@ install: $(INSTALLED) ## make .venv with every development dependency, pinned
 demo: $(INSTALLED) ## watch jobs commit, fail and recover on this machine
 	$(BIN)/python tests/demo/run.py
 
+# Where every server runs, what the tests found must be what docs/guarantees.md says. To write it anew:
+# make test TEST_OPTIONS=--guarantees=write
+TEST_OPTIONS ?= $(if $(CI),--guarantees=check)
+
 test: $(INSTALLED) servers ## run the tests in parallel, without the slow searches and the benchmarks
-	$(BIN)/python -m pytest -n auto -m "not slow" --ignore=tests/benchmarks
+	$(BIN)/python -m pytest -n auto -m "not slow" --ignore=tests/benchmarks $(TEST_OPTIONS)
 
 check: $(INSTALLED) ## format, lint, types, layers, spelling, packaging, documentation
 	$(BIN)/ruff format --check .

@@ -5,7 +5,17 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.servers.plugin"]
+pytest_plugins = [
+    "tests.guarantees",
+    "tests.servers.plugin",
+    "tests.servers.azure.plugin",
+    "tests.servers.gcs.plugin",
+    "tests.servers.hdfs.plugin",
+]
+
+# Else gcsfs asks Google by gRPC what kind of bucket it has, and waits a minute for each. It looks
+# when it is imported, in this process and in those of the tests.
+os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 
 # At a desk: new examples each time, quickly. In CI: always the same ones, so that a failure is the
 # change's own. At night: many, and their failures come with the blob that repeats them.

@@ -6,8 +6,19 @@ import argparse
 import os
 import sys
 
+from tests.servers.azure.hadoop import HADOOP_ON_AZURE
+from tests.servers.azure.kinds import AZURITE
+from tests.servers.gcs.hadoop import HADOOP_ON_GCS
+from tests.servers.gcs.kinds import FAKE_GCS_SERVER
+from tests.servers.hadoop_jars import HADOOP
+from tests.servers.hdfs.kinds import HDFS
 from tests.servers.installation import InstallationError, ServerUnavailableError
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
+
+# Programs of others that are no servers.
+PEERS = (HADOOP, HADOOP_ON_AZURE)
+# Beside S3's: what is ours needs no installing.
+OTHER_STORES = (AZURITE.installation, FAKE_GCS_SERVER.installation, HDFS)
 
 
 def main(arguments: list[str]) -> int:
@@ -16,13 +27,16 @@ def main(arguments: list[str]) -> int:
     install.add_argument("--nightly", action="store_true", help="the probe's further servers too")
     nightly = parser.parse_args(arguments).nightly
     missing = False
-    for kind in (*EVERY_RUN, *NIGHTLY) if nightly else EVERY_RUN:
-        what = f"{kind.name} {kind.installation.version}"
+    needed = [*(kind.installation for kind in EVERY_RUN), *OTHER_STORES, *PEERS]
+    by_night = [*(kind.installation for kind in NIGHTLY), HADOOP_ON_GCS]
+    further = by_night if nightly else []
+    for one in (*needed, *further):
+        what = f"{one.name} {one.version}"
         try:
-            print(f"{what} {kind.installation.ensure()}", flush=True)
+            print(f"{what} {one.ensure()}", flush=True)
         except ServerUnavailableError as error:
-            # By night what is there is tested; of the three, none may be missing in CI.
-            missing |= kind in EVERY_RUN
+            # By night what is there is tested; of those of every run, none may be missing in CI.
+            missing |= one in needed
             print(f"{what} left out: {error}; its tests are skipped", flush=True)
         except InstallationError as error:
             print(f"{what}: {error}", file=sys.stderr)

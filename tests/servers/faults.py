@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
 
 from tests.servers.http_messages import Request
 
@@ -17,10 +16,13 @@ class LoseReply:
 
 @dataclass(frozen=True)
 class AnswerAfterwards:
-    """The server carries the request out; the client hears that it failed."""
+    """The server carries the request out; the client hears that it failed.
+
+    Without a code it is the one that the store says with that status.
+    """
 
     status: int = 500
-    code: str = "InternalError"
+    code: str | None = None
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class AnswerInstead:
     """The server never hears of the request."""
 
     status: int = 503
-    code: str = "SlowDown"
+    code: str | None = None
     retry_after_s: int | None = None
 
 
@@ -68,7 +70,7 @@ class Rule:
 
     Attributes:
         fault: None to let the request through: for its `before` and `after`, or to hear of it.
-        operation: the S3 action's name, such as "CompleteMultipartUpload".
+        operation: the action's name, such as "CompleteMultipartUpload" or "objects.move".
         method: the HTTP method.
         path: a part of the decoded path, bucket included.
         query: parameters that must be there; None is any value.
@@ -131,20 +133,16 @@ class Rule:
 
 
 def error_reply(fault: AnswerAfterwards | AnswerInstead, request: Request, *, close: bool) -> bytes:
-    """The failure as S3 says it: status, code in XML (none for HEAD), Retry-After if asked for."""
-    content = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"<Error><Code>{escape(fault.code)}</Code><Message>said by the proxy of the tests</Message>"
-        f"<Resource>{escape(request.path)}</Resource><RequestId>0</RequestId></Error>"
-    ).encode()
+    """The failure as the store says it (nothing for HEAD); Retry-After if asked for."""
+    failure = request.failure(fault.status, fault.code)
     lines = [
-        f"HTTP/1.1 {fault.status} {fault.code}",
-        "Content-Type: application/xml",
-        f"Content-Length: {len(content)}",
+        f"HTTP/1.1 {fault.status} {failure.reason}",
+        *(f"{name}: {value}" for name, value in failure.headers.items()),
+        f"Content-Length: {len(failure.content)}",
     ]
     if isinstance(fault, AnswerInstead) and fault.retry_after_s is not None:
         lines.append(f"Retry-After: {fault.retry_after_s}")
     if close:
         lines.append("Connection: close")
     head = "\r\n".join([*lines, "", ""]).encode()
-    return head if request.method == "HEAD" else head + content
+    return head if request.method == "HEAD" else head + failure.content

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
+from xml.sax.saxutils import escape
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -46,7 +48,10 @@ class Head:
 
 
 class Request(Head):
-    """What a client asks, in HTTP's and in S3's words (path-style addresses)."""
+    """What a client asks, in HTTP's and in S3's words (path-style addresses).
+
+    Another store's has its own `operation` and `failure`.
+    """
 
     @property
     def method(self) -> str:
@@ -88,7 +93,27 @@ class Request(Head):
                 return _COPIES[name] if copies else name
         return f"{self.method} {self.path}"
 
+    def failure(self, status: int, code: str | None) -> Failure:
+        """How S3 says that it has failed: status, and the code in XML."""
+        name = code or ("SlowDown" if status == _SERVICE_UNAVAILABLE else "InternalError")
+        content = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            f"<Error><Code>{escape(name)}</Code><Message>said by the proxy of the tests</Message>"
+            f"<Resource>{escape(self.path)}</Resource><RequestId>0</RequestId></Error>"
+        ).encode()
+        return Failure(name, {"Content-Type": "application/xml"}, content)
 
+
+@dataclass(frozen=True)
+class Failure:
+    """What a store says beside the status of a failure."""
+
+    reason: str
+    headers: Mapping[str, str]
+    content: bytes
+
+
+_SERVICE_UNAVAILABLE = 503
 _COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
 # The first that fits: those with parameters come before the plain ones.
 _OPERATIONS: tuple[tuple[str, str, frozenset[str], str], ...] = (

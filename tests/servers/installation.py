@@ -123,6 +123,25 @@ class PythonPackage(Installation):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OwnServer(Installation):
+    """A package of the tests, run with `-m` by the Python that runs them: nothing is installed."""
+
+    @property
+    def toolchain(self) -> None:
+        return None
+
+    @property
+    def program(self) -> Path:
+        return Path(sys.executable)
+
+    def ensure(self) -> str:
+        return "is ours"
+
+    def _install(self) -> None:
+        raise AssertionError("there is nothing to install")
+
+
+@dataclass(frozen=True, kw_only=True)
 class GoCommand(Installation):
     package: str
 
@@ -147,6 +166,25 @@ class CargoCommand(Installation):
     def _install(self) -> None:
         what = ("--version", self.version, "--features", self.features, self.name)
         _run("cargo", "install", "--quiet", "--locked", "--root", str(self.folder), *what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NpmPackage(Installation):
+    """With what it depends on as it was on a day: it has no lock file of its own."""
+
+    day: str
+
+    @property
+    def toolchain(self) -> str:
+        return "npm"
+
+    def _install(self) -> None:
+        # Node itself is only warned about: what an older one cannot run, its tests say.
+        quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts", "--omit=dev")
+        place = ("--prefix", str(self.folder), f"--before={self.day}")
+        _run("npm", "install", *quiet, *place, f"{self.name}@{self.version}")
+        program = Path("..", "node_modules", ".bin", self.command)
+        (self.folder / "bin" / self.command).symlink_to(program)
 
 
 def _run(*command: str, env: Mapping[str, str] | None = None) -> None:

@@ -32,8 +32,13 @@ class Place:
         return self.home / "data"
 
     @property
+    def port(self) -> int:
+        """The one to talk to: the first that its kind names."""
+        return next(iter(self.ports.values()))
+
+    @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.ports['s3']}"
+        return f"127.0.0.1:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -44,10 +49,10 @@ class Launch:
 
 @dataclass(frozen=True)
 class ServerKind:
-    """One S3 server.
+    """One server.
 
     Attributes:
-        ports: everything that it listens on, by name; ``s3`` is the one to talk to.
+        ports: everything that it listens on, by name; the first is the one to talk to.
         keeps: what is still there after SIGKILL and a restart on the same data.
     """
 

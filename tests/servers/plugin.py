@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.servers.gaps import GAPS, stale
+from tests.servers.gcs.gaps import GCS_GAPS
 from tests.servers.installation import ServerUnavailableError
 from tests.servers.kinds import EVERY_RUN, KINDS, REGION
 from tests.servers.proxy import FaultProxy
-from tests.servers.server import Server, ServerDiedError, Servers
+from tests.servers.server import Server, Servers
+from tests.servers.server_process import AnyServer, RunningServers, ServerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
     from tests.servers.kinds import ServerKind
 
-FIXTURE = "s3_server"
+ALL_GAPS = (*GAPS, *GCS_GAPS)
+# The fixtures that give running servers, and those whose parameter is the name of one.
+SERVERS = frozenset({"servers", "gcs_servers", "azure_servers", "hdfs_clusters"})
+SERVER = frozenset({"s3_server", "gcs_server", "azure_server"})
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ def s3_proxy(s3_server: Server) -> Iterator[FaultProxy]:
         yield proxy
 
 
-def get_or_skip(servers: Servers, kind: ServerKind) -> Server:
+def get_or_skip(servers: RunningServers[AnyServer], kind: ServerKind) -> AnyServer:
     """A running server; without it the test is skipped, and fails where `CI` is set."""
     try:
         return servers.get(kind)
@@ -106,22 +111,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what needs a server, and the known gaps. Before anything is deselected."""
     found = set()
     for item in items:
-        if "servers" not in getattr(item, "fixturenames", ()):
+        if SERVERS.isdisjoint(getattr(item, "fixturenames", ())):
             continue
         item.add_marker(pytest.mark.server)
         callspec = getattr(item, "callspec", None)
-        if callspec is None or FIXTURE not in callspec.params:
+        if callspec is None or SERVER.isdisjoint(callspec.params):
             continue
-        server = callspec.params[FIXTURE]
+        [fixture] = SERVER & callspec.params.keys()
+        server = callspec.params[fixture]
         test, _, _ = item.nodeid.partition("[")
-        for gap in GAPS:
+        for gap in ALL_GAPS:
             if gap.covers(server, test, callspec.id):
                 found.add(gap)
                 item.add_marker(pytest.mark.xfail(reason=gap.reason, strict=True))
     # A file asked for in full must hold every test that the table names in it.
     if not any("::" in argument for argument in config.args):
         files = {item.nodeid.partition("::")[0] for item in items}
-        gone = stale(GAPS, found=found, files=files)
+        gone = stale(ALL_GAPS, found=found, files=files)
         if gone:
             names = ", ".join(f"{gap.server}: {gap.test}" for gap in gone)
-            raise pytest.UsageError(f"tests/servers/gaps.py names tests that are gone: {names}")
+            raise pytest.UsageError(f"the tables of gaps name tests that are gone: {names}")

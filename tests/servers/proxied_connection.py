@@ -38,7 +38,7 @@ class Exchange:
     """One request and what became of it.
 
     Attributes:
-        operation: the S3 action's name.
+        operation: the action's name.
         path: decoded, bucket included.
         forwarded: whether all of it was passed on to the server.
         status: what the server answered; None when it did not.
@@ -68,12 +68,14 @@ class ProxiedConnection:
         writer: asyncio.StreamWriter,
         *,
         server: tuple[str, int],
+        request_type: type[Request],
         rule_for: Callable[[Request], Rule | None],
         record: Callable[[Exchange], None],
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._server = server
+        self._request_type = request_type
         self._rule_for = rule_for
         self._record = record
         # Whether the server has told the client to send the body of the request in hand.
@@ -85,7 +87,7 @@ class ProxiedConnection:
         """Until the client goes, or the connection cannot be used any more."""
         try:
             while (wire := await read_head(self._reader)) is not None:
-                if not await self._exchange(Request(wire)):
+                if not await self._exchange(self._request_type(wire)):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
             self._reset()

@@ -15,20 +15,24 @@ from collections import Counter
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
+from tests.servers.http_messages import Request
 from tests.servers.proxied_connection import HEAD_LIMIT_BYTES, ProxiedConnection
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from tests.servers.faults import Rule
-    from tests.servers.http_messages import Request
     from tests.servers.proxied_connection import Exchange
 
 
 class FaultProxy:
-    """Listens on 127.0.0.1, in a thread of its own, until it is closed."""
+    """Listens on 127.0.0.1, in a thread of its own, until it is closed.
 
-    def __init__(self, server_url: str) -> None:
+    `request_type` names a store's operations and failures: S3's unless said otherwise.
+    """
+
+    def __init__(self, server_url: str, request_type: type[Request] = Request) -> None:
+        self._request_type = request_type
         address = urlsplit(server_url)
         assert address.hostname is not None
         assert address.port is not None
@@ -74,7 +78,7 @@ class FaultProxy:
             return tuple(self._exchanges)
 
     def operations(self) -> Counter[str]:
-        """How many requests of each S3 action there were, refused ones included."""
+        """How many requests of each action there were, refused ones included."""
         return Counter(exchange.operation for exchange in self.exchanges)
 
     def close(self) -> None:
@@ -110,7 +114,12 @@ class FaultProxy:
             assert task is not None
             connections.add(task)
             connection = ProxiedConnection(
-                reader, writer, server=self._server, rule_for=self._rule_for, record=self._record
+                reader,
+                writer,
+                server=self._server,
+                request_type=self._request_type,
+                rule_for=self._rule_for,
+                record=self._record,
             )
             try:
                 await connection.serve()

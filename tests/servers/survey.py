@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import fsspec_commit as fc
 from tests.servers.installation import ServerUnavailableError
 from tests.servers.kinds import KINDS, REGION
-from tests.servers.server import Server, ServerDiedError
+from tests.servers.server import Server
+from tests.servers.server_process import ServerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,13 @@ COLUMNS = {
     "replace_if_match": "replace if unchanged",
     "delete_if_match": "delete if unchanged",
     "uploads_listable": "uploads listed",
+}
+# What no probe can see, and a reader must know; how it is known is said where it is tested.
+KNOWN = {
+    "seaweedfs": (
+        "conditional completions of one name at one moment all succeed: use unique names where "
+        "others write, too"
+    ),
 }
 HEAD = """\
 <!-- Written by `python -m tests.servers.survey`; tests compare it with what the probe finds. -->
@@ -66,6 +74,7 @@ def row_of(server: Server) -> str:
         why = selection.reasons[-1] if selection.committer is None else _with_what(facts)
     answers = (_shown(facts.get(name)) for name in COLUMNS)
     version = _PSEUDO_VERSION.sub("", server.kind.installation.version).removeprefix("v")
+    why = "; ".join(filter(None, (why, KNOWN.get(server.name))))
     cells = (NAMES[server.name], version, verdict, *answers, why)
     return f"| {' | '.join(cells)} |"
 

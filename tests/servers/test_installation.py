@@ -107,6 +107,8 @@ def test_the_command_leaves_out_what_it_cannot_build(
     two = Script(name="two", version="2", command="two", needs="no-such-tool")
     kinds = tuple(dataclasses.replace(MINISTACK, installation=each) for each in (one, two))
     monkeypatch.setattr(__main__, "EVERY_RUN", kinds)
+    monkeypatch.setattr(__main__, "PEERS", ())
+    monkeypatch.setattr(__main__, "OTHER_STORES", ())
     monkeypatch.setenv("CI", ci)
     assert __main__.main(["install"]) == status
     said = capsys.readouterr().out

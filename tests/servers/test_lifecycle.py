@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.servers import server as server_module
+from tests.servers import server_process
 from tests.servers.kinds import EVERY_RUN, MINISTACK, NIGHTLY, VERSITYGW, Launch
 from tests.servers.listening import listening
 from tests.servers.plugin import get_or_skip
 from tests.servers.ports import LOWEST, free_ports
-from tests.servers.server import Server, ServerDiedError, Servers
+from tests.servers.server import Server, Servers
+from tests.servers.server_process import ServerDiedError
 
 if TYPE_CHECKING:
     from tests.servers.kinds import Place, ServerKind
@@ -116,7 +117,7 @@ def test_a_taken_port_is_tried_elsewhere(
     get_or_skip(servers, VERSITYGW)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         answers = [[taken.getsockname()[1]], free_ports(1)]
-        monkeypatch.setattr(server_module, "free_ports", lambda count: answers.pop(0))
+        monkeypatch.setattr(server_process, "free_ports", lambda count: answers.pop(0))
         with Server(VERSITYGW) as server:
             assert answers == []
             server.new_bucket()

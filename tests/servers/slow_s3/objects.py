@@ -7,6 +7,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
@@ -22,6 +23,9 @@ _KEPT = frozenset(
 )
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _KEYS_OF_A_DELETE = 1_000
+_OF_A_RENAME = frozenset(
+    {"x-amz-rename-source", "x-amz-rename-source-if-match", "if-match", "if-none-match"}
+)
 
 
 def kept_headers(request: Request) -> dict[str, str]:
@@ -78,6 +82,35 @@ def delete_object(bucket: Bucket, request: Request) -> Reply:
     check_write(bucket, request)
     bucket.delete(request.key)
     return Reply(HTTPStatus.NO_CONTENT)
+
+
+def rename_object(bucket: Bucket, request: Request) -> Reply:
+    """API_RenameObject: within one directory bucket; the whole object moves, with its metadata.
+
+    "If you retry a request that completed successfully using the same client token and the same
+    parameters, the retry succeeds without performing any further actions."
+    """
+    if not request.bucket.endswith("--x-s3"):
+        raise Failure(HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", "not a directory bucket")
+    token = request.headers.get("x-amz-client-token", "")
+    source = unquote(request.headers.get("x-amz-rename-source", "")).removeprefix("/")
+    if not source or source.endswith("/") or request.key.endswith("/"):
+        raise Failure(HTTPStatus.BAD_REQUEST, "InvalidArgument", "x-amz-rename-source")
+    asked = {name: value for name, value in request.headers.items() if name in _OF_A_RENAME}
+    if token and token in bucket.renames:
+        if bucket.renames[token] != (request.key, asked):
+            raise Failure(HTTPStatus.BAD_REQUEST, "IdempotencyParameterMismatch")
+        return Reply()
+    stored = bucket.get(source)
+    wanted = request.headers.get("x-amz-rename-source-if-match")
+    if wanted is not None and not _is_one_of(stored.etag, wanted):
+        raise _precondition_failed("x-amz-rename-source-if-match")
+    check_write(bucket, request)
+    bucket.delete(source)
+    bucket.put(request.key, stored)
+    if token:
+        bucket.renames[token] = request.key, asked
+    return Reply()
 
 
 def delete_objects(bucket: Bucket, request: Request) -> Reply:

@@ -24,6 +24,16 @@ def _head_bucket(bucket: Bucket, request: Request) -> Reply:
     return Reply(headers={"x-amz-bucket-region": "us-east-1"})
 
 
+def _create_session(bucket: Bucket, request: Request) -> Reply:
+    """API_CreateSession: what a client of a directory bucket asks before anything else."""
+    session = (
+        "<Credentials><SessionToken>session</SessionToken><SecretAccessKey>secret</SecretAccessKey>"
+        "<AccessKeyId>session</AccessKeyId><Expiration>2099-01-01T00:00:00Z</Expiration>"
+        "</Credentials>"
+    )
+    return document("CreateSessionResult", session)
+
+
 def _create_bucket(storage: Storage, request: Request) -> Reply:
     if request.bucket in storage.buckets:
         raise Failure(HTTPStatus.CONFLICT, "BucketAlreadyOwnedByYou")
@@ -61,6 +71,7 @@ _UPLOAD_ID, _UPLOADS = "uploadId", "uploads"
 _ON_KEYS: dict[tuple[str, str], Operation] = {
     ("PUT", _UPLOAD_ID): Operation("UploadPart", uploads.upload_part),
     ("PUT", ""): Operation("PutObject", objects.put_object),
+    ("PUT", "renameObject"): Operation("RenameObject", objects.rename_object),
     ("POST", _UPLOADS): Operation("CreateMultipartUpload", uploads.create_upload),
     ("POST", _UPLOAD_ID): Operation("CompleteMultipartUpload", uploads.complete_upload),
     ("GET", _UPLOAD_ID): Operation("ListParts", listings.list_parts),
@@ -75,6 +86,7 @@ _ON_BUCKETS: dict[tuple[str, str], Operation] = {
     ("GET", "versioning"): Operation("GetBucketVersioning", _no_versioning),
     ("GET", "location"): Operation("GetBucketLocation", _location),
     ("GET", "list-type"): Operation("ListObjectsV2", listings.list_objects),
+    ("GET", "session"): Operation("CreateSession", _create_session),
     ("HEAD", ""): Operation("HeadBucket", _head_bucket),
     ("PUT", ""): Operation("CreateBucket", on_storage=_create_bucket),
 }

@@ -127,9 +127,9 @@ class SlowS3:
             found[name] = Counter(found[name])
         return Statistics(**found)
 
-    def new_bucket(self) -> str:
-        """An empty bucket with a name of its own."""
-        bucket = f"slow-{secrets.token_hex(6)}"
+    def new_bucket(self, *, of_directories: bool = False) -> str:
+        """An empty bucket with a name of its own: a general purpose one, or a directory bucket."""
+        bucket = f"slow-{secrets.token_hex(6)}" + ("--use1-az4--x-s3" if of_directories else "")
         self._ask("PUT", f"/{bucket}")
         return bucket
 

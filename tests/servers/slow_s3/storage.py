@@ -50,6 +50,7 @@ class Bucket:
         self.keys: list[str] = []
         self.uploads: dict[str, Upload] = {}
         self.upload_keys: list[tuple[str, str]] = []
+        self.renames: dict[str, tuple[str, dict[str, str]]] = {}
         self._begun = 0
 
     def put(self, key: str, stored: StoredObject) -> None:

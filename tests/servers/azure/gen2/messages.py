@@ -1,0 +1,144 @@
+"""What goes between the connection and the operations: a request, a reply, a failure."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from functools import cached_property, lru_cache
+from http import HTTPStatus
+from urllib.parse import unquote, unquote_plus
+from xml.sax.saxutils import escape
+
+from tests.servers.azure.operation_names import Level, is_dfs, method_of, operation_name
+from tests.servers.slow_s3.messages import Reply
+
+# What both endpoints answer in, whatever version a client asks for.
+_NO_CONTENT_TYPE = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT})
+
+
+class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
+    """An Azure error: its status, its code, and what a person may read."""
+
+    def __init__(self, status: int, code: str, message: str = "") -> None:
+        super().__init__(code)
+        self.status = status
+        self.code = code
+        self.message = message or code
+
+
+@dataclass
+class Request:
+    """One request to an account by path-style address: ``/account/container/path``.
+
+    Header names are in lower case. `path` has no slash at its end; the root's is empty.
+    """
+
+    wire_method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes = b""
+    account: str = field(init=False)
+    container: str = field(init=False)
+    path: str = field(init=False)
+    level: Level = field(init=False)
+    query: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        place, _, query = self.target.partition("?")
+        self.account, _, rest = unquote(place).removeprefix("/").partition("/")
+        self.container, slash, path = rest.partition("/")
+        self.path = path.rstrip("/")
+        self.query = {}
+        for pair in query.split("&") if query else ():
+            name, _, value = pair.partition("=")
+            self.query[unquote_plus(name)] = unquote_plus(value)
+        self.level = "account"
+        if self.container:
+            # `/container/` with an action is the root directory, which is a path like any other.
+            is_root = bool(slash) and "action" in self.query
+            self.level = "path" if self.path or is_root else "container"
+
+    @cached_property
+    def method(self) -> str:
+        return method_of(self.wire_method, self.headers)
+
+    @cached_property
+    def on_dfs(self) -> bool:
+        return is_dfs(self.query, self.headers)
+
+    @cached_property
+    def operation(self) -> str | None:
+        return operation_name(self.wire_method, self.level, self.query, self.headers)
+
+    @property
+    def raw_path(self) -> str:
+        return self.target.partition("?")[0]
+
+    def number(self, name: str, *, default: int | None = None) -> int:
+        """A number of the query.
+
+        Raises:
+            Failure: it is none, or is missing and has no default.
+        """
+        text = self.query.get(name)
+        if text is None and default is not None:
+            return default
+        if text is None:
+            raise Failure(HTTPStatus.BAD_REQUEST, "MissingRequiredQueryParameter", name)
+        if not text.isdecimal():
+            raise Failure(HTTPStatus.BAD_REQUEST, "InvalidQueryParameterValue", name)
+        return int(text)
+
+    def flag(self, name: str) -> bool:
+        return self.query.get(name, "").lower() == "true"
+
+
+@lru_cache(maxsize=64)
+def http_date(second: int) -> str:
+    """Many paths are of one second."""
+    return formatdate(second, usegmt=True)
+
+
+def common_headers(request: Request) -> dict[str, str]:
+    """On every reply: https://learn.microsoft.com/rest/api/storageservices/put-blob#response-headers."""
+    found = {
+        "Server": "Windows-Azure-HDFS/1.0" if request.on_dfs else "Windows-Azure-Blob/1.0",
+        "Date": http_date(int(time.time())),
+        "x-ms-request-id": secrets.token_hex(8),
+        "x-ms-version": request.headers.get("x-ms-version", "2021-06-08"),
+    }
+    if "x-ms-client-request-id" in request.headers:
+        found["x-ms-client-request-id"] = request.headers["x-ms-client-request-id"]
+    return found
+
+
+def document(content: str, status: int = HTTPStatus.OK) -> Reply:
+    """A reply in XML; `content` is escaped already."""
+    text = f'<?xml version="1.0" encoding="utf-8"?>{content}'
+    return Reply(status, {"Content-Type": "application/xml"}, (text.encode(),))
+
+
+def refusal(failure: Failure, request: Request) -> Reply:
+    """Why not, as each endpoint says it: always in a header, and in the body unless HEAD asked.
+
+    https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2
+    """
+    headers = {"x-ms-error-code": failure.code}
+    if failure.status in _NO_CONTENT_TYPE:
+        return Reply(failure.status, headers)
+    if request.on_dfs:
+        headers["Content-Type"] = "application/json;charset=utf-8"
+        error = {"code": failure.code, "message": failure.message}
+        content = json.dumps({"error": error}).encode()
+    else:
+        headers["Content-Type"] = "application/xml"
+        content = (
+            '<?xml version="1.0" encoding="utf-8"?>'
+            f"<Error><Code>{failure.code}</Code><Message>{escape(failure.message)}</Message></Error>"
+        ).encode()
+    if request.wire_method == "HEAD":
+        return Reply(failure.status, headers)
+    return Reply(failure.status, headers, (content,))

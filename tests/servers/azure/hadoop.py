@@ -1,0 +1,36 @@
+"""Hadoop's own driver and manifest committer on an account of the tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.servers.hadoop_jars import MavenJars
+
+if TYPE_CHECKING:
+    from tests.servers.azure.server import AzureServer
+
+HADOOP_ON_AZURE = MavenJars(
+    name="hadoop-azure-jars", version="3.5.0", command="java", pom="benchmarks/java/abfs/pom.xml"
+)
+_FACTORY = "org.apache.hadoop.fs.azurebfs.commit.AzureManifestCommitterFactory"
+
+
+def url_of(server: AzureServer, container: str, path: str) -> str:
+    """As Hadoop names it: the account's address comes from the settings."""
+    return f"abfs://{container}@{_host(server)}/{path}"
+
+
+def settings_of(server: AzureServer, endpoint_url: str) -> dict[str, str]:
+    """Hadoop's settings for the account by this address, which may be a proxy's."""
+    return {
+        "fs.azure.abfs.endpoint": endpoint_url.removeprefix("http://"),
+        "fs.azure.always.use.https": "false",
+        # The other library does not speak plain HTTP.
+        "fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION",
+        f"fs.azure.account.key.{_host(server)}": server.account_key,
+        "mapreduce.outputcommitter.factory.scheme.abfs": _FACTORY,
+    }
+
+
+def _host(server: AzureServer) -> str:
+    return f"{server.account_name}.dfs.core.windows.net"

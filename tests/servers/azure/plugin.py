@@ -1,0 +1,128 @@
+"""The fixtures of the Azure accounts, for every folder of tests: loaded by `tests/conftest.py`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.servers.azure.kinds import AZURE_KINDS, AZURITE, GEN2
+from tests.servers.azure.requests import AzureRequest
+from tests.servers.azure.server import AzureServer, AzureServers
+from tests.servers.plugin import get_or_skip
+from tests.servers.proxy import FaultProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.servers.kinds import ServerKind
+
+
+@dataclass(frozen=True)
+class AzureContainer:
+    """A container of the test's own in a running account."""
+
+    server: AzureServer
+    name: str
+
+    @property
+    def url(self) -> str:
+        return f"abfs://{self.name}"
+
+    @property
+    def full_url(self) -> str:
+        """The form that names the account."""
+        return f"abfs://{self.name}@{self.server.account_name}.dfs.core.windows.net"
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return self.server.storage_options
+
+    @property
+    def client(self) -> Any:
+        """Of the Blob endpoint."""
+        return self.server.client.get_container_client(self.name)
+
+    @property
+    def dfs_client(self) -> Any:
+        """Of the DFS endpoint."""
+        return self.server.dfs_client.get_file_system_client(self.name)
+
+
+@pytest.fixture(scope="session")
+def azure_servers() -> Iterator[AzureServers]:
+    servers = AzureServers()
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def azure_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No account of the person who runs the tests: for child processes as well."""
+    for name in [name for name in os.environ if name.startswith("AZURE_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(params=list(AZURE_KINDS))
+def azure_server(
+    request: pytest.FixtureRequest, azure_servers: AzureServers, azure_environment: None
+) -> Iterator[AzureServer]:
+    """Each of the two accounts in turn, or the one named by an indirect parameter.
+
+    Where one is not installed or does not start its tests are skipped, and fail where `CI` is set.
+    A test may kill it; the next one gets a server that runs, and on which nothing is set.
+    """
+    yield from _running(azure_servers, AZURE_KINDS[request.param])
+
+
+@pytest.fixture
+def gen2_server(azure_servers: AzureServers, azure_environment: None) -> Iterator[AzureServer]:
+    """The account with a hierarchical namespace."""
+    yield from _running(azure_servers, GEN2)
+
+
+@pytest.fixture
+def azurite(azure_servers: AzureServers, azure_environment: None) -> Iterator[AzureServer]:
+    """The account with flat names."""
+    yield from _running(azure_servers, AZURITE)
+
+
+@pytest.fixture
+def azure_container(azure_server: AzureServer) -> AzureContainer:
+    """A new container in each of the two accounts in turn."""
+    return AzureContainer(azure_server, azure_server.new_container())
+
+
+@pytest.fixture
+def gen2_container(gen2_server: AzureServer) -> AzureContainer:
+    return AzureContainer(gen2_server, gen2_server.new_container())
+
+
+@pytest.fixture
+def azurite_container(azurite: AzureServer) -> AzureContainer:
+    return AzureContainer(azurite, azurite.new_container())
+
+
+@pytest.fixture
+def azure_proxy(azure_server: AzureServer) -> Iterator[FaultProxy]:
+    """In front of the test's account: see `AzureServer.storage_options_through`."""
+    with FaultProxy(azure_server.endpoint_url, AzureRequest) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def gen2_proxy(gen2_server: AzureServer) -> Iterator[FaultProxy]:
+    with FaultProxy(gen2_server.endpoint_url, AzureRequest) as proxy:
+        yield proxy
+
+
+def _running(servers: AzureServers, kind: ServerKind) -> Iterator[AzureServer]:
+    server = get_or_skip(servers, kind)
+    yield server
+    if server.running:
+        if server.is_hierarchical:
+            server.reset()
+    elif not server.killed:
+        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)

@@ -1,0 +1,197 @@
+"""One running account: how to reach it, its clients, and what a test may ask of our own."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+from collections import Counter
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tests.servers.azure.gen2.connection import CONTROL
+from tests.servers.azure.kinds import GEN2, account_of, key_of
+from tests.servers.server_process import RunningServers, ServerProcess
+from tests.servers.slow_s3.process import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+_ANSWER_WITHIN_S = 60
+# Until it is ready: somebody else's program at its port may never answer.
+_READY_ANSWER_WITHIN_S = 3
+_READY_CONTAINER = "ready"
+
+
+class AzureServer(ServerProcess):
+    """An account on loopback. Every failure is shown to the clients of here, none is retried."""
+
+    @property
+    def is_hierarchical(self) -> bool:
+        return self.kind.name == GEN2.name
+
+    @property
+    def account_name(self) -> str:
+        return account_of(self._key)
+
+    @property
+    def account_key(self) -> str:
+        return key_of(self._secret)
+
+    @property
+    def account_url(self) -> str:
+        return self.account_url_through(self.endpoint_url)
+
+    def account_url_through(self, endpoint_url: str) -> str:
+        return f"{endpoint_url}/{self.account_name}"
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        """What adlfs takes."""
+        return self.storage_options_through(self.endpoint_url)
+
+    def storage_options_through(self, endpoint_url: str) -> dict[str, Any]:
+        """The same account, by another address: a proxy's."""
+        return {"connection_string": self.connection_string_through(endpoint_url)}
+
+    @property
+    def connection_string(self) -> str:
+        return self.connection_string_through(self.endpoint_url)
+
+    def connection_string_through(
+        self, endpoint_url: str, *, account_key: str | None = None, sas_token: str | None = None
+    ) -> str:
+        """With the account's key, another one, or a shared access signature instead."""
+        if sas_token is None:
+            account = {"AccountKey": account_key or self.account_key}
+        else:
+            account = {"SharedAccessSignature": sas_token}
+        fields = {
+            "DefaultEndpointsProtocol": "http",
+            "AccountName": self.account_name,
+            **account,
+            # The DFS endpoint as well: the SDK makes it of this one by a name that is not in it.
+            "BlobEndpoint": self.account_url_through(endpoint_url),
+        }
+        return ";".join(f"{name}={value}" for name, value in fields.items())
+
+    @cached_property
+    def client(self) -> Any:
+        """Of the Blob endpoint, for what a test does beside the code that it tests."""
+        return self.client_through(self.endpoint_url)
+
+    def client_through(self, endpoint_url: str, **config: Any) -> Any:
+        from azure.storage.blob import BlobServiceClient
+
+        text = self.connection_string_through(endpoint_url)
+        return BlobServiceClient.from_connection_string(text, retry_total=0, **config)
+
+    @cached_property
+    def dfs_client(self) -> Any:
+        """Of the DFS endpoint; of our own server only, because no other has one."""
+        return self.dfs_client_through(self.endpoint_url)
+
+    def dfs_client_through(self, endpoint_url: str, **config: Any) -> Any:
+        from azure.storage.filedatalake import DataLakeServiceClient
+
+        text = self.connection_string_through(endpoint_url)
+        return DataLakeServiceClient.from_connection_string(text, retry_total=0, **config)
+
+    def new_container(self) -> str:
+        """A container that no other test has."""
+        container = f"test-{secrets.token_hex(8)}"
+        self.client.create_container(container)
+        return container
+
+    def settings(
+        self,
+        *,
+        denied: Collection[str] = (),
+        paths_per_call: int | None = None,
+        page_max: int = 5_000,
+        throttled_status: int = 503,
+        retry_after_s: int | None = None,
+    ) -> None:
+        """From now on; what is not named is off: see `gen2/service.py`."""
+        asked = {
+            "denied": sorted(denied),
+            "paths_per_call": paths_per_call,
+            "page_max": page_max,
+            "throttled_status": throttled_status,
+            "retry_after_s": retry_after_s,
+        }
+        self._control("PUT", "settings", asked)
+
+    def set_load(
+        self, *, latency_s: float = 0.0, rate_per_s: float | None = None, burst_s: float = 0.05
+    ) -> None:
+        """From now on answer so late and so many a second; see `slow_s3/load.py`."""
+        load = {"latency_s": latency_s, "rate_per_s": rate_per_s, "burst_s": burst_s}
+        self._control("PUT", "load", load)
+
+    def set_clock(self, offset_s: float) -> None:
+        """The account's clock, against that of the machine."""
+        self._control("PUT", "clock", {"offset_s": offset_s})
+
+    def hold(self, container: str, *, legal_hold: bool = False, immutable: bool = False) -> None:
+        """What is in the container may not be changed or deleted: by a hold, or by a policy."""
+        asked = {"container": container, "legal_hold": legal_hold, "immutable": immutable}
+        self._control("PUT", "hold", asked)
+
+    def statistics(self) -> Statistics:
+        """Of our own server: how many requests of each operation since its start."""
+        found = json.loads(self._control("GET", "statistics"))
+        for name in ("requests", "throttled"):
+            found[name] = Counter(found[name])
+        return Statistics(**found)
+
+    def reset(self) -> None:
+        """Of our own server: as it was before a test set anything."""
+        self.settings()
+        self.set_load()
+        self.set_clock(0.0)
+
+    def forget(self) -> None:
+        """Drop every container with all that is in it."""
+        self._control("DELETE", "containers")
+
+    def _control(self, method: str, what: str, asked: dict[str, Any] | None = None) -> bytes:
+        assert self.is_hierarchical, f"{self.name} is not ours"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_WITHIN_S)
+        try:
+            body = None if asked is None else json.dumps(asked).encode()
+            connection.request(method, f"{CONTROL}{what}", body)
+            reply = connection.getresponse()
+            answered = reply.read()
+        finally:
+            connection.close()
+        if reply.status >= http.client.BAD_REQUEST:
+            raise RuntimeError(f"{method} {what} was answered {reply.status}")
+        return answered
+
+    def _is_ready(self) -> bool:
+        from azure.core.exceptions import AzureError, ResourceExistsError
+
+        word = secrets.token_bytes(8)
+        timeouts = {"connection_timeout": 1, "read_timeout": _READY_ANSWER_WITHIN_S}
+        with self.client_through(self.endpoint_url, **timeouts) as client:
+            try:
+                container = client.get_container_client(_READY_CONTAINER)
+                with suppress(ResourceExistsError):
+                    container.create_container()
+                container.upload_blob("word", word, overwrite=True)
+                return bool(container.download_blob("word").readall() == word)
+            except AzureError:
+                return False
+
+    def _close_clients(self) -> None:
+        for name in ("client", "dfs_client"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+
+class AzureServers(RunningServers[AzureServer]):
+    def __init__(self) -> None:
+        super().__init__(AzureServer)

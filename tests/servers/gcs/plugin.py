@@ -1,0 +1,87 @@
+"""The fixtures of the GCS servers, for every folder of tests: loaded by `tests/conftest.py`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.servers.gcs.kinds import EVERY_RUN, KINDS
+from tests.servers.gcs.requests import GcsRequest
+from tests.servers.gcs.server import GcsServer, GcsServers
+from tests.servers.plugin import get_or_skip
+from tests.servers.proxy import FaultProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Accounts, projects and other addresses of the person who runs the tests.
+_PRIVATE = ("GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_METADATA", "STORAGE_EMULATOR_HOST")
+
+
+@dataclass(frozen=True)
+class GcsBucket:
+    """A bucket of the test's own on a running server."""
+
+    server: GcsServer
+    name: str
+
+    @property
+    def url(self) -> str:
+        return f"gs://{self.name}"
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return self.server.storage_options
+
+
+@pytest.fixture(scope="session")
+def gcs_servers() -> Iterator[GcsServers]:
+    servers = GcsServers()
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def gcs_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No account of the person who runs the tests: for child processes as well."""
+    for name in [name for name in os.environ if name.startswith(_PRIVATE)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path / "no-gcloud"))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+
+
+@pytest.fixture(params=[kind.name for kind in EVERY_RUN])
+def gcs_server(
+    request: pytest.FixtureRequest, gcs_servers: GcsServers, gcs_environment: None
+) -> Iterator[GcsServer]:
+    """Each of the two servers in turn, or the one named by an indirect parameter.
+
+    A test may kill it, and tell the strict one how to behave: the next one finds it as it was.
+    """
+    server = get_or_skip(gcs_servers, KINDS[request.param])
+    yield server
+    if server.running:
+        if server.is_strict:
+            server.control.set()
+    elif not server.killed:
+        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)
+
+
+@pytest.fixture
+def gcs_bucket(gcs_server: GcsServer) -> GcsBucket:
+    """A new bucket on each of the two servers in turn."""
+    return GcsBucket(gcs_server, gcs_server.new_bucket())
+
+
+@pytest.fixture
+def gcs_proxy(gcs_server: GcsServer) -> Iterator[FaultProxy]:
+    """In front of the test's server: see `GcsServer.storage_options_through`."""
+    with FaultProxy(gcs_server.endpoint_url, GcsRequest) as proxy:
+        gcs_server.answer_through(proxy.endpoint_url)
+        yield proxy
+        if gcs_server.running:
+            gcs_server.answer_through(gcs_server.endpoint_url)

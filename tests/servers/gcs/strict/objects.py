@@ -1,0 +1,120 @@
+"""Get, patch and delete: https://cloud.google.com/storage/docs/json_api/v1/objects."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from tests.servers.gcs.strict.conditions import check
+from tests.servers.gcs.strict.failures import Failure, invalid
+from tests.servers.gcs.strict.messages import Reply
+from tests.servers.gcs.strict.protection import check_removable
+from tests.servers.gcs.strict.resources import WRITABLE, shown, stated
+from tests.servers.gcs.strict.state import etag, now
+
+if TYPE_CHECKING:
+    from tests.servers.gcs.strict.messages import Call
+    from tests.servers.gcs.strict.service import Service
+    from tests.servers.gcs.strict.state import Stored
+
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+def get(service: Service, call: Call) -> Reply:
+    bucket = service.state.bucket(call.bucket)
+    stored = bucket.find(call.name, call.number("generation"))
+    check(call, stored, reads=True)
+    return Reply(document=shown(bucket, stored.resource, call))
+
+
+def download(service: Service, call: Call) -> Reply:
+    """`alt=media`: https://cloud.google.com/storage/docs/downloading-objects, also for `Range`.
+
+    Custom metadata do not come with it: "Only the XML and gRPC APIs support getting custom metadata
+    via the Reader", https://pkg.go.dev/cloud.google.com/go/storage#Reader.Metadata
+    """
+    bucket = service.state.bucket(call.bucket)
+    stored = bucket.find(call.name, call.number("generation"))
+    check(call, stored, reads=True)
+    said = stored.resource
+    headers = {
+        "Content-Type": said["contentType"],
+        "ETag": etag(stored.generation, stored.metageneration),
+        "X-Goog-Generation": said["generation"],
+        "X-Goog-Metageneration": said["metageneration"],
+        "X-Goog-Hash": ",".join(_hashes(stored)),
+        "X-Goog-Storage-Class": said["storageClass"],
+        "X-Goog-Stored-Content-Length": said["size"],
+    }
+    begin, end = _range(call, stored)
+    if (begin, end) == (0, len(stored.content)) and "range" not in call.headers:
+        return Reply(content=stored.content, headers=headers)
+    headers["Content-Range"] = f"bytes {begin}-{end - 1}/{len(stored.content)}"
+    return Reply(HTTPStatus.PARTIAL_CONTENT, content=stored.content[begin:end], headers=headers)
+
+
+def _hashes(stored: Stored) -> list[str]:
+    """Composite objects have no MD5."""
+    named = (("crc32c", "crc32c"), ("md5", "md5Hash"))
+    return [f"{name}={stored.resource[key]}" for name, key in named if key in stored.resource]
+
+
+def _range(call: Call, stored: Stored) -> tuple[int, int]:
+    size_bytes = len(stored.content)
+    wanted = call.headers.get("range")
+    if wanted is None:
+        return 0, size_bytes
+    found = _RANGE.fullmatch(wanted)
+    if found is None or not any(found.groups()):
+        raise invalid(f"Invalid range: {wanted}")
+    first, last = found.groups()
+    if first:
+        begin, end = int(first), min(size_bytes, int(last) + 1 if last else size_bytes)
+    else:
+        begin, end = max(0, size_bytes - int(last)), size_bytes
+    if begin >= size_bytes or begin >= end:
+        raise Failure(
+            HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+            "requestedRangeNotSatisfiable",
+            f"Request range not satisfiable: {wanted}",
+        )
+    return begin, end
+
+
+def patch(service: Service, call: Call) -> Reply:
+    """Fields that are null are removed, and so are keys of the custom metadata."""
+    bucket = service.state.bucket(call.bucket)
+    stored = bucket.find(call.name, call.number("generation"))
+    check(call, stored)
+    document = call.document
+    changes = {key: value for key, value in document.items() if key in WRITABLE}
+    resource = dict(stored.resource)
+    if isinstance(changes.get("metadata"), dict):
+        metadata = {**resource.get("metadata", {}), **changes["metadata"]}
+        changes["metadata"] = {key: text for key, text in metadata.items() if text is not None}
+    resource |= changes
+    resource = {key: value for key, value in resource.items() if value is not None}
+    stated(resource)
+    resource["metageneration"] = str(stored.metageneration + 1)
+    resource["updated"] = now()
+    service.state.commit(("metadata", bucket.name, resource))
+    return Reply(document=shown(bucket, resource, call))
+
+
+def delete(service: Service, call: Call) -> Reply:
+    """With `generation` that one for good; else the live one, which versioning keeps."""
+    bucket = service.state.bucket(call.bucket)
+    generation = call.number("generation")
+    stored = bucket.find(call.name, generation)
+    check(call, stored)
+    check_removable(bucket, stored)
+    live = bucket.objects.get(call.name)
+    is_live = live is not None and live.generation == stored.generation
+    steps: list[tuple[object, ...]] = []
+    if is_live:
+        steps.append(("drop object", bucket.name, call.name))
+    if not is_live or (generation is not None and bucket.is_versioned):
+        steps.append(("drop generation", bucket.name, call.name, stored.generation))
+    service.state.commit(*steps)
+    return Reply(HTTPStatus.NO_CONTENT)

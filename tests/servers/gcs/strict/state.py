@@ -1,0 +1,218 @@
+"""What the server holds. Every change goes through `State.commit`: all of its steps, or none."""
+
+from __future__ import annotations
+
+import base64
+import time
+from bisect import bisect_left, insort
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tests.servers.gcs.strict.access import Account
+from tests.servers.gcs.strict.failures import no_bucket, no_object
+from tests.servers.gcs.strict.settings import Settings
+
+if TYPE_CHECKING:
+    from tests.servers.gcs.strict.journal import Journal, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One generation of an object: its resource, without what depends on who asks, and its data."""
+
+    resource: dict[str, Any]
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        return str(self.resource["name"])
+
+    @property
+    def generation(self) -> int:
+        return int(self.resource["generation"])
+
+    @property
+    def metageneration(self) -> int:
+        return int(self.resource["metageneration"])
+
+    @property
+    def place(self) -> list[object]:
+        """Where its data is, for a step that uses them again."""
+        return [self.resource["bucket"], self.name, self.generation]
+
+
+@dataclass(slots=True)
+class Session:
+    """A resumable upload; `ended` is what it has made, or {} when it was cancelled."""
+
+    bucket: str
+    resource: dict[str, Any]
+    query: dict[str, str]
+    content: bytearray = field(default_factory=bytearray)
+    ended: dict[str, Any] | None = None
+
+
+class Bucket:
+    """Names are kept in order, as listings need: that of Python's strings is that of their UTF-8.
+
+    https://cloud.google.com/storage/docs/objects: noncurrent generations stay where versioning is
+    enabled.
+    """
+
+    def __init__(self, resource: dict[str, Any]) -> None:
+        self.resource = resource
+        self.objects: dict[str, Stored] = {}
+        self.names: list[str] = []
+        self.noncurrent: dict[tuple[str, int], Stored] = {}
+        self.folders: dict[str, dict[str, Any]] = {}
+        self.operations: dict[str, dict[str, Any]] = {}
+
+    @property
+    def name(self) -> str:
+        return str(self.resource["name"])
+
+    @property
+    def is_hierarchical(self) -> bool:
+        return bool(self.resource.get("hierarchicalNamespace", {}).get("enabled"))
+
+    @property
+    def is_versioned(self) -> bool:
+        return bool(self.resource.get("versioning", {}).get("enabled"))
+
+    def find(self, name: str, generation: int | None = None) -> Stored:
+        """The live object, or that generation of it.
+
+        Raises:
+            Failure: there is none.
+        """
+        live = self.objects.get(name)
+        if generation is not None and (live is None or live.generation != generation):
+            live = self.noncurrent.get((name, generation))
+        if live is None:
+            raise no_object(self.name, name)
+        return live
+
+    def put(self, stored: Stored) -> None:
+        self._retire(stored.name)
+        if stored.name not in self.objects:
+            insort(self.names, stored.name)
+        self.objects[stored.name] = stored
+
+    def drop(self, name: str) -> None:
+        self._retire(name)
+        del self.objects[name]
+        del self.names[bisect_left(self.names, name)]
+
+    def _retire(self, name: str) -> None:
+        live = self.objects.get(name)
+        if live is not None and self.is_versioned:
+            self.noncurrent[name, live.generation] = live
+
+
+class State:
+    def __init__(self, journal: Journal) -> None:
+        self.buckets: dict[str, Bucket] = {}
+        self.sessions: dict[str, Session] = {}
+        # By their tokens. How often one has called does not outlive the process.
+        self.accounts: dict[str, Account] = {}
+        self.settings = Settings()
+        self._generation = 0
+        for steps, payload in journal.replay():
+            self._apply(steps, payload)
+        self._journal = journal
+
+    def commit(self, *steps: Step, payload: bytes = b"") -> None:
+        """Make these changes, which outlive the process from here on."""
+        self._journal.append(steps, payload)
+        self._apply(steps, payload)
+
+    def bucket(self, name: str) -> Bucket:
+        """Raises: Failure: it is not there."""
+        bucket = self.buckets.get(name)
+        if bucket is None:
+            raise no_bucket()
+        return bucket
+
+    def new_generation(self) -> int:
+        """Later ones are greater; like the provider's, they look like microseconds."""
+        self._generation = max(self._generation + 1, time.time_ns() // 1_000)
+        return self._generation
+
+    def _apply(self, steps: Any, payload: bytes) -> None:
+        for step in steps:
+            match step:
+                case ("bucket", resource):
+                    known = self.buckets.get(resource["name"])
+                    if known is None:
+                        self.buckets[resource["name"]] = Bucket(resource)
+                    else:
+                        known.resource = resource
+                case ("drop bucket", name):
+                    del self.buckets[name]
+                case ("session" | "session data" | "end session", *_):
+                    self._apply_to_session(step, payload)
+                case ("settings" | "account" | "revoke", *_):
+                    self._apply_to_access(step)
+                case _:
+                    self._apply_within(self.buckets[step[1]], step, payload)
+
+    def _apply_to_session(self, step: Any, payload: bytes) -> None:
+        match step:
+            case ("session", number, bucket, resource, query):
+                self.sessions[number] = Session(bucket, resource, query)
+            case ("session data", number):
+                self.sessions[number].content += payload
+            case ("end session", number, ended):
+                session = self.sessions[number]
+                session.ended, session.content = ended, bytearray()
+
+    def _apply_to_access(self, step: Any) -> None:
+        match step:
+            case ("settings", settings):
+                self.settings = Settings(**settings)
+            case ("account", token, name, denied, calls):
+                self.accounts[token] = Account(name, frozenset(denied), calls)
+            case ("revoke",):
+                for account in self.accounts.values():
+                    account.calls_left = 0
+
+    def _apply_within(self, bucket: Bucket, step: Any, payload: bytes) -> None:
+        match step:
+            case ("object", _, resource, content):
+                self._generation = max(self._generation, int(resource["generation"]))
+                bucket.put(Stored(resource, self._content(content, payload)))
+            case ("metadata", _, resource):
+                known = bucket.objects[resource["name"]]
+                bucket.objects[resource["name"]] = Stored(resource, known.content)
+            case ("drop object", _, name):
+                bucket.drop(name)
+            case ("drop generation", _, name, generation):
+                del bucket.noncurrent[name, generation]
+            case ("folder", _, resource):
+                bucket.folders[resource["name"]] = resource
+            case ("drop folder", _, name):
+                del bucket.folders[name]
+            case ("operation", _, number, resource):
+                bucket.operations[number] = resource
+            case _:
+                raise ValueError(f"no such step: {step}")
+
+    def _content(self, content: Any, payload: bytes) -> bytes:
+        match content:
+            case None:
+                return payload
+            case ("session", number):
+                return bytes(self.sessions[number].content)
+            case (bucket, name, generation):
+                return self.buckets[bucket].find(name, generation).content
+            case _:
+                raise ValueError(f"no such content: {content}")
+
+
+def etag(*numbers: int) -> str:
+    return base64.b64encode(repr(numbers).encode()).decode()
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

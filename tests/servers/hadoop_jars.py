@@ -1,0 +1,51 @@
+"""Hadoop's own classes, from Maven by their coordinates: readers and committers to compare with.
+
+The PySpark wheel carries the same two artifacts of the same release, ``hadoop-client-api`` and
+``-runtime`` 3.5.0, among 491 MB of others, and not ``hadoop-aws``, which the magic committer and
+its records are in. Here are these three and what they load, 69 MB.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.installation import Installation, _run
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MavenJars(Installation):
+    """The jars that a ``pom.xml`` below `tests` names, in `lib`; what starts them is Java."""
+
+    pom: str
+
+    @property
+    def toolchain(self) -> str:
+        # A runtime alone cannot compile what the tests start from its source.
+        return "mvn" if shutil.which("mvn") is None else "javac"
+
+    @property
+    def class_path(self) -> str:
+        return f"{self.folder}/lib/*"
+
+    @property
+    def _constraints(self) -> Path:
+        return TESTS / self.pom
+
+    def _install(self) -> None:
+        self._fetch()
+        (self.folder / "bin" / self.command).symlink_to(shutil.which(self.command) or "")
+
+    def _fetch(self) -> None:
+        goal = "dependency:copy-dependencies"
+        options = ("-DincludeScope=runtime", f"-DoutputDirectory={self.folder}/lib")
+        pom = str(self._constraints)
+        _run("mvn", "--batch-mode", "--quiet", "--file", pom, goal, *options)
+
+
+HADOOP = MavenJars(
+    name="hadoop-jars", version="3.5.0", command="java", pom="benchmarks/java/s3a/pom.xml"
+)

@@ -1,0 +1,130 @@
+"""A running cluster: a NameNode and two DataNodes, each killed and started again on its own."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, Self
+
+from tests.servers.hdfs.kinds import NAME_NODE, data_node
+from tests.servers.server_process import ServerProcess
+
+DATA_NODES = 2
+_ANSWER_WITHIN_S = 30
+_ACTIVITY = "Hadoop:service=NameNode,name=NameNodeActivity"
+_INFORMATION = "Hadoop:service=NameNode,name=NameNodeInfo"
+_ACTORS = "Hadoop:service=DataNode,name=DataNodeInfo"
+
+
+class HdfsProcess(ServerProcess):
+    """One of the three."""
+
+    def bean(self, name: str) -> dict[str, Any] | None:
+        """What it says of itself; ``None`` when it does not answer, or not yet."""
+        url = f"http://127.0.0.1:{self.ports['http']}/jmx?qry={name}"
+        try:
+            with urllib.request.urlopen(url, timeout=_ANSWER_WITHIN_S) as answer:
+                beans = json.load(answer)["beans"]
+        except (OSError, urllib.error.URLError, ValueError):
+            return None
+        return dict(beans[0]) if beans else None
+
+    def _close_clients(self) -> None:
+        """Nobody of its own."""
+
+
+class NameNode(HdfsProcess):
+    def __init__(self) -> None:
+        super().__init__(NAME_NODE)
+
+    def _is_ready(self) -> bool:
+        """Out of safe mode: it knows where every block is."""
+        found = self.bean(_INFORMATION)
+        return found is not None and found["Safemode"] == ""
+
+
+class DataNode(HdfsProcess):
+    def __init__(self, name_node: int) -> None:
+        super().__init__(data_node(name_node))
+
+    def _is_ready(self) -> bool:
+        """Registered with its NameNode."""
+        found = self.bean(_ACTORS)
+        actors = json.loads((found or {}).get("BPServiceActorInfo") or "[]")
+        return any(actor["ActorState"] == "RUNNING" for actor in actors)
+
+
+class HdfsCluster:
+    """All three; its data is in memory and gone at the end."""
+
+    def __init__(self) -> None:
+        """Start them, in some ten seconds.
+
+        Raises:
+            ServerUnavailableError: it is not installed.
+            ServerDiedError: one would not start.
+        """
+        self.name_node = NameNode()
+        self.data_nodes: list[DataNode] = []
+        try:
+            with ThreadPoolExecutor(DATA_NODES) as threads:
+                begun = [threads.submit(DataNode, self.port) for _ in range(DATA_NODES)]
+            self.data_nodes = [starting.result() for starting in begun]
+        except BaseException:
+            self.data_nodes += [one.result() for one in begun if one.exception() is None]
+            self.stop()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def processes(self) -> list[HdfsProcess]:
+        return [self.name_node, *self.data_nodes]
+
+    @property
+    def port(self) -> int:
+        """Of the NameNode, for `hdfs://`."""
+        return self.name_node.ports["rpc"]
+
+    @property
+    def http_port(self) -> int:
+        """Of the NameNode, for `webhdfs://`."""
+        return self.name_node.ports["http"]
+
+    @property
+    def user(self) -> str:
+        """Who may do everything: the one who started it."""
+        return getpass.getuser()
+
+    @cached_property
+    def client(self) -> Any:
+        """hdfs-native's, for what a test does beside the code that it tests."""
+        from hdfs_native import Client
+
+        return Client(f"hdfs://127.0.0.1:{self.port}")
+
+    def counts(self) -> dict[str, int]:
+        """How often the NameNode did what, by its own names, whichever way it was asked."""
+        found = self.name_node.bean(_ACTIVITY)
+        assert found is not None, "the NameNode does not say"
+        return {name: value for name, value in found.items() if isinstance(value, int)}
+
+    def heal(self) -> None:
+        """Start again what a test has killed."""
+        for process in self.processes:
+            if not process.running:
+                process.restart()
+
+    def stop(self) -> None:
+        """End all of it. May be called twice."""
+        self.__dict__.pop("client", None)
+        for process in reversed(self.processes):
+            process.stop()
