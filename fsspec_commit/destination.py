@@ -8,10 +8,12 @@ caller's own filesystem instance is neither changed nor closed.
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from fsspec_commit.effects.pacing import Pace
+from fsspec_commit.effects.settle import ask
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import RequestError, UnknownProtocolError
 from fsspec_commit.ids import IdSource
@@ -20,7 +22,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
-from fsspec_commit.store import Capabilities, OpenOptions, Store
+from fsspec_commit.store import Ask, Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
 from fsspec_commit.store.probe import ProbeReport, probe
 from fsspec_commit.store.registry import open_store, protocol_of
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from upath import UPath
 
+T = TypeVar("T")
 DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
@@ -167,7 +170,8 @@ class Destination:
         if found is None:
             _log.info("nobody vouches for %s: trying out what it does", server)
             scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
-            found = _found_of_servers[key] = await probe(self._raw, scratch, self.ids)
+            found = await probe(self._raw, scratch, self.ids, ask=_patient(self.ids))
+            _found_of_servers[key] = found
         return declared.completed_by(found)
 
     async def select(self, request: Request, *, probing: bool) -> Selection:
@@ -206,10 +210,10 @@ async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource
         UnknownProtocolError: No adapter serves it.
         StoreError: It cannot be reached, or nothing can be written there.
     """
-    store = await _opened(where, replace(options, choosing=True))
+    store = await _opened(where, replace(options, choosing=True), ids)
     try:
         scratch = DestinationLayout(store.root).probe(ids.nonce())
-        observed = await probe(store, scratch, ids)
+        observed = await probe(store, scratch, ids, ask=_patient(ids))
         return ProbeReport(
             destination=where.url,
             capabilities=observed,
@@ -226,12 +230,23 @@ async def open_destination(where: Place, options: OpenOptions, *, ids: IdSource)
         UnknownProtocolError: No adapter serves it.
         StoreError: It cannot be reached.
     """
-    store = await _opened(where, options)
+    store = await _opened(where, options, ids)
     settled = SettledStore(
         store, ids=ids, statistics=Statistics(), in_flight_max=options.concurrency
     )
     return Destination(where, settled, ids, store)
 
 
-async def _opened(where: Place, options: OpenOptions) -> Store:
-    return await open_store(where.url, replace(options, storage_options=where.storage_options))
+async def _opened(where: Place, options: OpenOptions, ids: IdSource) -> Store:
+    options = replace(options, storage_options=where.storage_options, ask=_patient(ids))
+    return await open_store(where.url, options)
+
+
+def _patient(ids: IdSource) -> Ask:
+    """Asks as the settled store does, for what is asked before there is one."""
+    pace = Pace(ids)
+
+    async def asking(question: Callable[[], Awaitable[T]], /) -> T:
+        return await ask(question, pace)
+
+    return asking

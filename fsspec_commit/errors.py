@@ -194,6 +194,8 @@ class StoreError(CommitError, OSError):
     Attributes:
         reply: What the failure says about the request's effect.
         retry_after_s: How long the store asked to be left alone, if it did.
+        can_go_on: Raised by a writer that has lost nothing: `write` of nothing, or `finish`, goes
+            on where it was, and looks before it sends anything again.
     """
 
     def __init__(
@@ -202,11 +204,13 @@ class StoreError(CommitError, OSError):
         *,
         reply: Reply = Reply.UNKNOWN,
         retry_after_s: float | None = None,
+        can_go_on: bool = False,
         **where: Any,
     ) -> None:
         super().__init__(message, **where)
         self.reply = reply
         self.retry_after_s = retry_after_s
+        self.can_go_on = can_go_on
 
 
 def failing_as(

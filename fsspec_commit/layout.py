@@ -14,6 +14,8 @@ from fsspec_commit.errors import RequestError
 from fsspec_commit.ids import ATTEMPT_ID, NONCE, AttemptId, JobId, Nonce, is_job_id
 from fsspec_commit.names import (
     AREA,
+    HADOOP_MAGIC,
+    HADOOP_TEMPORARY,
     NAME_BYTES_MAX,
     PENDING,
     SUCCESS,
@@ -82,6 +84,19 @@ class DestinationLayout:
     def is_epoch(self, path: StorePath) -> bool:
         """Whether a listed child of :attr:`areas` is an epoch."""
         return self._is_one_of_ours(path, _EPOCH)
+
+    @property
+    def hadoop_temporary(self) -> StorePath:
+        """Where Hadoop's renaming committers keep what is not published."""
+        return self._below(HADOOP_TEMPORARY)
+
+    def is_hadoop_magic(self, path: StorePath) -> bool:
+        """Whether a listed child of the destination is where a magic job of Hadoop's works."""
+        return self.relative(path).startswith(HADOOP_MAGIC)
+
+    def below(self, directory: StorePath, path: StorePath) -> str:
+        """What a path that was listed below *directory* is called there."""
+        return path[len(directory) + 1 :]
 
     def done(self, key_digest: str) -> StorePath:
         """The empty file that says: a job with this idempotency key has committed."""
@@ -231,7 +246,12 @@ class AttemptLayout:
     @property
     def working_directory(self) -> StorePath:
         """Where a running attempt writes."""
-        return StorePath(f"{self.job.area}/tasks/{self.task_id}/{self.attempt_id}")
+        return StorePath(f"{self.job.area}/{self.working_name}")
+
+    @property
+    def working_name(self) -> str:
+        """The working directory's name relative to the job's area, as manifests carry it."""
+        return f"tasks/{self.task_id}/{self.attempt_id}"
 
     @property
     def committed_directory(self) -> StorePath:
@@ -262,10 +282,13 @@ class AttemptLayout:
         """Where one upload of the attempt is recorded."""
         return StorePath(f"{self.uploads}/{nonce}")
 
-    def committed_files(self, working_names: Iterable[str]) -> list[StorePath]:
-        """Where the files of a committed attempt are, by their names in its directory."""
-        directory = self.committed_directory
-        return [StorePath(f"{directory}/{name}") for name in working_names]
+    def sealed_files(self, directory: str, working_names: Iterable[str]) -> list[StorePath]:
+        """Where the files of a committed attempt are, by their names in its *directory*.
+
+        *directory* is :attr:`working_name` or :attr:`committed_name`.
+        """
+        beginning = f"{self.job.area}/{directory}"
+        return [StorePath(f"{beginning}/{name}") for name in working_names]
 
     def working_file(self, name: Target) -> StorePath:
         """Where a running attempt writes *name*."""

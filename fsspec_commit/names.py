@@ -7,7 +7,7 @@ destination or inside somebody else's work area. Where such a name stands on a s
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 from typing import NewType
 from urllib.parse import quote, unquote
@@ -21,6 +21,9 @@ Partition = NewType("Partition", str)
 AREA = "_commit"
 SUCCESS = "_SUCCESS"
 PENDING = ".pending"
+HADOOP_TEMPORARY = "_temporary"
+HADOOP_MAGIC = "__magic"
+"""How a name begins under which Hadoop's magic committer works: with more behind it since 3.4."""
 NAME_BYTES_MAX = 255
 """The longest name of one file or directory that every store and file system takes."""
 TARGET_BYTES_MAX = 1024
@@ -215,6 +218,21 @@ def is_summary_file(name: str) -> bool:
 def partition_of(name: Target) -> Partition:
     """The directory that *name* is in, relative to the destination; ``""`` for the root."""
     return Partition(name.rpartition("/")[0])
+
+
+def with_those_above(partitions: Iterable[Partition]) -> set[str]:
+    """Every directory of *partitions* and every one above them, below the destination."""
+    return {
+        "/".join(names[:depth])
+        for names in (partition.split("/") for partition in partitions if partition)
+        for depth in range(1, len(names) + 1)
+    }
+
+
+def lowest(partitions: Collection[Partition]) -> list[Partition]:
+    """Of *partitions* those with which all the others are made as well, in order."""
+    above = with_those_above({Partition(name.rpartition("/")[0]) for name in partitions})
+    return sorted(name for name in partitions if name and name not in above)
 
 
 def declared_partition(text: str) -> Partition:

@@ -11,12 +11,14 @@ from typing import Literal, TypeAlias, TypeVar
 
 from fsspec_commit.committers import Committer
 from fsspec_commit.committers.magic import MagicCommitter
+from fsspec_commit.committers.manifest import ManifestCommitter
 from fsspec_commit.committers.v1 import V1Committer
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.removal import (
     ConditionalRemoval,
     NamedRemoval,
     Removal,
+    Retirement,
     RetiringByRename,
     RetiringInOrder,
     TrashRemoval,
@@ -126,19 +128,20 @@ def bind(committer: CommitterName, store: SettledStore, facts: Capabilities) -> 
         facts: What it was chosen from.
 
     Raises:
-        UnsafeStoreError: The store lacks one, or the committer is not part of this release.
+        UnsafeStoreError: The store lacks one.
     """
-    if committer == "v1":
-        return _bind_v1(store, facts)
-    if committer == "magic":
-        return _bind_magic(store, facts)
-    message = f"the {committer!r} committer is not part of this release"
-    raise UnsafeStoreError(message, kind="no_committer", stage="select")
+    match committer:
+        case "v1":
+            return _bind_v1(store, facts)
+        case "manifest":
+            return _bind_manifest(store, facts)
+        case "magic":
+            return _bind_magic(store, facts)
 
 
 def leftover_uploads(store: SettledStore, facts: Capabilities) -> LeftoverUploads | None:
-    """What finds pending uploads that no job will complete; ``None`` where there are none."""
-    if store.uploads is None:
+    """What finds pending uploads that no job will complete; ``None`` where nobody has to."""
+    if store.uploads is None or _uploads_go_by_themselves(facts):
         return None
     listable = facts.uploads_listable is True
     return LeftoverUploads(store, store.uploads, listable=listable)
@@ -155,17 +158,56 @@ def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
     return Bound(V1Committer(store, directories, files), removal)
 
 
+def _bind_manifest(store: SettledStore, facts: Capabilities) -> Bound:
+    files = _present(store.files)
+    # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
+    # Half an area away, its decision but not its job.json, would let a late driver decide again.
+    whole = facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False
+    retirement: Retirement = (
+        RetiringByRename(store, _present(store.directories))
+        if whole
+        else RetiringInOrder(store, leftover_uploads(store, facts))
+    )
+    kept = facts.token_survives_rename is True
+    removal: Removal
+    if _deletes_by_token(facts):
+        removal = ConditionalRemoval(store, retirement, replaces_if_match=True)
+    elif kept and facts.unique_tokens is not False:
+        removal = TrashRemoval(store, files, retirement)
+    else:
+        replaces = facts.replace_if_match is True
+        removal = NamedRemoval(store, retirement, replaces_if_match=replaces)
+    return Bound(ManifestCommitter(store, files, keeps_tokens=kept), removal)
+
+
 def _bind_magic(store: SettledStore, facts: Capabilities) -> Bound:
     uploads = _present(store.uploads)
-    retirement = RetiringInOrder(store, _present(leftover_uploads(store, facts)))
+    retirement = RetiringInOrder(store, leftover_uploads(store, facts))
     replaces = facts.replace_if_match is True
     return Bound(
-        MagicCommitter(store, uploads, records_all=facts.uploads_listable is not True),
-        ConditionalRemoval(store, retirement, replaces_if_match=replaces)
+        MagicCommitter(
+            store,
+            uploads,
+            records_all=facts.uploads_listable is not True and not _uploads_go_by_themselves(facts),
+        ),
+        ConditionalRemoval(
+            store,
+            retirement,
+            replaces_if_match=replaces,
+            drops_uploads=facts.upload_keyed_by == "path",
+        )
         if _deletes_by_token(facts)
         else NamedRemoval(store, retirement, replaces_if_match=replaces),
         attempts_in_names=facts.upload_keyed_by != "upload_id",
     )
+
+
+def _uploads_go_by_themselves(facts: Capabilities) -> bool:
+    """Whether pending uploads are blocks that wait under a name: no verb lists or drops those.
+
+    Azure drops them a week after the last, so a record of each would serve nobody.
+    """
+    return facts.upload_keyed_by == "path" and facts.uploads_listable is False
 
 
 def _deletes_by_token(facts: Capabilities) -> bool:

@@ -5,13 +5,13 @@ a driver side, :class:`Committer`, which makes the files of chosen manifests vis
 between the two is bytes, so commit and resume are one path.
 """
 
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import AsyncIterable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.layout import AttemptLayout, JobLayout
-from fsspec_commit.names import Target
+from fsspec_commit.names import Partition, Target
 from fsspec_commit.records.job import CommitterName, FileIdentity
 from fsspec_commit.store import DirectWriter, Expectation, Writer
 
@@ -100,6 +100,7 @@ class Committer(Protocol):
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
+        partitions: Collection[Partition],
         expected: Expectations,
         *,
         again: bool,
@@ -110,6 +111,7 @@ class Committer(Protocol):
 
         Args:
             manifests: Of the chosen attempts.
+            partitions: Every directory that one of their files is to be in.
             expected: What must stand at each target.
             again: Somebody may have begun to, and died.
             lost: Told of each file that is gone for good, if the job is to go on without it.
@@ -132,11 +134,14 @@ class Committer(Protocol):
         claim_nonce: str,
         marker: FileIdentity,
         stale: FileIdentity | None,
-    ) -> None:
+    ) -> bool:
         """Publish the prepared marker; another job's that stands there by now is left alone.
 
         It takes the place of *stale*, the marker seen before the decision, where that one could
         not be removed; ``None`` where it was, or there was none.
+
+        Returns:
+            False when no marker stands and what was prepared is gone: nothing was changed.
         """
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:

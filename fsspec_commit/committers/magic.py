@@ -5,7 +5,7 @@ a file will stand, so nothing is ever copied or renamed, and until an upload is 
 of it is visible to anyone.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Sequence
 from dataclasses import replace
 
 from fsspec_commit.committers import (
@@ -24,7 +24,7 @@ from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import JobNotActiveError, PartialCommitError
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
-from fsspec_commit.names import SUCCESS, Target, job_named_in
+from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
 from fsspec_commit.records.job import CommitterName, FileIdentity
 from fsspec_commit.records.pending_set import (
     PendingFile,
@@ -195,6 +195,7 @@ class MagicCommitter:
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
+        partitions: Collection[Partition],  # noqa: ARG002  # objects need no directories
         expected: Expectations,
         *,
         again: bool,
@@ -242,14 +243,14 @@ class MagicCommitter:
         claim_nonce: str,  # noqa: ARG002  # the decision names the upload itself
         marker: FileIdentity,
         stale: FileIdentity | None,
-    ) -> None:
+    ) -> bool:
         """Complete the marker's upload, in place of *stale*, unless another's stands there.
 
         The upload is consumed, so a stale driver cannot write its marker over a later job's.
         """
         upload = marker_upload(layout.destination, marker)
         expecting = Expect.ABSENT if stale is None else Token(stale.token)
-        await self._uploads.complete(upload, expecting=expecting, looks=1, yielding=True)
+        return await self._uploads.complete(upload, expecting=expecting, yielding=True)
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """Abort the marker's upload."""

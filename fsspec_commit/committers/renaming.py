@@ -1,15 +1,17 @@
 """Publishing by one rename a file, from manifests: what the rename committers share."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
-from itertools import takewhile
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
+from itertools import repeat, takewhile
 from typing import NamedTuple
 
-from fsspec_commit.committers import Expectations, Lost, ManifestBytes
+from fsspec_commit.committers import AttemptFiles, Expectations, Lost, ManifestBytes
 from fsspec_commit.effects.parallel import Progress, for_each
-from fsspec_commit.effects.settled import SettledFiles, SettledStore
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled_files import Carried, SettledFiles
 from fsspec_commit.errors import PartialCommitError
-from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.names import Target
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
+from fsspec_commit.names import Partition, Target, lowest
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Expect, Token
@@ -21,65 +23,156 @@ class Sealed(NamedTuple):
     source: StorePath
     target: StorePath
     file: WorkingFile
+    nonce: Nonce
+
+    @property
+    def carried(self) -> Carried:
+        """What it has at its target where a rename does not keep the token."""
+        return Carried(self.nonce, self.file.size_bytes)
 
 
-async def publish_by_renaming(
-    store: SettledStore,
-    renames: SettledFiles,
-    manifests: AsyncIterable[ManifestBytes],
-    expected: Expectations,
-    *,
-    lost: Lost | None,
-    progress: Progress | None,
-) -> int:
-    """Rename every file of the manifests from its attempt's committed directory to its target.
+class RenamingCommitter:
+    """The driver side of a rename committer.
 
-    A rename consumes its source, so repeating all of it publishes what is missing and nothing
-    else: source gone and target as expected is done (HADOOP-18163). Directories are made by the
-    renames that find them missing, so a job pays for those that are new and no others.
+    Args:
+        store: Where the manifests are.
+        files: Renames files.
+        directory: Where an attempt's files are once it has committed, relative to the job's area.
+        keeps_tokens: Whether a renamed file has the token it had; else it is known by its nonce.
     """
-    layout = DestinationLayout(store.root)
 
-    done = 0
+    def __init__(
+        self,
+        store: SettledStore,
+        files: SettledFiles,
+        *,
+        directory: Callable[[AttemptLayout], str],
+        keeps_tokens: bool = True,
+    ) -> None:
+        self._store = store
+        self._renames = files
+        self._directory = directory
+        self._keeps_tokens = keeps_tokens
 
-    def count(files: int) -> None:
-        nonlocal done
-        done += files
-        if progress is not None:
-            progress(files)
+    def read(self, manifest: ManifestBytes) -> AttemptFiles:
+        """Decode a manifest strictly."""
+        decoded = self._decoded(manifest)
+        return AttemptFiles(decoded.files, decoded.rows)
 
-    async def publish(files: Sequence[Sealed]) -> None:
-        new = takewhile(lambda sealed: expected[sealed.file.target] is Expect.ABSENT, files)
-        pairs = [(sealed.source, sealed.target) for sealed in new]
-        smooth = await renames.rename_in_bulk(pairs, within=layout.root)
-        count(smooth)
-        for sealed in files[smooth:]:
-            arrived = await renames.rename(
-                sealed.source,
-                sealed.target,
-                token=Token(sealed.file.token),
-                expecting=expected[sealed.file.target],
-                within=layout.root,
-            )
-            if not arrived:
-                _report(sealed.file.target, lost)
-            count(1)
+    async def publish(
+        self,
+        manifests: AsyncIterable[ManifestBytes],
+        partitions: Collection[Partition],
+        expected: Expectations,
+        *,
+        again: bool,  # noqa: ARG002  # the second rename of a source is refused: nothing to verify
+        lost: Lost | None,
+        progress: Progress | None,
+    ) -> int:
+        """Rename every file of the manifests from where its attempt left it to its target.
 
-    sealed = _sealed_files(manifests, layout, renames.bulk_max)
-    await for_each(sealed, publish, in_flight_max=store.in_flight_max)
-    return done
+        A rename consumes its source, so repeating all of it publishes what is missing and nothing
+        else: source gone and target as expected is done (HADOOP-18163). The source's token is
+        pinned, so what a late writer leaves there is never published.
+        """
+        layout = DestinationLayout(self._store.root)
+        await self._make_directories(partitions, layout)
+        done = 0
+
+        def count(files: int) -> None:
+            nonlocal done
+            done += files
+            if progress is not None:
+                progress(files)
+
+        async def publish(files: Sequence[Sealed]) -> None:
+            new = takewhile(lambda sealed: expected[sealed.file.target] is Expect.ABSENT, files)
+            pairs = [(sealed.source, sealed.target) for sealed in new]
+            smooth = await self._renames.rename_in_bulk(pairs, within=layout.root)
+            count(smooth)
+            for sealed in files[smooth:]:
+                arrived = await self._renames.rename(
+                    sealed.source,
+                    sealed.target,
+                    token=Token(sealed.file.token),
+                    carried=None if self._keeps_tokens else sealed.carried,
+                    expecting=expected[sealed.file.target],
+                    within=layout.root,
+                )
+                if not arrived:
+                    _report(sealed.file.target, lost)
+                count(1)
+
+        sealed = self._sealed(manifests, layout, self._renames.bulk_max)
+        await for_each(sealed, publish, in_flight_max=self._store.in_flight_max)
+        return done
+
+    async def prepare_success(
+        self, layout: JobLayout, claim_nonce: str, data: bytes
+    ) -> FileIdentity:
+        """Write the marker into the area, whole and flushed."""
+        prepared = layout.prepared_success(claim_nonce)
+        entry = await self._store.create_once(prepared, data, within=layout.area)
+        return FileIdentity(size=entry.size_bytes, token=entry.token)
+
+    async def publish_success(
+        self,
+        layout: JobLayout,
+        claim_nonce: str,
+        marker: FileIdentity,
+        stale: FileIdentity | None,
+    ) -> bool:
+        """Rename the prepared marker into place, over *stale* alone, unless another's stands there.
+
+        The source is consumed, so a stale driver cannot write its marker over a later job's.
+        """
+        return await self._renames.rename(
+            layout.prepared_success(claim_nonce),
+            layout.destination.success,
+            token=Token(marker.token),
+            expecting=Expect.ABSENT if stale is None else Token(stale.token),
+            within=layout.destination.root,
+            yielding=True,
+        )
+
+    async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
+        """It goes with the area."""
+
+    def _decoded(self, manifest: ManifestBytes) -> TaskManifest:
+        layout = manifest.layout
+        return TaskManifest.decode(manifest.data, layout, directory=self._directory(layout))
+
+    async def _make_directories(
+        self, partitions: Collection[Partition], layout: DestinationLayout
+    ) -> None:
+        """Make every directory once that files need, where they should not find it missing.
+
+        Elsewhere the renames make those that they find missing, so a job pays for the new ones.
+        """
+        making = self._store.new_directories
+        if making is None:
+            return
+
+        async def make(partition: Partition) -> None:
+            await making.make(layout.directory(partition), within=layout.root)
+
+        needed = _once(lowest(partitions))
+        await for_each(needed, make, in_flight_max=self._store.in_flight_max)
+
+    async def _sealed(
+        self, manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int
+    ) -> AsyncIterator[list[list[Sealed]]]:
+        """Every manifest's files, cut into runs of at most *together*."""
+        async for manifest in manifests:
+            decoded = self._decoded(manifest)
+            targets = layout.finals(file.target for file in decoded.files)
+            nonces = repeat(decoded.nonce)
+            files = list(map(Sealed, decoded.sources, targets, decoded.files, nonces))
+            yield [files[start : start + together] for start in range(0, len(files), together)]
 
 
-async def _sealed_files(
-    manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int
-) -> AsyncIterator[list[list[Sealed]]]:
-    """Every manifest's files, cut into runs of at most *together*."""
-    async for manifest in manifests:
-        decoded = TaskManifest.decode(manifest.data, manifest.layout).files
-        sources = manifest.layout.committed_files(file.name for file in decoded)
-        targets = layout.finals(file.target for file in decoded)
-        files = list(map(Sealed, sources, targets, decoded))
-        yield [files[start : start + together] for start in range(0, len(files), together)]
+async def _once(partitions: Sequence[Partition]) -> AsyncIterator[Sequence[Partition]]:
+    yield partitions
 
 
 def _report(name: Target, lost: Lost | None) -> None:
@@ -90,34 +183,3 @@ def _report(name: Target, lost: Lost | None) -> None:
         )
         raise PartialCommitError(message, path=name, stage="publish")
     lost(name)
-
-
-async def prepare_success(
-    store: SettledStore, layout: JobLayout, claim_nonce: str, data: bytes
-) -> FileIdentity:
-    """Write the marker into the area, whole and flushed."""
-    prepared = layout.prepared_success(claim_nonce)
-    entry = await store.create_once(prepared, data, within=layout.area)
-    return FileIdentity(size=entry.size_bytes, token=entry.token)
-
-
-async def publish_success(
-    renames: SettledFiles,
-    layout: JobLayout,
-    claim_nonce: str,
-    marker: FileIdentity,
-    stale: FileIdentity | None,
-) -> None:
-    """Rename the prepared marker into place, over *stale* alone, unless another's stands there.
-
-    The source is consumed, so a stale driver cannot write its marker over a later job's.
-    """
-    await renames.rename(
-        layout.prepared_success(claim_nonce),
-        layout.destination.success,
-        token=Token(marker.token),
-        expecting=Expect.ABSENT if stale is None else Token(stale.token),
-        within=layout.destination.root,
-        looks=1,
-        yielding=True,
-    )

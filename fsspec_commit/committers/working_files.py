@@ -8,22 +8,29 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.layout import AttemptLayout, StorePath
 from fsspec_commit.names import Target, working_name
-from fsspec_commit.records.task_manifest import WorkingFile
+from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import DirectWriter, Entry, Writer
 
 
 class WorkingFiles:
-    """The finished files of one attempt, by target, and the writers that make them."""
+    """The finished files of one attempt, by target, and the writers that make them.
+
+    Attributes:
+        unanswered: Names of which a request of a writer has failed, and may yet be carried out.
+    """
 
     def __init__(self, store: SettledStore, layout: AttemptLayout) -> None:
         self._store = store
         self._layout = layout
+        self._nonce = store.ids.nonce()
         self._finished: dict[Target, WorkingFile] = {}
+        self.unanswered = set[Target]()
 
     def writer(self, name: Target) -> Writer[NewFile]:
         """Write one file through the loop."""
         path = self._layout.working_file(name)
-        return _Recording(self._store.writer(path, within=self._area), self._recorder(name))
+        writer = self._store.writer(path, within=self._area, nonce=self._nonce)
+        return _Recording(writer, self._recorder(name), lambda: self.unanswered.add(name))
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:
         """Write one file on the caller's thread; ``None`` where the store cannot."""
@@ -55,6 +62,11 @@ class WorkingFiles:
         for tree in permit.trees:
             await self._store.delete_tree(tree, permit)
 
+    def manifest(self, rows: int | None, *, directory: str) -> bytes:
+        """The list of every finished file, all of which are in *directory*."""
+        files = self.all()
+        return TaskManifest(self._layout, self._nonce, files, rows, directory=directory).encode()
+
     @property
     def _area(self) -> StorePath:
         return self._layout.job.area
@@ -69,19 +81,33 @@ class WorkingFiles:
 
 
 class _Recording:
-    """A writer whose finished file is recorded."""
+    """A writer whose finished file is recorded, and whose failure is."""
 
-    def __init__(self, writer: Writer[Entry], record: Callable[[Entry], NewFile]) -> None:
+    def __init__(
+        self,
+        writer: Writer[Entry],
+        record: Callable[[Entry], NewFile],
+        fail: Callable[[], None],
+    ) -> None:
         self._writer = writer
         self._record = record
+        self._fail = fail
+        self._asking = False
 
     async def write(self, data: bytes) -> None:
+        self._asking = True
         await self._writer.write(data)
+        self._asking = False
 
     async def finish(self) -> NewFile:
-        return self._record(await self._writer.finish())
+        self._asking = True
+        entry = await self._writer.finish()
+        self._asking = False
+        return self._record(entry)
 
     async def discard(self) -> None:
+        if self._asking:
+            self._fail()
         await self._writer.discard()
 
 

@@ -13,9 +13,11 @@ from typing import Protocol
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
-from fsspec_commit.effects.settled import SettledDirectories, SettledFiles, SettledStore
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled_directories import SettledDirectories
+from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.layout import AttemptLayout, JobLayout
-from fsspec_commit.names import is_never_reused
+from fsspec_commit.names import SUCCESS, is_never_reused
 from fsspec_commit.store import Entry, Expect
 
 
@@ -73,12 +75,12 @@ class RetiringByRename:
 class RetiringInOrder:
     """An area goes file by file: first ``job.json``, alone, which makes all the rest mean nothing.
 
-    Then the uploads, while the records still say which they are: an attempt that records another
-    one afterwards finds ``job.json`` gone. Then the decision, so that a void area never shows one
-    that was not published. A crash in between leaves a void area.
+    Then the uploads, where there are any, while the records still say which they are: an attempt
+    that records another one afterwards finds ``job.json`` gone. Then the decision, so that a void
+    area never shows one that was not published. A crash in between leaves a void area.
     """
 
-    def __init__(self, store: SettledStore, leftovers: LeftoverUploads) -> None:
+    def __init__(self, store: SettledStore, leftovers: LeftoverUploads | None) -> None:
         self._store = store
         self._leftovers = leftovers
 
@@ -87,7 +89,8 @@ class RetiringInOrder:
     ) -> None:
         """Delete ``job.json``, abort the job's uploads, then delete the area."""
         await self._store.delete(layout.spec, permit)
-        await self._leftovers.abort_of(layout, permit, published=published)
+        if self._leftovers is not None:
+            await self._leftovers.abort_of(layout, permit, published=published)
         await self._store.delete(layout.decision, permit)
         await self._store.delete_tree(layout.area, permit)
 
@@ -140,16 +143,32 @@ class TrashRemoval(_Retiring):
 
 
 class ConditionalRemoval(_Retiring):
-    """For stores that delete on condition of a token that never comes back."""
+    """For stores that delete on condition of a token that never comes back.
+
+    Args:
+        store: Where the files are.
+        retirement: Ends a job.
+        replaces_if_match: Whether a file can be replaced on condition as well.
+        drops_uploads: Whether a file takes with it what is pending under its name, as where
+            uploads are keyed by path: a marker would take the next one. It is replaced, then.
+    """
 
     def __init__(
-        self, store: SettledStore, retirement: Retirement, *, replaces_if_match: bool
+        self,
+        store: SettledStore,
+        retirement: Retirement,
+        *,
+        replaces_if_match: bool,
+        drops_uploads: bool = False,
     ) -> None:
         super().__init__(store, retirement)
         self._replaces_if_match = replaces_if_match
+        self._drops_uploads = drops_uploads
 
-    def may_take(self, name: str, *, in_place: bool) -> bool:  # noqa: ARG002
+    def may_take(self, name: str, *, in_place: bool) -> bool:
         """Every file, as far as conditions are kept."""
+        if self._drops_uploads and name == SUCCESS and not in_place:
+            return False
         return self._replaces_if_match or not in_place
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:  # noqa: ARG002

@@ -1,16 +1,18 @@
 """The store as the protocol sees it: paced, counted, settled, every deletion permitted."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 
 from fsspec_commit.effects.counted import Counted
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
 from fsspec_commit.effects.settle import Effect, Undone, settle
+from fsspec_commit.effects.settled_directories import SettledDirectories, SettledNewDirectories
+from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.effects.settled_uploads import SettledUploads
-from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
-from fsspec_commit.ids import IdSource
+from fsspec_commit.effects.settled_writer import SettledWriter
+from fsspec_commit.errors import CommitStateUnknownError, StoreError
+from fsspec_commit.ids import IdSource, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.statistics import Statistics
@@ -19,140 +21,10 @@ from fsspec_commit.store import (
     Directory,
     Entry,
     Expect,
-    Expectation,
-    RenamesDirectories,
-    RenamesFiles,
-    RenamesInBulk,
     Store,
-    Token,
     Writer,
     WritesDirectly,
 )
-
-LOOKS_MAX = 4
-BULK_MAX = 128
-"""Files renamed by one call: few enough that the loop soon hears of a cancellation."""
-
-
-class SettledFiles(Counted):
-    """Renames of files, settled: source gone and target as expected is done."""
-
-    def __init__(
-        self, ability: RenamesFiles, store: Store, pace: Pace, statistics: Statistics
-    ) -> None:
-        super().__init__(store, pace, statistics)
-        self._ability = ability
-        self._bulk: RenamesInBulk | None = store.bulk
-        self.bulk_max = 1 if store.bulk is None else BULK_MAX
-
-    async def rename_in_bulk(
-        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
-    ) -> int:
-        """Rename the first of *renames* to names that are free, as far as that goes smoothly.
-
-        Returns:
-            How many are done. The next one is a case for :meth:`rename`, which settles it.
-        """
-        if self._bulk is None or not self._pace.enter_now():
-            return 0
-        begin = self.clock()
-        try:
-            done = await self._bulk.rename_in_bulk(renames, within=within)
-        finally:
-            self._pace.leave()
-        self._statistics.took("op_rename", self.clock() - begin, times=done)
-        return done
-
-    async def rename(
-        self,
-        source: StorePath,
-        target: StorePath,
-        *,
-        token: Token,
-        expecting: Expectation,
-        within: StorePath,
-        looks: int = LOOKS_MAX,
-        yielding: bool = False,
-    ) -> bool:
-        """Bring the content *token* from *source* to *target*; safe to repeat, by anyone.
-
-        Args:
-            source: Where it is.
-            target: Where it goes.
-            token: Which content it is; a rename keeps it.
-            expecting: What must stand at *target*.
-            within: Directories of *target* below it are made as needed.
-            looks: How often to look again while neither source nor target shows the content.
-            yielding: Another's file at *target* is as good as ours.
-
-        Returns:
-            False when neither the source nor the expected content at the target is there: the
-            content is lost, and nothing was changed.
-
-        Raises:
-            StoreError: It certainly did not happen: something else stands at the target.
-            CommitStateUnknownError: The store would not say.
-        """
-
-        async def apply() -> bool:
-            # Not through `_counted`: a job renames every file of it.
-            begin = self.clock()
-            try:
-                await self._ability.rename(
-                    source, target, token=token, expecting=expecting, within=within
-                )
-            except StoreError as error:
-                self._statistics.failed("op_rename")
-                if yielding and error.reply is Reply.REFUSED:
-                    # What was in the way may be gone by the next look: then it is tried again.
-                    raise StoreError(str(error), reply=Reply.UNKNOWN, path=error.path) from error
-                raise
-            self._statistics.took("op_rename", self.clock() - begin)
-            return True
-
-        async def observe() -> bool | Undone:
-            # A rename in flight, or a listing of a peer, can show neither for a moment.
-            for look in range(looks):
-                there = await self._store.stat(target)
-                if isinstance(there, Entry) and (yielding or there.token == token):
-                    return True
-                left = await self._store.stat(source)
-                if isinstance(left, Entry) and left.token != token:
-                    return False  # Another's content has the name: there is nothing to bring.
-                if left is not None:
-                    return Undone.UNDONE
-                if look + 1 < looks:
-                    await asyncio.sleep(0.01 * 4**look)
-            return False
-
-        return await settle(Effect(apply, observe, "renaming", source), self._pace)
-
-
-class SettledDirectories(Counted):
-    """Renames of directories, settled; targets are names that nobody else ever makes."""
-
-    def __init__(
-        self, ability: RenamesDirectories, store: Store, pace: Pace, statistics: Statistics
-    ) -> None:
-        super().__init__(store, pace, statistics)
-        self._ability = ability
-
-    async def rename(self, source: StorePath, target: StorePath, *, within: StorePath) -> bool:
-        """Rename; False when there is neither source nor target."""
-
-        async def apply() -> bool:
-            await self._counted(
-                "op_rename_directory",
-                self._ability.rename_directory(source, target, within=within),
-            )
-            return True
-
-        async def observe() -> bool | Undone:
-            if await self._store.stat(source) is not None:
-                return Undone.UNDONE
-            return await self._store.stat(target) is not None
-
-        return await settle(Effect(apply, observe, "renaming", source), self._pace)
 
 
 class SettledStore(Counted):
@@ -177,6 +49,10 @@ class SettledStore(Counted):
             None
             if directories is None
             else SettledDirectories(directories, store, pace, statistics)
+        )
+        making = store.new_directories
+        self.new_directories = (
+            None if making is None else SettledNewDirectories(making, store, pace, statistics)
         )
         uploads = store.uploads
         self.uploads = (
@@ -246,10 +122,12 @@ class SettledStore(Counted):
 
         return await self._ask("op_list_status", listing)
 
-    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
         """Write the file *path*, a name that nobody else ever writes."""
         self._statistics.count("op_create")
-        return self._store.writer(path, within=within)
+        return SettledWriter(self._store.writer(path, within=within, nonce=nonce), self._pace)
 
     async def create(
         self, path: StorePath, data: bytes, *, within: StorePath | None

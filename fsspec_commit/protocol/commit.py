@@ -219,6 +219,7 @@ async def _finish(
         await _publish(  # 5
             job,
             manifests,
+            new,
             replaced,
             again=epochs is None,
             lost=lost if accept_loss else None,
@@ -228,7 +229,7 @@ async def _finish(
     warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
     if not published.record.lost:
         await delete_replaced(job, published, replaced)  # 6    P9
-        await publish_success(job, decision)  # 7
+        warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
     await mark_done(job)
     await begin_epoch(job, published, epochs)
     warnings += await _retired(job, decision, deletion.of_published(job.layout, published))
@@ -244,6 +245,7 @@ async def _finish(
 async def _publish(
     job: BoundJob,
     manifests: ChosenManifests,
+    new: NewFiles,
     replaced: ReplacedFiles,
     *,
     again: bool,
@@ -262,6 +264,7 @@ async def _publish(
     try:
         await job.committer.publish(
             manifests,
+            new.partitions,
             replaced,
             again=again,
             lost=None if lost is None else lost.append,

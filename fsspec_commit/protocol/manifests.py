@@ -9,7 +9,7 @@ from fsspec_commit.committers import AttemptFiles, ManifestBytes, NewFile
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import AttemptLayout
-from fsspec_commit.names import Partition, partition_of, unique_suffix
+from fsspec_commit.names import Partition, partition_of, unique_suffix, with_those_above
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
 from fsspec_commit.records.job import TaskCommit
@@ -131,11 +131,7 @@ class NewFiles:
 
     def directories(self) -> set[str]:
         """Every directory that the new files need, with those above them."""
-        return {
-            "/".join(names[:depth])
-            for names in (partition.split("/") for partition in self.partitions)
-            for depth in range(1, len(names) + 1)
-        }
+        return with_those_above(self.partitions)
 
     def names_digest(self) -> str:
         """SHA-256 of every name, one a line, in order."""

@@ -19,9 +19,12 @@ async def mark_done(job: BoundJob) -> None:
 
 
 async def is_done(job: BoundJob) -> bool:
-    """Whether a job with this idempotency key has committed here; the mark is read by name."""
+    """Whether a job with this idempotency key has committed here; the mark is read by name.
+
+    Read, not looked at: an object store would look for a directory of that name as well.
+    """
     key = job.record.key_digest
-    return key is not None and await job.store.stat(job.layout.destination.done(key)) is not None
+    return key is not None and await job.store.read(job.layout.destination.done(key)) is not None
 
 
 async def begin_epoch(

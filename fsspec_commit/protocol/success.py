@@ -9,6 +9,7 @@ from itertools import islice
 from msgspec import Struct, field, json
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.ids import NEVER, started
 from fsspec_commit.names import SUCCESS
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -103,12 +104,35 @@ async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> N
         await job.removal.remove(job.layout, entry, permit)
 
 
-async def publish_success(job: BoundJob, decision: Standing[Decision]) -> None:
-    """Publish the marker that the decision names, if it names one."""
+async def publish_success(
+    job: BoundJob, decision: Standing[Decision], *, accept_loss: bool
+) -> tuple[str, ...]:
+    """Publish the marker that the decision names, if it names one.
+
+    One that is lost is never prepared again: a driver that has been overtaken could complete the
+    second one when the next job has begun to publish.
+
+    Returns:
+        What to warn of: nothing, or that it is lost, where that is accepted.
+
+    Raises:
+        PartialCommitError: What was prepared is gone, and no marker stands: who waits for one
+            would wait for ever.
+    """
     marker, claim = decision.record.success, decision.record.claim
-    if marker is not None and claim is not None:
-        stale = None if _is_removed(job) else decision.record.stale_success
-        await job.committer.publish_success(job.layout, claim.nonce, marker, stale)
+    if marker is None or claim is None:
+        return ()
+    stale = None if _is_removed(job) else decision.record.stale_success
+    if await job.committer.publish_success(job.layout, claim.nonce, marker, stale):
+        return ()
+    if accept_loss:
+        return (f"lost: {SUCCESS!r} is gone, and was left out",)
+    message = (
+        f"every file is in place, but {SUCCESS!r} is not, and what was prepared of it is gone: "
+        "somebody else removed it, or a rule of the bucket did; who waits for it is waiting still; "
+        f"finish without it by: {job.settle_command('resume')} --accept-loss"
+    )
+    raise PartialCommitError(message, path=SUCCESS, remaining=0, stage="publish_success")
 
 
 async def withdraw_success(job: BoundJob, lost: Decision) -> None:

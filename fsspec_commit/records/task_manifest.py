@@ -1,26 +1,30 @@
 """``TaskManifest/1``: what one attempt of a rename committer produced, in Hadoop's own fields.
 
 The format is ``org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest``,
-version 1 (Hadoop 3.5.0). Paths are relative URIs: a source to the attempt's directory, a
-destination to the job's. What Hadoop has no field for stands in ``extraData``.
+version 1 (Hadoop 3.5.0). Paths are relative URIs: a source to the attempt's directory, that to the
+job's area, a destination to the job's. Directories are all that the files need, those above first;
+whether they exist is not looked at. What Hadoop has no field for stands in ``extraData``.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 from msgspec import Meta, Struct
 
 from fsspec_commit.errors import RecordError, RequestError
-from fsspec_commit.layout import AttemptLayout
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import AttemptLayout, StorePath
 from fsspec_commit.names import (
     PENDING,
+    Partition,
     Target,
     are_plain,
     from_uri_path,
     target,
     uri_path,
+    with_those_above,
     working_name,
 )
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
@@ -34,7 +38,7 @@ class WorkingFile(Struct, frozen=True, gc=False):
         target: Its name at the destination.
         name: Its name in the attempt's directory.
         size_bytes: Its size.
-        token: Which content it is; survives the rename that publishes it.
+        token: Which content it is, where the attempt left it.
     """
 
     target: Target
@@ -48,6 +52,14 @@ class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     d: str
     z: Count
     e: str
+
+
+class _DirectoryEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """``t`` is Hadoop's ``EntryStatus.unknown``, ``l`` the depth below the destination."""
+
+    d: str
+    t: Literal[0]
+    l: Count  # noqa: E741  # Hadoop's name for it
 
 
 class _ExtraData(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +79,7 @@ class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     attempt_id: AttemptIdText = msgspec.field(name="taskAttemptID")
     attempt_directory: str = msgspec.field(name="taskAttemptDir")
     files: list[_FileEntry]
+    directories: list[_DirectoryEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +88,19 @@ class TaskManifest:
 
     Attributes:
         layout: Whose manifest it is.
-        nonce: Makes it unlike any other.
+        nonce: Makes it unlike any other attempt's; its files carry it, where stores keep it.
         files: Every file, in the order in which they were finished.
         rows: How many rows they hold, where this library wrote the format.
+        directory: Where they are, relative to the job's area.
     """
 
     limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
 
     layout: AttemptLayout
-    nonce: str
+    nonce: Nonce
     files: Sequence[WorkingFile]
     rows: int | None = None
+    directory: str = field(kw_only=True)
 
     def encode(self) -> bytes:
         """The canonical bytes."""
@@ -96,19 +111,25 @@ class TaskManifest:
                 job_attempt=0,
                 task_id=str(self.layout.task_id),
                 attempt_id=self.layout.attempt_id,
-                attempt_directory=self.layout.committed_name,
+                attempt_directory=self.directory,
                 files=[
                     _FileEntry(
                         uri_path(file.name), uri_path(file.target), file.size_bytes, file.token
                     )
                     for file in self.files
                 ],
+                directories=_directories(file.target for file in self.files),
             )
         )
 
+    @property
+    def sources(self) -> list[StorePath]:
+        """Where the files are, in their order."""
+        return self.layout.sealed_files(self.directory, (file.name for file in self.files))
+
     @classmethod
-    def decode(cls, data: bytes, layout: AttemptLayout) -> Self:
-        """Read the manifest of *layout*'s attempt.
+    def decode(cls, data: bytes, layout: AttemptLayout, *, directory: str) -> Self:
+        """Read the manifest of *layout*'s attempt, whose files are in *directory*.
 
         Raises:
             RecordError: *data* is anything else, names a place outside the destination, names
@@ -119,7 +140,7 @@ class TaskManifest:
             layout.job.job_id,
             str(layout.task_id),
             layout.attempt_id,
-            layout.committed_name,
+            directory,
         ):
             raise RecordError(f"{layout.manifest_name}: a manifest of another attempt")
         if msgspec.json.encode(raw) != data:
@@ -130,8 +151,17 @@ class TaskManifest:
             raise RecordError(f"{layout.manifest_name}: {error}") from error
         if len({file.target for file in files}) != len(files):
             raise RecordError(f"{layout.manifest_name}: names one file twice")
+        if raw.directories != _directories(file.target for file in files):
+            raise RecordError(f"{layout.manifest_name}: names other directories than its files do")
         rows = int(raw.extra.rows) if raw.extra.rows else None
-        return cls(layout, raw.extra.nonce, files, rows)
+        return cls(layout, Nonce(raw.extra.nonce), files, rows, directory=directory)
+
+
+def _directories(targets: Iterable[Target]) -> list[_DirectoryEntry]:
+    # Of every file of a job, twice: `partition_of`, without the calls.
+    partitions = set(map(Partition, {name[: name.rfind("/")] for name in targets if "/" in name}))
+    needed = sorted(with_those_above(partitions))
+    return [_DirectoryEntry(uri_path(name), 0, name.count("/") + 1) for name in needed]
 
 
 def _working_files(entries: list[_FileEntry]) -> list[WorkingFile]:

@@ -1,9 +1,11 @@
 """What a store is: the contract that an adapter's author reads, and nothing else."""
 
 from fsspec_commit.store.abilities import (
+    Ask,
     CompletesUploads,
     DirectWriter,
     Durability,
+    MakesDirectories,
     OpenOptions,
     RenamesDirectories,
     RenamesFiles,
@@ -25,6 +27,7 @@ from fsspec_commit.store.values import (
 )
 
 __all__ = [
+    "Ask",
     "AtomicRename",
     "Capabilities",
     "CompletesUploads",
@@ -36,6 +39,7 @@ __all__ = [
     "Evidence",
     "Expect",
     "Expectation",
+    "MakesDirectories",
     "OpenOptions",
     "Part",
     "PendingUpload",

@@ -6,7 +6,7 @@ ability a store lacks is ``None``, so that types follow the facts; a guarantee n
 implementation.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
@@ -24,8 +24,28 @@ from fsspec_commit.store.values import (
     Token,
 )
 
+T = TypeVar("T")
 W_co = TypeVar("W_co", covariant=True)
 Durability = Literal["none", "marker", "full"]
+
+
+class Ask(Protocol):
+    """Puts a question to a store, and repeats it until it is answered or refused.
+
+    ``await ask(question)`` gives what ``await question()`` gives.
+    """
+
+    async def __call__(self, question: Callable[[], Awaitable[T]], /) -> T:
+        """The answer of *question*, which changes nothing and is repeated unless it is refused.
+
+        Raises:
+            StoreError: It was refused, or not answered in the end.
+        """
+
+
+async def ask_once(question: Callable[[], Awaitable[T]], /) -> T:
+    """What *question* answers to the first try."""
+    return await question()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +60,8 @@ class OpenOptions:
         concurrency: The most calls in flight; ``None`` leaves it to the adapter.
         choosing: A committer is about to be chosen, so the store may be asked what it is. Who
             goes by a choice that was made needs no answer.
+        ask: Repeats what nobody else can repeat, since no verb repeats a request: what an adapter
+            asks while it opens, and the pages of a listing after the first.
     """
 
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -47,10 +69,15 @@ class OpenOptions:
     single_writer: bool = False
     concurrency: int | None = None
     choosing: bool = False
+    ask: Ask = field(default=ask_once, repr=False)
 
 
 class Writer(Protocol[W_co]):
-    """A file being written through the loop; abandoned unless finished."""
+    """A file being written through the loop; abandoned unless finished.
+
+    One whose `StoreError` says `can_go_on` has lost nothing of what it was given: it is asked
+    again, by a `write` of nothing or by `finish`.
+    """
 
     async def write(self, data: bytes) -> None:
         """Append *data*."""
@@ -97,7 +124,10 @@ class RenamesFiles(Protocol):
         expecting: Expectation,
         within: StorePath,
     ) -> None:
-        """Rename the file *source* to *target*; its content and token stay what they were.
+        """Rename the file *source* to *target*; its content stays what it was.
+
+        So does its token, where ``token_survives_rename``; elsewhere the nonce it was written
+        with, by which a rename whose answer was lost is recognised.
 
         ``Expect.ABSENT`` refuses an existing target atomically. A token refuses any other content
         at the target: atomically where the store can, otherwise checked just before. Directories
@@ -135,6 +165,21 @@ class RenamesDirectories(Protocol):
         """Rename the directory *source* to *target*, refusing a target that exists.
 
         Directories of *target* below *within* are made as needed.
+        """
+
+
+class MakesDirectories(Protocol):
+    """Directories can be made before the files that need them.
+
+    For stores on which a rename into a missing directory costs a request that fails. It saves
+    requests only: renames make what is missing all the same.
+    """
+
+    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
+        """Make the directory *path* and those above it below *within*; one that is there is done.
+
+        A file in the way is refused by name. The caller knows that *within* exists. Many are made
+        at once, and none fails because another makes a directory that both need.
         """
 
 
@@ -207,6 +252,10 @@ class Store(Protocol):
         """Renaming directories."""
 
     @property
+    def new_directories(self) -> MakesDirectories | None:
+        """Making directories; only beside :attr:`files`, and never needed."""
+
+    @property
     def uploads(self) -> CompletesUploads | None:
         """Multipart uploads that another process completes."""
 
@@ -235,8 +284,14 @@ class Store(Protocol):
     def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in the directory *path*; nothing when it is missing."""
 
-    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
-        """Write the file *path*; directories below *within* are made as needed."""
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
+        """Write the file *path*; directories below *within* are made as needed.
+
+        The file carries *nonce* in its metadata where its token does not survive a rename, and
+        `stat` shows it from then on, under every name that the file gets.
+        """
 
     async def put(
         self,
@@ -268,6 +323,7 @@ __all__ = [
     "DirectWriter",
     "Durability",
     "Expect",
+    "MakesDirectories",
     "OpenOptions",
     "RenamesDirectories",
     "RenamesFiles",

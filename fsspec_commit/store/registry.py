@@ -17,13 +17,19 @@ from fsspec_commit.store.abilities import OpenOptions, Store
 ENTRY_POINTS = "fsspec_commit.stores"
 
 _BUILT_IN = {
+    "abfs": "fsspec_commit_stores.azure:AzureStore",
+    "abfss": "fsspec_commit_stores.azure:AzureStore",
+    "az": "fsspec_commit_stores.azure:AzureStore",
     "file": "fsspec_commit_stores.local:LocalStore",
+    "gcs": "fsspec_commit_stores.gcs:GcsStore",
+    "gs": "fsspec_commit_stores.gcs:GcsStore",
+    "hdfs": "fsspec_commit_stores.hdfs:HdfsStore",
     "local": "fsspec_commit_stores.local:LocalStore",
     "memory": "fsspec_commit_stores.memory:MemoryStore",
     "s3": "fsspec_commit_stores.s3:S3Store",
     "s3a": "fsspec_commit_stores.s3:S3Store",
+    "webhdfs": "fsspec_commit_stores.hdfs:HdfsStore",
 }
-_COMING = ("gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "webhdfs")
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::|(?!/).*::[A-Za-z][A-Za-z0-9+.-]*://", re.DOTALL)
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -64,10 +70,9 @@ def adapter(protocol: str) -> type[Store]:
     """
     found = _registered.get(protocol) or _entry_point(protocol) or _BUILT_IN.get(protocol)
     if found is None:
-        later = " in this release" if protocol in _COMING else ""
         known = ", ".join(sorted({*_BUILT_IN, *_registered}))
         message = (
-            f"no adapter serves {protocol!r} URLs{later} (known: {known}); a package can bring one "
+            f"no adapter serves {protocol!r} URLs (known: {known}); a package can bring one "
             f"in the entry-point group {ENTRY_POINTS!r}, a program with fsspec_commit.register()"
         )
         raise UnknownProtocolError(message)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
@@ -73,14 +74,24 @@ def _may_stay(name: str, details: dict[str, Any]) -> bool:
     return details["size"] == 0 and _MAY_STAY.fullmatch(name) is not None
 
 
+def plain_filesystem(
+    url: str, storage_options: Mapping[str, object] | None
+) -> tuple[AbstractFileSystem, str]:
+    """The filesystem that fsspec itself has for *url*, remembering nothing, and the path there."""
+    options = dict(storage_options or {})
+    if not url.startswith("hdfs:"):
+        # hdfs-native never remembers a listing, and takes no option that is not a text.
+        options = {"use_listings_cache": False, **options}
+    filesystem, root = url_to_fs(url, **options)
+    return filesystem, root
+
+
 def _everything_below(
     destination: str, storage_options: Mapping[str, object] | None
 ) -> dict[str, dict[str, Any]]:
     """Files and directories, by their names relative to the destination."""
     if "://" in destination:
-        filesystem, root = url_to_fs(
-            destination, **{"use_listings_cache": False, **(storage_options or {})}
-        )
+        filesystem, root = plain_filesystem(destination, storage_options)
     else:
         filesystem = LocalFileSystem()
         root = filesystem._strip_protocol(destination)  # noqa: SLF001  # what makes a path absolute

@@ -15,6 +15,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line(
             "markers", f"{suite}: what fsspec-commit's contract promises of {promises}"
         )
+    config.addinivalue_line(
+        "markers", "guarantees(*ids): the promises P1 to P11 of fsspec-commit that a test is for"
+    )
 
 
 pytest.register_assert_rewrite(

@@ -14,6 +14,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    MakesDirectories,
     OpenOptions,
     Part,
     PendingUpload,
@@ -40,6 +41,7 @@ VERBS = (
     "delete_tree",
     "rename",
     "rename_directory",
+    "make_directory",
     "write",
     "finish",
     "discard",
@@ -114,6 +116,12 @@ class WrappedStore:
         return None if directories is None else _WrappedDirectories(directories, self._carry)
 
     @property
+    def new_directories(self) -> MakesDirectories | None:
+        """Making directories."""
+        making = self.store.new_directories
+        return None if making is None else _WrappedNewDirectories(making, self._carry)
+
+    @property
     def uploads(self) -> CompletesUploads | None:
         """Multipart uploads."""
         uploads = self.store.uploads
@@ -153,9 +161,12 @@ class WrappedStore:
         ):
             yield child
 
-    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
         """Write the file *path*; its calls are those of the writer."""
-        return _WrappedWriter(self.store.writer(path, within=within), path, self._carry)
+        writer = self.store.writer(path, within=within, nonce=nonce)
+        return _WrappedWriter(writer, path, self._carry)
 
     async def put(
         self,
@@ -261,6 +272,17 @@ class _WrappedDirectories:
             "rename_directory",
             target,
             lambda: self._directories.rename_directory(source, target, within=within),
+        )
+
+
+class _WrappedNewDirectories:
+    def __init__(self, making: MakesDirectories, carry: Carry) -> None:
+        self._making = making
+        self._carry = carry
+
+    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
+        await self._carry(
+            "make_directory", path, lambda: self._making.make_directory(path, within=within)
         )
 
 

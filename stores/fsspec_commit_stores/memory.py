@@ -62,7 +62,7 @@ class MemoryStore:
     """One destination in fsspec's memory filesystem."""
 
     capabilities = CAPABILITIES
-    unvouched = bulk = uploads = None
+    unvouched = bulk = new_directories = uploads = None
 
     def __init__(self, root: StorePath) -> None:
         self.root = root
@@ -139,7 +139,13 @@ class MemoryStore:
         for entry in children.values():
             yield entry
 
-    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+    def writer(
+        self,
+        path: StorePath,
+        *,
+        within: StorePath,
+        nonce: Nonce | None = None,  # noqa: ARG002  # the token survives a rename
+    ) -> Writer[Entry]:
         """Write the file *path*, which appears when it is finished."""
         return _LoopWriter(_MemoryWriter(path, within))
 

@@ -10,7 +10,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit.testing.committer_contract import CommitterContract
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
-from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=HABITS)
+@pytest.fixture(params=ALL_HABITS)
 def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(HABITS[request.param])
+    bucket = make_bucket(ALL_HABITS[request.param])
     yield bucket
     remove_bucket(bucket)
 

@@ -10,7 +10,10 @@ import pytest
 
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing import CommitterContract, StoreContract
+from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
+from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit_stores.local import LocalStore
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsspec_commit.layout import StorePath
+    from fsspec_commit.selection import Request
     from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, WriteRaw
 
 
@@ -45,7 +49,7 @@ class TestLocalStore(StoreContract):
         return lambda: LocalStore.open(str(tmp_path / "out"), OpenOptions())
 
 
-class TestLocalCommits(CommitterContract):
+class OnDisk(Given):
     """In memory where the machine has such a disk: thousands of records are flushed here."""
 
     @pytest.fixture
@@ -53,6 +57,27 @@ class TestLocalCommits(CommitterContract):
         memory = Path("/dev/shm")
         with TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as directory:
             yield f"{directory}/out"
+
+
+class TestLocalCommits(OnDisk, CommitterContract):
+    """With the best committer of a disk."""
+
+
+class WithManifests(OnDisk):
+    """With another that is safe as well."""
+
+    @pytest.fixture
+    def committer(self) -> Request:
+        return "manifest"
+
+
+class TestLocalManifests(WithManifests, LifecycleContract, AttemptsContract, ModesContract):
+    """What a disk has to do with it; every call in turn is tried in memory, and here by night."""
+
+
+@pytest.mark.slow
+class TestLocalManifestCommits(WithManifests, CommitterContract):
+    """Everything."""
 
 
 class TestFileUrls(LifecycleContract):

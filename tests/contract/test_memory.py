@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
+    from fsspec_commit.selection import Request
+
 
 @pytest.fixture
 def url() -> Iterator[str]:
@@ -51,3 +53,11 @@ class TestMemoryCommits(CommitterContract):
     @pytest.fixture
     def destination(self, url: str) -> str:
         return url
+
+
+class TestMemoryManifestCommits(TestMemoryCommits):
+    """As safe as v1, which is what a disk gets unless somebody asks."""
+
+    @pytest.fixture
+    def committer(self) -> Request:
+        return "manifest"

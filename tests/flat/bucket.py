@@ -1,13 +1,14 @@
-"""A flat object store in memory, whose bad habits are switches: a server for the tests.
+"""An object store in memory, whose habits are switches: a server for the tests.
 
-No directories and no renames. Etags repeat for equal bytes. Uploads are invisible until they are
-completed. What servers really do differently was observed on ministack, SeaweedFS, versitygw,
-MinIO and s3s-fs; each habit here is one of theirs.
+As a rule there are no directories and no renames. Etags repeat for equal bytes. Uploads are
+invisible until they are completed. What servers really do differently was observed on ministack,
+SeaweedFS, versitygw, MinIO and s3s-fs; each habit here is one of theirs, of Google's or of Azure's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from hashlib import md5
 from itertools import count
 from threading import Lock
@@ -17,7 +18,15 @@ from uuid import uuid4
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Entry, Expect, Expectation, Part, PendingUpload, Token
+from fsspec_commit.store import (
+    AtomicRename,
+    Entry,
+    Expect,
+    Expectation,
+    Part,
+    PendingUpload,
+    Token,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +40,10 @@ class Habits:
         keyed_by: Whether two uploads of one path are two, or the first that is completed drops
             what is pending for the others, as with uncommitted blocks.
         again: What completing an upload a second time is answered with.
+        uploads: Whether there are any.
+        renames: What one rename moves. Where that is a directory there are directories: a write
+            makes those it needs, a rename finds them missing.
+        keeps_tokens: A renamed object has the token it had; else another, beside its metadata.
     """
 
     versioned: bool = False
@@ -38,6 +51,9 @@ class Habits:
     listable: bool = True
     keyed_by: Literal["upload_id", "path"] = "upload_id"
     again: Literal[200, 403, 404] = 404
+    uploads: bool = True
+    renames: AtomicRename = AtomicRename.NONE
+    keeps_tokens: bool = False
 
 
 AWS = Habits()
@@ -45,6 +61,11 @@ VERSIONED = Habits(versioned=True, again=200)
 MINIO = Habits(conditional_delete=False, listable=False)
 BY_PATH = Habits(versioned=True, keyed_by="path", again=403)
 HABITS = {"unversioned": AWS, "versioned": VERSIONED, "minio": MINIO, "by path": BY_PATH}
+GCS = Habits(versioned=True, uploads=False, renames=AtomicRename.FILE)
+GEN2 = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, keeps_tokens=True)
+EXPRESS = Habits(versioned=True, renames=AtomicRename.FILE, again=200)
+RENAMING = {"gcs": GCS, "gen2": GEN2, "express": EXPRESS}
+ALL_HABITS = {**HABITS, **RENAMING}
 
 _buckets: dict[str, Bucket] = {}
 _serials = count(1)
@@ -69,13 +90,19 @@ class Upload:
 
 
 class Bucket:
-    """Objects by path, and uploads by id; every request is atomic."""
+    """Objects by path, and uploads by id; every request is atomic.
+
+    Attributes:
+        moves: Every request to rename an object, or to make a directory, also those in vain.
+    """
 
     def __init__(self, name: str, habits: Habits) -> None:
         self.name = name
         self.habits = habits
         self.objects: dict[StorePath, Object] = {}
         self.uploads: dict[str, Upload] = {}
+        self.directories: set[StorePath] = set()
+        self.moves = Counter[str]()
         self._lock = Lock()
         self._consumed = set[str]()
 
@@ -94,14 +121,85 @@ class Bucket:
         with self._lock:
             self._check(path, expecting)
             token = self._token(data)
+            self._make_above(path)
             self.objects[path] = Object(bytes(data), token, nonce)
             return token
 
     def delete(self, path: StorePath, expecting: Expectation) -> None:
         with self._lock:
+            if path in self.directories:
+                raise refused(path, "it is a directory")
             if self.habits.conditional_delete:
                 self._check(path, expecting)
             self.objects.pop(path, None)
+
+    def rename(
+        self, source: StorePath, target: StorePath, token: Token | None, expecting: Expectation
+    ) -> None:
+        with self._lock:
+            self.moves["rename"] += 1
+            found = self.objects.get(source)
+            if found is None or token not in {None, found.token}:
+                raise refused(source, "there is no such object")
+            if target in self.directories:
+                raise refused(target, "it is a directory")
+            if not self._has_parent(target):
+                raise ParentMissingError(target)
+            self._check(target, expecting)
+            if not self.habits.keeps_tokens:
+                found = replace(found, token=self._token(found.data))
+            del self.objects[source]
+            self.objects[target] = found
+
+    def rename_directory(self, source: StorePath, target: StorePath) -> None:
+        with self._lock:
+            if source not in self.directories or f"{target}/".startswith(f"{source}/"):
+                raise refused(source, "there is no such directory, or it is in the way of itself")
+            if target in self.directories or target in self.objects:
+                raise refused(target, "it exists")
+            if not self._has_parent(target):
+                raise ParentMissingError(target)
+            length = len(source)
+            for path in [one for one in self.objects if one.startswith(f"{source}/")]:
+                self.objects[StorePath(target + path[length:])] = self.objects.pop(path)
+            moved = {one for one in self.directories if f"{one}/".startswith(f"{source}/")}
+            self.directories -= moved
+            self.directories |= {StorePath(target + one[length:]) for one in moved}
+
+    def make_directory(self, path: StorePath) -> None:
+        with self._lock:
+            self.moves["make_directory"] += 1
+            self._make_above(StorePath(f"{path}/"))
+
+    def delete_directory(self, path: StorePath) -> None:
+        """With all below it."""
+        with self._lock:
+            if path in self.objects:
+                raise refused(path, "it is no directory")
+            for one in [one for one in self.objects if one.startswith(f"{path}/")]:
+                del self.objects[one]
+            self.directories -= {
+                one for one in self.directories if f"{one}/".startswith(f"{path}/")
+            }
+
+    def _has_parent(self, path: StorePath) -> bool:
+        return (
+            self.habits.renames is not AtomicRename.DIRECTORY
+            or StorePath(path.rpartition("/")[0]) in self.directories
+        )
+
+    def _make_above(self, path: StorePath) -> None:
+        """Make the directories that *path* is in, where there are any."""
+        if self.habits.renames is not AtomicRename.DIRECTORY:
+            return
+        if path in self.directories:
+            raise refused(path, "it is a directory")
+        names = path.split("/")
+        above = [StorePath("/".join(names[:depth])) for depth in range(1, len(names))]
+        for directory in above:
+            if directory in self.objects:
+                raise refused(directory, "it is an object, and no directory")
+        self.directories.update(above)
 
     def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         with self._lock:
@@ -200,6 +298,10 @@ def remove_bucket(bucket: Bucket) -> None:
     _buckets.pop(bucket.name, None)
 
 
+class ParentMissingError(Exception):
+    """The directory that an object is to be renamed into is not there."""
+
+
 def refused(path: str, why: str) -> StoreError:
     return StoreError(f"{path!r}: {why}", reply=Reply.REFUSED, path=path)
 
@@ -208,4 +310,14 @@ def _etag(data: bytes) -> str:
     return md5(data, usedforsecurity=False).hexdigest()
 
 
-__all__ = ["HABITS", "Bucket", "Habits", "bucket_of", "make_bucket", "remove_bucket"]
+__all__ = [
+    "ALL_HABITS",
+    "HABITS",
+    "RENAMING",
+    "Bucket",
+    "Habits",
+    "ParentMissingError",
+    "bucket_of",
+    "make_bucket",
+    "remove_bucket",
+]

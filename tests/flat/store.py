@@ -23,7 +23,7 @@ from fsspec_commit.store import (
     Writer,
     registry,
 )
-from tests.flat.bucket import Bucket, Habits, bucket_of, refused
+from tests.flat.bucket import Bucket, Habits, ParentMissingError, bucket_of, refused
 from tests.flat.filesystem import FlatFileSystem
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ FLAT = "flat"
 def capabilities_of(habits: Habits) -> Capabilities:
     """What the adapter declares of a server with these habits."""
     return Capabilities(
-        atomic_rename=AtomicRename.NONE,
-        exclusive_rename=False,
+        atomic_rename=habits.renames,
+        exclusive_rename=habits.renames is not AtomicRename.NONE,
         consistent_listing=True,
         paged_listing=True,
-        multipart=True,
-        upload_keyed_by=habits.keyed_by,
-        uploads_listable=habits.listable,
+        multipart=habits.uploads,
+        upload_keyed_by=habits.keyed_by if habits.uploads else None,
+        uploads_listable=habits.listable if habits.uploads else None,
         exclusive_create=True,
         replace_if_match=True,
         delete_if_match=habits.conditional_delete,
         whole_object_publish=True,
-        token_survives_rename=False,
+        token_survives_rename=habits.keeps_tokens,
         unique_tokens=habits.versioned,
     )
 
@@ -57,17 +57,20 @@ def capabilities_of(habits: Habits) -> Capabilities:
 class FlatStore:
     """One destination in a bucket."""
 
-    files = None
     unvouched = None
     bulk = None
-    directories = None
     direct = None
 
     def __init__(self, root: StorePath, bucket: Bucket, capabilities: Capabilities) -> None:
         self.root = root
         self.bucket = bucket
         self.capabilities = capabilities
-        self.uploads = FlatUploads(bucket)
+        has_directories = bucket.habits.renames is AtomicRename.DIRECTORY
+        renames = FlatRenames(bucket)
+        self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
+        self.directories = renames if has_directories else None
+        self.new_directories = renames if has_directories else None
+        self.uploads = FlatUploads(bucket) if bucket.habits.uploads else None
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -80,7 +83,7 @@ class FlatStore:
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         found = self.bucket.entry(path)
-        if found is None and self.bucket.keys(f"{path}/"):
+        if found is None and (path in self.bucket.directories or self.bucket.keys(f"{path}/")):
             return Directory(path)
         return found
 
@@ -113,9 +116,15 @@ class FlatStore:
             if entry is not None and name + slash not in shown:
                 shown.add(name + slash)
                 yield entry
+        for directory in sorted(self.bucket.directories):
+            above, _, name = directory.rpartition("/")
+            if above == path and f"{name}/" not in shown:
+                yield Directory(directory)
 
-    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
-        return _FlatWriter(self.bucket, path, within)
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
+        return _FlatWriter(self.bucket, path, within, nonce)
 
     async def put(
         self,
@@ -126,12 +135,15 @@ class FlatStore:
         within: StorePath | None,
         nonce: Nonce | None = None,
     ) -> Token:
+        look_for(self.bucket, within, path)
         return self.bucket.put(path, data, nonce, expecting)
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
         self.bucket.delete(path, expecting)
 
     async def delete_tree(self, path: StorePath) -> None:
+        if self.directories is not None:
+            self.bucket.delete_directory(path)
         for key in self.bucket.keys(f"{path}/"):
             self.bucket.delete(key, Expect.ANYTHING)
 
@@ -140,9 +152,14 @@ class FlatStore:
 
 
 class _FlatWriter:
-    def __init__(self, bucket: Bucket, path: StorePath, within: StorePath) -> None:
+    def __init__(
+        self, bucket: Bucket, path: StorePath, within: StorePath, nonce: Nonce | None
+    ) -> None:
+        look_for(bucket, within, path)
         self._bucket = bucket
         self._path = path
+        self._within = within
+        self._nonce = nonce
         self._data: bytearray | None = bytearray()
 
     async def write(self, data: bytes) -> None:
@@ -150,8 +167,9 @@ class _FlatWriter:
 
     async def finish(self) -> Entry:
         data, self._data = bytes(self._open()), None
-        token = self._bucket.put(self._path, data, None, Expect.ANYTHING)
-        return Entry(path=self._path, size_bytes=len(data), token=token)
+        look_for(self._bucket, self._within, self._path)
+        token = self._bucket.put(self._path, data, self._nonce, Expect.ANYTHING)
+        return Entry(path=self._path, size_bytes=len(data), token=token, nonce=self._nonce)
 
     async def discard(self) -> None:
         self._data = None
@@ -160,6 +178,51 @@ class _FlatWriter:
         if self._data is None:
             raise ValueError(f"I/O operation on the closed file {self._path!r}")
         return self._data
+
+
+def look_for(bucket: Bucket, within: StorePath | None, path: StorePath) -> None:
+    """Refuse to write below a directory that is gone; a look before the write, as on Azure."""
+    has_directories = bucket.habits.renames is AtomicRename.DIRECTORY
+    if has_directories and within is not None and within not in bucket.directories:
+        raise refused(path, f"{within!r} is gone")
+
+
+class FlatRenames:
+    """Renames, and directories where there are any."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token | None,
+        expecting: Expectation,
+        within: StorePath,
+    ) -> None:
+        try:
+            self._bucket.rename(source, target, token, expecting)
+        except ParentMissingError:
+            self._make_parent(target, within)
+            self._bucket.rename(source, target, token, expecting)
+
+    async def rename_directory(
+        self, source: StorePath, target: StorePath, *, within: StorePath
+    ) -> None:
+        try:
+            self._bucket.rename_directory(source, target)
+        except ParentMissingError:
+            self._make_parent(target, within)
+            self._bucket.rename_directory(source, target)
+
+    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
+        self._bucket.make_directory(path)
+
+    def _make_parent(self, path: StorePath, within: StorePath) -> None:
+        look_for(self._bucket, within, path)
+        self._bucket.make_directory(StorePath(path.rpartition("/")[0]))
 
 
 class FlatUploads:

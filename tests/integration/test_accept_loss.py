@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -69,6 +69,33 @@ def test_what_is_left_is_published_and_nothing_deleted(
     assert visible(destination) == {"old.txt": "old", **{name: name for name in kept}}
     assert not (destination / "_SUCCESS").exists()
     assert fc.jobs(destination) == []
+    assert_no_leftovers(str(destination))
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("success", ["marker", "json"])
+def test_a_lost_marker_is_found_out(tmp_path: Path, success: Literal["marker", "json"]) -> None:
+    """And nothing is lost with it: old files have gone, new ones are in place."""
+    destination = tmp_path / "out"
+    destination.mkdir()
+    (destination / "old.txt").write_text("old")
+    job = fc.Job(destination, mode="overwrite", names="exact", success=success)
+    with inject(Fault("rename", 1, "crash_before")):
+        job.start()
+        with job.task() as task, task.open("a.txt", "w") as file:
+            file.write("a")
+        with pytest.raises(Crash):
+            job.commit()
+    (prepared,) = (destination / "_commit" / job.job_id).glob("_SUCCESS-*")
+    prepared.unlink()
+    for _ in range(2):
+        with pytest.raises(fc.PartialCommitError, match="every file is in place, but '_SUCCESS'"):
+            fc.resume(destination, job.job_id)
+        assert visible(destination) == {"a.txt": "a"}
+    result = fc.resume(destination, job.job_id, accept_loss=True)
+    assert result.warnings == ("lost: '_SUCCESS' is gone, and was left out",)
+    assert visible(destination) == {"a.txt": "a"}
+    assert not (destination / "_SUCCESS").exists()
     assert_no_leftovers(str(destination))
 
 

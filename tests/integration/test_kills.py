@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.integration.places import Places
     from tests.integration.processes import Processes
 
+pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
+
 every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
 SOME = ["append", "overwrite, in place", "overwrite_partitions"]
 some_scenes = pytest.mark.parametrize("scene", [SCENES[name] for name in SOME], ids=SOME)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.integration.processes import Processes
     from tests.servers.plugin import S3Bucket
 
+pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
+
 RANDOM_KILLS = 120
 VERSIONED = {
     name: SCENES[name]

@@ -36,6 +36,7 @@ def places(s3_bucket: S3Bucket) -> Places:
     return s3_places(s3_bucket)
 
 
+@pytest.mark.guarantees("P7")
 @rounds
 @every_scene
 def test_two_drivers_of_one_job(
@@ -44,6 +45,7 @@ def test_two_drivers_of_one_job(
     drivers.two_drivers_of_one_job(processes, scene, places, rounds)
 
 
+@pytest.mark.guarantees("P5", "P7")
 @rounds
 @every_scene
 def test_a_driver_and_an_aborter(
@@ -64,6 +66,7 @@ def test_resumers_of_one_job(processes: Processes, scene: Scene, places: Places)
     drivers.resumers_of_one_job(processes, scene, places, 8)
 
 
+@pytest.mark.guarantees("P7")
 @rounds
 def test_of_eight_drivers_one_decides(processes: Processes, places: Places, rounds: int) -> None:
     """Each with attempts of its own choice: exactly one choice is there, whole."""
@@ -116,6 +119,7 @@ def text_of(label: int) -> str:
     return f"of job {label} " * (label + 1)
 
 
+@pytest.mark.guarantees("P11")
 @pytest.mark.parametrize("seconds", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_ten_processes(
     processes: Processes, s3_bucket: S3Bucket, tmp_path: Path, seconds: int

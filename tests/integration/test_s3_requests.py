@@ -101,6 +101,19 @@ def test_an_append_of_unique_names_lists_no_files(
         assert s3_proxy.operations()["ListMultipartUploads"] == 1
 
 
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+def test_a_key_costs_two_looks_and_a_mark(s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> None:
+    """Nobody looks for a directory of the mark's name."""
+    place = proxied(s3_bucket, s3_proxy)
+    run(place, s3_proxy, [["part.txt"]])
+    run(place, s3_proxy, [["part.txt"]])
+    without = len(s3_proxy.exchanges)
+    run(place, s3_proxy, [["part.txt"]], idempotency_key="k")
+    of_marks = [one.operation for one in s3_proxy.exchanges if "/done/" in one.path]
+    assert of_marks == ["GetObject", "GetObject", "PutObject"]
+    assert len(s3_proxy.exchanges) == without + 3, shown(s3_proxy.exchanges)
+
+
 def test_where_versions_are_kept_it_costs_as_much(
     s3_bucket: S3Bucket, s3_proxy: FaultProxy
 ) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.integration.processes import Processes
 
+pytestmark = pytest.mark.guarantees("P11")
+
 
 def test_ten_processes_for_some_seconds(processes: Processes, fast: Path) -> None:
     run_storm(processes, LocalPlace(fast / "out"), fast, 5)

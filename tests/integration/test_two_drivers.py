@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.integration.places import Places
     from tests.integration.processes import Processes
 
+pytestmark = pytest.mark.guarantees("P5", "P7")
+
 ROUNDS = 8
 NAMES = ["append", "append, exact", "error", "overwrite", "overwrite_partitions, in place"]
 every_mode = pytest.mark.parametrize("scene", [SCENES[name] for name in NAMES], ids=NAMES)

@@ -23,6 +23,7 @@ _UNIQUE = re.compile(rf"-{JOB_ID}-(\d+)(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
 _MAY_STAY = re.compile(r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64})")
 _RECORD = re.compile(rf"_commit/({JOB_ID})/(job\.json|decision|published)")
 _REMAINS = re.compile(r"_commit/gone-[0-9a-f]{32}/.*")
+_UNFINISHED = re.compile(rf"_commit/{JOB_ID}/\.fsspec-commit-[0-9a-f]{{32}}\.tmp")
 
 
 def snapshot_of(directory: str | os.PathLike[str]) -> dict[str, bytes]:
@@ -155,9 +156,12 @@ def check_settled(
 
 
 def is_only_remains(snapshot: Snapshot) -> bool:
-    """Whether all that is left of jobs is what ``clean`` deletes: areas renamed away."""
+    """Whether all that is left of jobs is what ``clean`` deletes.
+
+    Areas renamed away, and on HDFS the first record of a job, which has not got its name yet.
+    """
     return all(
-        _MAY_STAY.fullmatch(name) or _REMAINS.fullmatch(name)
+        _MAY_STAY.fullmatch(name) or _REMAINS.fullmatch(name) or _UNFINISHED.fullmatch(name)
         for name in snapshot
         if name.startswith(AREA)
     )

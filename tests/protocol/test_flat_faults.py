@@ -21,7 +21,7 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind, store_calls
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.bucket import ALL_HABITS, HABITS, RENAMING, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
 from tests.integration.scenes import HIDDEN, SCENES, Scene, named
 from tests.protocol.invariants import (
@@ -41,17 +41,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANY = ["versioned", "by path"]
+RENAMED = ["gcs", "gen2"]
+"""Where one rename a file publishes; on the third kind some of the scenes will do."""
+ANY = ["versioned", "by path", *RENAMED]
 """Where an overwrite takes old files of any name."""
-BY_ID = ["unversioned", "versioned", "minio"]
+BY_ID = ["unversioned", "versioned", "minio", *RENAMED]
 """Where attempts may share a name."""
 ALL: dict[str, tuple[Scene, list[str]]] = {
-    "append": (SCENES["append"], list(HABITS)),
+    "append": (SCENES["append"], [*HABITS, *RENAMING]),
     "append, exact": (SCENES["append, exact"], BY_ID),
     "collected": (COLLECTED, BY_ID),
     "overwrite": (SCENES["overwrite"], ANY),
     "overwrite, never reused": (named("overwrite"), ["unversioned", "minio"]),
-    "overwrite, in place": (SCENES["overwrite, in place"], ["versioned"]),
+    "overwrite, in place": (SCENES["overwrite, in place"], ["versioned", *RENAMING]),
     "overwrite_partitions": (SCENES["overwrite_partitions"], ANY),
     "overwrite_partitions, never reused": (named("overwrite_partitions"), ["unversioned", "minio"]),
 }
@@ -93,7 +95,7 @@ def make_place() -> Iterator[Callable[[str, Scene], Place]]:
     def make(habits: str, scene: Scene) -> Place:
         while buckets:
             remove_bucket(buckets.pop())
-        buckets.append(make_bucket(HABITS[habits]))
+        buckets.append(make_bucket(ALL_HABITS[habits]))
         place = Place(buckets[0])
         place.lay_out(scene)
         return place

@@ -37,6 +37,13 @@ CASES = {
     "overwrite, versioned": (SCENES["overwrite"], "versioned"),
     "overwrite, unversioned": (named("overwrite"), "unversioned"),
     "in place, versioned": (SCENES["overwrite, in place"], "versioned"),
+    "append, gcs": (SCENES["append"], "gcs"),
+    "append, exact, gcs": (SCENES["append, exact"], "gcs"),
+    "overwrite, gcs": (SCENES["overwrite"], "gcs"),
+    "in place, gcs": (SCENES["overwrite, in place"], "gcs"),
+    "overwrite, gen2": (SCENES["overwrite"], "gen2"),
+    "in place, gen2": (SCENES["overwrite, in place"], "gen2"),
+    "append, express": (SCENES["append"], "express"),
 }
 BESIDE = {"beside.txt": "of another job", "day=1/beside.txt": "of another job, in day 1"}
 LATER = {"later.txt": "of a later job", "same.txt": "a later file of this name"}

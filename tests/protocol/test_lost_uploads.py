@@ -85,16 +85,49 @@ def test_a_name_that_somebody_took_is_not_taken_back(bucket: Bucket) -> None:
     assert shown(bucket) == ["a", "b"]
 
 
-def test_a_lost_marker_costs_nothing_but_the_marker(bucket: Bucket) -> None:
+def marker_of(bucket: Bucket) -> bytes | None:
+    found = bucket.get(StorePath(f"{bucket.name}/out/_SUCCESS"))
+    return None if found is None else found.data
+
+
+@pytest.mark.parametrize("nth", [1, 2], ids=["before the files", "before the marker"])
+def test_a_lost_marker_is_found_out_and_settled_by_hand(bucket: Bucket, nth: int) -> None:
+    """Who waits for it must not be told that the job is over while he waits for ever."""
     job = started(bucket)
     message = write(job.task(), "a.txt").commit()
-    with inject(Fault("complete", 1, "crash_before")) as fired, suppress(Crash):
+    with inject(Fault("complete", nth, "crash_before")) as fired, suppress(Crash):
         fc.Job.from_spec(job.spec).commit([message])
     assert fired
     expire(bucket, "_SUCCESS")
-    fc.resume(job.destination, job.job_id)
-    assert shown(bucket) == ["a"]
-    assert bucket.get(StorePath(f"{bucket.name}/out/_SUCCESS")) is None
+    for _ in range(2):
+        with pytest.raises(fc.PartialCommitError, match="'_SUCCESS' is not, and") as caught:
+            fc.resume(job.destination, job.job_id)
+        assert "--accept-loss" in str(caught.value)
+        assert (shown(bucket), marker_of(bucket)) == (["a"], None)
+        assert [one.state for one in fc.jobs(job.destination)] == ["published"]
+    result = fc.resume(job.destination, job.job_id, accept_loss=True)
+    assert result.warnings == ("lost: '_SUCCESS' is gone, and was left out",)
+    assert (shown(bucket), marker_of(bucket)) == (["a"], None)
+    assert bucket.uploads == {}
+    assert fc.jobs(job.destination) == []
+
+
+def test_a_lost_marker_does_not_matter_where_anothers_stands(bucket: Bucket) -> None:
+    """As when a later append has removed what the job had published, and published its own."""
+    job = started(bucket)
+    message = write(job.task(), "a.txt").commit()
+    with inject(Fault("complete", 2, "crash_before")) as fired, suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([message])
+    assert fired
+    expire(bucket, "_SUCCESS")
+    later = started(bucket, success="json")
+    write(later.task(), "b.txt").commit()
+    later.commit()
+    standing = marker_of(bucket)
+    assert fc.resume(job.destination, job.job_id).warnings == ()
+    assert shown(bucket) == ["a", "b"]
+    assert marker_of(bucket) == standing != b""
+    assert fc.jobs(job.destination) == []
 
 
 def test_an_upload_that_would_not_go_is_aborted_when_the_task_commits(bucket: Bucket) -> None:

@@ -22,7 +22,14 @@ TREES = {
 }
 # Public suites and terminal output are no core code.
 CORE = {name: tree for name, tree in TREES.items() if not name.startswith(("testing/", "cli/"))}
-ABILITIES = {"RenamesFiles", "RenamesDirectories", "CompletesUploads", "WritesDirectly"}
+ABILITIES = {
+    "CompletesUploads",
+    "MakesDirectories",
+    "RenamesDirectories",
+    "RenamesFiles",
+    "RenamesInBulk",
+    "WritesDirectly",
+}
 
 
 def where(matches: Callable[[ast.AST], bool], trees: dict[str, ast.Module] = CORE) -> set[str]:
@@ -77,7 +84,13 @@ def test_there_is_core_code_to_check() -> None:
 class TestRule1Settled:
     def test_core_code_holds_no_raw_store(self) -> None:
         outside = {name for name in where(imports("Store")) if not name.startswith("store/")}
-        settled = {"effects/settled.py", "effects/settled_uploads.py", "effects/counted.py"}
+        settled = {
+            "effects/counted.py",
+            "effects/settled.py",
+            "effects/settled_directories.py",
+            "effects/settled_files.py",
+            "effects/settled_uploads.py",
+        }
         assert outside == {*settled, "destination.py"}  # which wires, and has it probed
         assert where(calls("open_store")) == {"destination.py"}
 
@@ -85,16 +98,19 @@ class TestRule1Settled:
         assert where(catches("StoreError")) == {
             "effects/settle.py",
             "effects/counted.py",  # counts it, and raises it again
-            "effects/settled.py",  # the same, and leaves what need not be deleted
-            "effects/settled_uploads.py",  # the same
+            "effects/settled.py",  # leaves what need not be deleted
+            "effects/settled_files.py",  # counts it, and raises it again
+            "effects/settled_uploads.py",  # the same, and leaves what means nothing
+            "effects/settled_writer.py",  # the same: a writer goes on where it was
             "protocol/commit.py",  # the phase boundaries
             "store/probe.py",  # works on the raw store, by rule 1
+            "store/trials.py",  # the same
         }
 
     def test_the_protocol_catches_nothing_so_broad_that_a_store_error_is_in_it(self) -> None:
         broad = where(catches("Exception", "OSError", "BaseException"))
         simulated = {name for name in broad if name.startswith(("committers/", "store/"))}
-        assert simulated <= {"store/probe.py"}
+        assert simulated <= {"store/probe.py", "store/trials.py"}
 
     @pytest.mark.parametrize("layer", ["protocol", "committers", "effects"])
     def test_what_is_caught_broadly_is_raised_again(self, layer: str) -> None:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 import pickle
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsspec_commit.effects.removal import ConditionalRemoval
+from fsspec_commit.effects.removal import (
+    ConditionalRemoval,
+    NamedRemoval,
+    Removal,
+    RetiringByRename,
+    RetiringInOrder,
+    TrashRemoval,
+)
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.ids import SYSTEM_IDS
@@ -30,6 +37,9 @@ from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit_stores.memory import MemoryStore
 from tests.flat.bucket import AWS, Bucket
 from tests.flat.store import FlatStore
+
+if TYPE_CHECKING:
+    from types import MethodType
 
 Fact = bool | None
 
@@ -310,6 +320,47 @@ def test_a_disk_removes_by_token_only_where_tokens_are_unique(
     asyncio.run(run())
 
 
+def how(removal: Removal) -> tuple[type[Removal], type[object]]:
+    """How old files go, and areas."""
+    retire: MethodType = removal.retire  # type: ignore[assignment]  # it is a bound method
+    return type(removal), type(retire.__self__)
+
+
+@pytest.mark.parametrize("unique", [None, False, True])
+@pytest.mark.parametrize("conditional", [None, False, True])
+@pytest.mark.parametrize("kept", [None, False, True])
+@pytest.mark.parametrize("renames", [AtomicRename.FILE, AtomicRename.DIRECTORY])
+@pytest.mark.parametrize("paged", [None, False, True])
+def test_what_manifest_may_remove_follows_from_what_is_known(
+    unique: Fact, conditional: Fact, kept: Fact, renames: AtomicRename, paged: Fact
+) -> None:
+    facts = like(
+        DISK,
+        atomic_rename=renames,
+        paged_listing=paged,
+        unique_tokens=unique,
+        delete_if_match=conditional,
+        token_survives_rename=kept,
+    )
+
+    async def run() -> None:
+        store = MemoryStore(StorePath("/out"))
+        bound = bind(
+            "manifest", SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), facts
+        )
+        by_token = unique is True and conditional is True
+        by_name = not by_token and (kept is not True or unique is False)
+        removes = NamedRemoval if by_name else TrashRemoval
+        whole = renames is AtomicRename.DIRECTORY and paged is False
+        retires = RetiringByRename if whole else RetiringInOrder
+        assert how(bound.removal) == (ConditionalRemoval if by_token else removes, retires)
+        assert bound.removal.may_take("old.txt", in_place=False) is not by_name
+        assert bound.committer.name == "manifest"
+        assert not bound.attempts_in_names
+
+    asyncio.run(run())
+
+
 def test_a_committer_without_its_ability_is_not_bound() -> None:
     async def run(committer: Literal["v1", "magic", "manifest"]) -> None:
         store = (
@@ -319,12 +370,8 @@ def test_a_committer_without_its_ability_is_not_bound() -> None:
         )
         bind(committer, SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), OBJECTS)
 
-    kinds: dict[Literal["v1", "magic", "manifest"], str] = {
-        "v1": "no_ability",
-        "magic": "no_ability",
-        "manifest": "no_committer",
-    }
-    for committer, kind in kinds.items():
+    committers: tuple[Literal["v1", "magic", "manifest"], ...] = ("v1", "magic", "manifest")
+    for committer in committers:
         with pytest.raises(UnsafeStoreError) as caught:
             asyncio.run(run(committer))
-        assert caught.value.kind == kind
+        assert caught.value.kind == "no_ability"

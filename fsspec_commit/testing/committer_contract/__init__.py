@@ -30,7 +30,7 @@ class CommitterContract(
     """What this package promises its users, tried with whole jobs on a live store.
 
     Subclass it and give one fixture; where fsspec needs options for the store, `storage_options`
-    is another::
+    is another, and where not the best of the safe committers is to be tried, `committer`::
 
         class TestMyStoreCommits(CommitterContract):
             @pytest.fixture

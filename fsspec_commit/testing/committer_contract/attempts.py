@@ -18,6 +18,7 @@ from fsspec_commit.testing.committer_contract.given import (
 _MESSAGE_BYTES_MAX = 1024
 
 
+@pytest.mark.guarantees("P2", "P3", "P6")
 class AttemptsContract(Given):
     """`Task`, and the messages they send."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -74,6 +75,7 @@ def dying(*faults: Fault) -> Iterator[list[Fault]]:
         yield fired
 
 
+@pytest.mark.guarantees("P1", "P2", "P5", "P6", "P8", "P9")
 class CrashesContract(Given):
     """Crash points."""
 
@@ -176,7 +178,7 @@ class CrashesContract(Given):
         prepared = ready()
         for fault in crash_points(lambda: abort(prepared)):
             job = ready()
-            there = Place(job.destination, place.storage_options)
+            there = replace(place, url=job.destination)
             with dying(fault):
                 abort(job)
             assert there.visible() == shown(OLD)

@@ -13,6 +13,7 @@ from fsspec_commit.testing.committer_contract.given import (
 )
 
 
+@pytest.mark.guarantees("P5", "P7")
 class DriversContract(Given):
     """`resume`, `abort`, `jobs`, `Job.from_spec`."""
 

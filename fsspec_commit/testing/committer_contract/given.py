@@ -7,17 +7,21 @@ import gc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, TypeAlias, Unpack
 
 import pytest
 from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
 
 import fsspec_commit as fc
 from fsspec_commit.names import is_never_reused, is_summary_file, is_visible
-from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
+from fsspec_commit.selection import Request
+from fsspec_commit.testing.assertions import (
+    assert_committed,
+    assert_no_leftovers,
+    plain_filesystem,
+)
 
 Files: TypeAlias = Mapping[str, bytes]
 """Contents by relative name."""
@@ -39,15 +43,17 @@ class Place:
 
     url: str
     storage_options: Mapping[str, object] = field(default_factory=dict)
+    committer: Request = "auto"
 
     def beside(self, suffix: str) -> "Place":
         """Another destination, whose URL is this one's with *suffix*."""
-        return Place(self.url + suffix, self.storage_options)
+        return replace(self, url=self.url + suffix)
 
     def job(self, **options: Unpack[fc.JobOptions]) -> fc.Job:
         """A job at this destination; skips the test where the store would refuse it."""
         if self.storage_options:
             options["storage_options"] = self.storage_options
+        options.setdefault("committer", self.committer)
         if options.get("mode", "error").startswith("overwrite") and not self.may_overwrite():
             pytest.skip("this store does not declare unique_tokens and delete_if_match")
         return fc.Job(self.url, **options)
@@ -133,14 +139,23 @@ class Place:
 
     def takes_exact_names(self) -> bool:
         """Whether `names="exact"` is safe on this store."""
-        capabilities = fc.explain(self.url, **self.how).capabilities
-        return capabilities.upload_keyed_by != "path"
+        selection = self.selection()
+        return selection.committer != "magic" or selection.capabilities.upload_keyed_by != "path"
 
     def replaces_any_name(self) -> bool:
         """Whether `overwrite` is safe on this store whatever old files are called."""
-        selection = fc.explain(self.url, **self.how)
+        selection = self.selection()
         facts = selection.capabilities
-        return selection.committer != "magic" or bool(facts.unique_tokens and facts.delete_if_match)
+        knows_again = facts.token_survives_rename is True and facts.unique_tokens is not False
+        return (
+            selection.committer == "v1"
+            or (selection.committer == "manifest" and knows_again)
+            or bool(facts.unique_tokens and facts.delete_if_match)
+        )
+
+    def selection(self) -> fc.Selection:
+        """What a job here is bound to."""
+        return fc.explain(self.url, committer=self.committer, **self.how)
 
     def may_overwrite(self) -> bool:
         """Whether it is safe for the old files that are there."""
@@ -148,9 +163,7 @@ class Place:
         return all(map(is_never_reused, goes)) or self.replaces_any_name()
 
     def _plain(self) -> tuple[AbstractFileSystem, str]:
-        options = {"use_listings_cache": False, **self.storage_options}
-        filesystem, root = url_to_fs(self.url, **options)
-        return filesystem, root
+        return plain_filesystem(self.url, self.storage_options)
 
 
 class Given:
@@ -167,9 +180,16 @@ class Given:
         return {}
 
     @pytest.fixture
-    def place(self, destination: str, storage_options: Mapping[str, object]) -> Place:
+    def committer(self) -> Request:
+        """The committer to be tried where several are safe, the best by default."""
+        return "auto"
+
+    @pytest.fixture
+    def place(
+        self, destination: str, storage_options: Mapping[str, object], committer: Request
+    ) -> Place:
         """The destination, to write at and to look at."""
-        return Place(destination, storage_options)
+        return Place(destination, storage_options, committer)
 
     @pytest.fixture(autouse=True)
     def no_job_outlives_its_test(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from fsspec_commit.testing.committer_contract.given import (
 )
 
 
+@pytest.mark.guarantees("P1", "P2", "P5")
 class LifecycleContract(Given):
     """Start, commit, abort."""
 
@@ -40,7 +41,7 @@ class LifecycleContract(Given):
         assert len(result.files) == result.file_count == len(found)
         assert result.bytes == sum(map(len, found.values()))
         assert (result.state, result.mode) == ("committed", "append")
-        assert result.committer == fc.explain(place.url, **place.how).committer
+        assert result.committer == place.selection().committer
         assert (result.replaced_count, result.in_place, result.warnings) == (0, (), ())
         assert result.statistics["committer_files_committed"] == len(found)
         assert result.statistics["committer_bytes_committed"] == result.bytes

@@ -24,6 +24,7 @@ _LATE_BY = (1, 5, 25)
 _READING = {"stat", "read", "read_range", "list_tree", "list_children", "pending"}
 
 
+@pytest.mark.guarantees("P1", "P2", "P5", "P8", "P9")
 class LostRepliesContract(Given):
     """Every store call, every way to fail but dying."""
 

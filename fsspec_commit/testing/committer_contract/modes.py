@@ -19,6 +19,7 @@ OLD = {"old.txt": b"old", "day=1/old.txt": b"old of day 1"}
 HIDDEN = {"_hidden": b"hidden", ".hidden/a": b"hidden"}
 
 
+@pytest.mark.guarantees("P9")
 class ModesContract(Given):
     """`mode`."""
 

@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 import fsspec_commit as fc
 from fsspec_commit.testing.committer_contract.given import (
     TASKS,
@@ -12,6 +14,7 @@ from fsspec_commit.testing.committer_contract.given import (
 )
 
 
+@pytest.mark.guarantees("P4", "P11")
 class NeighboursContract(Given):
     """P4 and P11."""
 

@@ -20,6 +20,7 @@ def _without(*prefixes: str) -> dict[str, bytes]:
     return {name: data for name, data in _OLD.items() if not name.startswith(prefixes)}
 
 
+@pytest.mark.guarantees("P9")
 class PartitionsContract(Given):
     """`mode="overwrite_partitions"`."""
 

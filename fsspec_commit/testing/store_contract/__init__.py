@@ -9,6 +9,7 @@ from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.given import At, OpenAgain, ReadRaw, WriteRaw
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.names import NamesContract
+from fsspec_commit.testing.store_contract.new_directories import NewDirectoriesContract
 from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit.testing.store_contract.uploads import UploadsContract
@@ -26,6 +27,7 @@ class StoreContract(
     RenamesContract,
     BulkContract,
     DirectoriesContract,
+    NewDirectoriesContract,
     UploadsContract,
 ):
     """What the protocol relies on, tried on a live store; subclass it and give three fixtures.

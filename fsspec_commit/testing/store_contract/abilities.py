@@ -25,6 +25,10 @@ class AbilitiesContract(Given):
         declared = store.capabilities.atomic_rename is AtomicRename.DIRECTORY
         assert (store.directories is not None) == declared
 
+    def test_directories_are_made_for_renames_only(self, store: Store) -> None:
+        """What is made beforehand is what a rename would find missing."""
+        assert store.new_directories is None or store.files is not None
+
     def test_uploads_are_there_exactly_when_declared(self, store: Store) -> None:
         """`uploads` is an object when `multipart` is declared, else ``None``."""
         assert (store.uploads is not None) == (store.capabilities.multipart is True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, RenamesFiles, Store, Token
 from fsspec_commit.testing.store_contract.given import (
@@ -74,6 +75,26 @@ class RenamesContract(Given):
         after = (await entry(store, at("a"))).token
         if store.capabilities.token_survives_rename is not None:
             assert (after == before) == store.capabilities.token_survives_rename
+
+    @driven
+    async def test_a_renamed_file_is_recognised(self, store: Store, at: At) -> None:
+        """By its token, or else by the nonce it was written with: a lost answer can be resolved."""
+        _files(store)
+        nonces = [Nonce(f"{number:032x}") for number in (1, 2)]
+        await place(store, at, work__other=b"1")
+        writer = store.writer(at("work/a"), within=store.root, nonce=nonces[0])
+        await writer.write(b"data")
+        written = await writer.finish()
+        put = await store.put(
+            at("work/b"), b"data", expecting=Expect.ABSENT, within=store.root, nonce=nonces[1]
+        )
+        await _rename(store, at("work/a"), at("d/a"), Expect.ABSENT, token=written.token)
+        await _rename(store, at("work/b"), at("d/b"), Expect.ABSENT, token=put)
+        arrived = [await entry(store, at(name)) for name in ("d/a", "d/b")]
+        if store.capabilities.token_survives_rename:
+            assert [one.token for one in arrived] == [written.token, put]
+        else:
+            assert [one.nonce for one in arrived] == nonces
 
     @driven
     async def test_an_exclusive_rename_refuses_what_exists(

@@ -26,7 +26,7 @@ _LOCAL = frozenset(
     ).split(" ")
 )
 
-_DISK = Capabilities(
+DISK = Capabilities(
     atomic_rename=AtomicRename.DIRECTORY,
     exclusive_rename=True,
     consistent_listing=True,
@@ -80,10 +80,10 @@ def capabilities_of(root: StorePath, *, single_writer: bool) -> Capabilities:
     the caller's promise to be the only writer, or one who has probed.
     """
     if mounted_from(root) in _LOCAL:
-        return _DISK
+        return DISK
     if single_writer:
-        return _DISK.known("assumed", consistent_listing=True)
-    return _DISK.known("declared", consistent_listing=None)
+        return DISK.known("assumed", consistent_listing=True)
+    return DISK.known("declared", consistent_listing=None)
 
 
 def mounted_from(path: StorePath) -> str | None:

@@ -110,6 +110,10 @@ class LocalStore:
         return self._renames
 
     @property
+    def new_directories(self) -> None:
+        """A rename that finds a directory missing costs a disk next to nothing."""
+
+    @property
     def uploads(self) -> None:
         """A disk has none."""
 
@@ -174,7 +178,13 @@ class LocalStore:
         """
         return listing.list_children(self._directories, path)
 
-    def writer(self, path: StorePath, *, within: StorePath) -> LocalWriter:
+    def writer(
+        self,
+        path: StorePath,
+        *,
+        within: StorePath,
+        nonce: Nonce | None = None,  # noqa: ARG002  # the token survives a rename
+    ) -> LocalWriter:
         """Write the file *path*, always flushed; there from the start, and growing.
 
         Raises:

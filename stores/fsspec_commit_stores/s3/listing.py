@@ -7,12 +7,13 @@ Where versions are kept, entries come from `ListObjectVersions`, the one listing
 also shows what is gone, so directories come from `ListObjectsV2` all the same.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.s3.answers import Answer, reply_of
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
@@ -28,12 +29,24 @@ class Listing:
 
     Attributes:
         is_sorted: Pages come in the order of their keys, so that a subtree can be jumped over.
+        keeps_directories: Below it there may be a file system, where a directory is listed as long
+            as nobody removes it, though nothing is in it (SeaweedFS).
     """
 
-    def __init__(self, bucket: Bucket, versions: Versions, *, is_sorted: bool) -> None:
+    def __init__(
+        self,
+        bucket: Bucket,
+        versions: Versions,
+        ask: Ask,
+        *,
+        is_sorted: bool,
+        keeps_directories: bool,
+    ) -> None:
         self.is_sorted = is_sorted
+        self.keeps_directories = keeps_directories
         self._bucket = bucket
         self._versions = versions
+        self._ask = ask
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*."""
@@ -79,13 +92,15 @@ class Listing:
         """Delete every key below *path*, a page by one request, from the front until none is left.
 
         From the front, because a server's place in a listing can be a number, which deletions
-        shift.
+        shift. Where directories may be kept, they are named after what was in them, as the
+        console does: that removes an empty one, and is nothing where there are none.
 
         Raises:
             StoreError: Some are left: names the first of them.
         """
         prefix = _below(self._bucket.key(path))
         deleted = set[str]()
+        directories = {prefix}
         while True:
             page = await self._bucket.send(
                 "list_objects_v2", path, Prefix=prefix, MaxKeys=_DELETED_AT_ONCE_MAX
@@ -94,21 +109,29 @@ class Listing:
             if keys and deleted.issuperset(keys):
                 why = f"its files come back, or the listing is stale: {keys[0]!r}"
                 raise self._bucket.doubt("delete_objects", path, why)
-            if keys:
-                await self._delete(path, keys)
+            directories.update(_directories(keys, prefix))
+            is_last = not page.get("IsTruncated")
+            emptied = sorted(directories, key=len, reverse=True) if is_last else []
+            emptied = [one for one in emptied if self.keeps_directories and one not in keys]
+            room = _DELETED_AT_ONCE_MAX - len(keys)
+            if keys or emptied:
+                await self._delete(path, keys, emptied[:room])
                 deleted = set(keys)
-            if not page.get("IsTruncated"):
+            for start in range(room, len(emptied), _DELETED_AT_ONCE_MAX):
+                await self._delete(path, [], emptied[start : start + _DELETED_AT_ONCE_MAX])
+            if is_last:
                 return
 
-    async def _delete(self, path: StorePath, keys: list[str]) -> None:
-        objects = [{"Key": key} for key in keys]
+    async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
+        """Delete *keys*, and the directories *emptied* unless something is in them by now."""
+        objects = [{"Key": key} for key in (*keys, *emptied)]
         answer = await self._bucket.send(
             "delete_objects", path, Delete={"Objects": objects, "Quiet": True}
         )
         codes = {
             str(error.get("Key")): str(error.get("Code") or "")
             for error in answer.get("Errors") or ()
-            if error.get("Code") != "NoSuchKey"
+            if error.get("Code") != "NoSuchKey" and error.get("Key") not in emptied
         }
         if not codes:
             return
@@ -164,13 +187,17 @@ class Listing:
     ) -> AsyncIterator[dict[str, Any]]:
         """Every page; what is left of *left_out* when a page ends in it is jumped over.
 
+        Who lists can begin again, but go on only here: so the pages after the first are asked for
+        until they are given.
+
         Raises:
             StoreError: A page was not given, or says that there is more and not where.
         """
         place: dict[str, Any] = {}
         jumped_from: dict[str, Any] | None = None
         while True:
-            page = await self._bucket.send(method, path, **parameters, **place)
+            asked = partial(self._bucket.send, method, path, **parameters, **place)
+            page = await (self._ask(asked) if place else asked())
             if jumped_from is not None and not _is_after(page, str(place[jump])):
                 # A server that does not start where it is told: page by page, then.
                 place, jumped_from, left_out = jumped_from, None, None
@@ -187,6 +214,17 @@ class Listing:
                 past = left_out + _LAST
                 if last < past.encode():
                     jumped_from, place = place, {jump: past}
+
+
+def _directories(keys: Iterable[str], prefix: str) -> set[str]:
+    """Every directory below *prefix* that one of *keys* is in."""
+    found = set[str]()
+    for key in keys:
+        end = key.rfind("/", len(prefix))
+        while end >= len(prefix) and key[: end + 1] not in found:
+            found.add(key[: end + 1])
+            end = key.rfind("/", len(prefix), end)
+    return found
 
 
 def _below(key: str) -> str:

@@ -18,7 +18,14 @@ from botocore.loaders import Loader
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
-from fsspec_commit_stores.s3.failures import Asked, failed, made
+from fsspec_commit_stores.s3.failures import (
+    FIRST_TRIES_MAX,
+    Asked,
+    failed,
+    is_timeout,
+    made,
+    silent,
+)
 
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _SCHEME = re.compile(r"s3a?://", re.IGNORECASE)
@@ -30,8 +37,6 @@ _EXPECTED_FROM_BYTES = 1 << 20
 
 # What the protocol itself says, whoever speaks it.
 _PROTOCOL = Capabilities(
-    # No rename at all. Directory buckets have RenameObject, atomic and exclusive: FILE, once the
-    # ability to do it is here as well; capability and ability must agree.
     atomic_rename=AtomicRename.NONE,
     exclusive_rename=False,
     paged_listing=True,
@@ -40,6 +45,13 @@ _PROTOCOL = Capabilities(
     whole_object_publish=True,
     token_survives_rename=False,
 )
+# What a directory bucket has beyond that; its etags may stay what they were, or not.
+_DIRECTORY = {
+    "atomic_rename": AtomicRename.FILE,
+    "exclusive_rename": None,
+    "token_survives_rename": None,
+    "unique_tokens": False,
+}
 # What the server alone decides, as AWS documents it.
 _SERVICE = {
     "consistent_listing": True,
@@ -98,10 +110,12 @@ def place_of(url: str) -> Place:
 def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capabilities:
     """What is known before anything is asked; of servers other than AWS only what is protocol."""
     facts = _PROTOCOL
+    if place.is_directory_bucket:
+        facts = facts.known("declared", **_DIRECTORY)
     if is_aws(endpoint):
         facts = facts.known("declared", **_SERVICE)
         if place.is_directory_bucket:
-            facts = facts.known("declared", unique_tokens=False)
+            facts = facts.known("declared", exclusive_rename=True)
     elif single_writer:
         # A token that is not compared, as when MinIO deletes, is the right one all the same.
         facts = facts.known("assumed", consistent_listing=True, delete_if_match=True)
@@ -241,4 +255,6 @@ def _not_opened(url: str, place: Place, error: Exception) -> StoreError | Reques
         # Of an endpoint that is no URL; it may hold a password.
         why = "an option is not valid; check endpoint_url= (https://host:port) and region_name"
         return made(asked, why, Reply.REFUSED)
-    return failed(asked, error, first_tries=0)
+    if is_timeout(error):
+        return silent(asked)
+    return failed(asked, error, first_tries=FIRST_TRIES_MAX)

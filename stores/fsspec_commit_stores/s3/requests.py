@@ -38,6 +38,9 @@ REQUESTS = {
     "put_object": Request("PutObject", "write", "s3:PutObject"),
     "delete_object": Request("DeleteObject", "delete", "s3:DeleteObject"),
     "delete_objects": Request("DeleteObjects", "delete all below", "s3:DeleteObject"),
+    "rename_object": Request(
+        "RenameObject", "rename to", "s3express:CreateSession (of a ReadWrite session)"
+    ),
     "list_objects_v2": Request("ListObjectsV2", "list", "s3:ListBucket"),
     "list_object_versions": Request(
         "ListObjectVersions", "list the versions in", "s3:ListBucketVersions"

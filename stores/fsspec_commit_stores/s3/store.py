@@ -2,7 +2,7 @@
 
 A destination is a bucket or a prefix in one. There are no directories: what a key says before its
 last slash is one as long as there is such a key, so nothing has to be made and `within` holds of
-itself. There are no links and no renames either.
+itself. There are no links, and no renames but in directory buckets.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from typing import Any, Self
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
+    Ask,
     Capabilities,
     CompletesUploads,
     Content,
@@ -37,6 +38,7 @@ from fsspec_commit_stores.s3.opening import (
     parameters_of,
     place_of,
 )
+from fsspec_commit_stores.s3.renaming import S3Renames
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.s3.uploads import S3Uploads, condition_of, metadata_of, nonce_of
 from fsspec_commit_stores.s3.versions import Versions
@@ -50,13 +52,13 @@ class S3Store:
     the question whether the bucket keeps versions. One loop's own, like its client.
     """
 
-    files = None
     bulk = None
     directories = None
+    new_directories = None
     direct = None
 
     def __init__(
-        self, filesystem: Any, client: Any, place: Place, capabilities: Capabilities
+        self, filesystem: Any, client: Any, place: Place, capabilities: Capabilities, ask: Ask
     ) -> None:
         self._filesystem = filesystem
         self._root = place.root
@@ -70,9 +72,14 @@ class S3Store:
         kept = False if place.is_directory_bucket else None
         self._versions = Versions(self._bucket, kept=kept)
         self._listing = Listing(
-            self._bucket, self._versions, is_sorted=not place.is_directory_bucket
+            self._bucket,
+            self._versions,
+            ask,
+            is_sorted=not place.is_directory_bucket,
+            keeps_directories=not is_aws(self._bucket.endpoint),
         )
         self._uploads = S3Uploads(self._bucket, self._versions)
+        self.files = S3Renames(self._bucket) if place.is_directory_bucket else None
         # A job that could not even be aborted is let go of with its store still open.
         loop = asyncio.get_running_loop()
         self._unclosed = weakref.finalize(self, _close_later, filesystem, loop)
@@ -91,13 +98,13 @@ class S3Store:
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        filesystem, client = await filesystem_of(url, place, options)
+        filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
         endpoint = str(client.meta.endpoint_url)
         facts = capabilities_of(place, endpoint, single_writer=options.single_writer)
-        store = cls(filesystem, client, place, facts)
+        store = cls(filesystem, client, place, facts, options.ask)
         if options.choosing:
             try:
-                await store._versions.are_kept()
+                await options.ask(store._versions.are_kept)
             except BaseException:
                 await store.close()
                 raise
@@ -191,9 +198,15 @@ class S3Store:
         """
         return self._listing.children(path)
 
-    def writer(self, path: StorePath, *, within: StorePath) -> S3Writer:  # noqa: ARG002  # no directories
+    def writer(
+        self,
+        path: StorePath,
+        *,
+        within: StorePath,  # noqa: ARG002  # no directories
+        nonce: Nonce | None = None,
+    ) -> S3Writer:
         """Write the file *path*; it appears when it is finished."""
-        return S3Writer(self._bucket, self._versions, self._uploads, path)
+        return S3Writer(self._bucket, self._versions, self._uploads, path, nonce)
 
     async def put(
         self,

@@ -3,7 +3,7 @@
 import warnings
 
 from fsspec_commit.errors import StoreError
-from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, PendingUpload
 from fsspec_commit_stores.s3.requests import Bucket
@@ -18,13 +18,18 @@ class S3Writer:
     """A file of the protocol itself, such as a long list; visible when it is finished."""
 
     def __init__(
-        self, bucket: Bucket, versions: Versions, uploads: S3Uploads, path: StorePath
+        self,
+        bucket: Bucket,
+        versions: Versions,
+        uploads: S3Uploads,
+        path: StorePath,
+        nonce: Nonce | None,
     ) -> None:
         self._bucket = bucket
         self._versions = versions
         self._uploads = uploads
         self._path = path
-        self._nonce = SYSTEM_IDS.nonce()
+        self._nonce = nonce or SYSTEM_IDS.nonce()
         self._buffer = bytearray()
         self._size_bytes = 0
         self._upload: PendingUpload | None = None

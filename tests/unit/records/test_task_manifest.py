@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, StorePath
 from fsspec_commit.names import Target, target, working_name
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 
-NONCE = "0123456789abcdef" * 2
+NONCE = Nonce("0123456789abcdef" * 2)
 JOB = "20261120T140355-9c1e5f00a1b2c3d4"
 LAYOUT = DestinationLayout(StorePath("/data/out")).job(JOB).attempt(3, "0123456789abcdef")
+DIRECTORY = "committed/3/0123456789abcdef"
 TYPE = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest/1"
 
 
@@ -27,7 +29,12 @@ def working_file(name: str, size: int = 1, token: str = "t") -> WorkingFile:
 
 
 def manifest(*names: str, rows: int | None = None) -> TaskManifest:
-    return TaskManifest(LAYOUT, NONCE, [working_file(name) for name in names], rows)
+    files = [working_file(name) for name in names]
+    return TaskManifest(LAYOUT, NONCE, files, rows, directory=DIRECTORY)
+
+
+def decode(data: bytes) -> TaskManifest:
+    return TaskManifest.decode(data, LAYOUT, directory=DIRECTORY)
 
 
 def accepted(text: str) -> Target | None:
@@ -54,9 +61,9 @@ GOOD = manifest("a.parquet", "day=1/b c.parquet", "é", rows=7)
 
 @given(FILES, ROWS)
 def test_a_manifest_comes_back(files: list[WorkingFile], rows: int | None) -> None:
-    given_manifest = TaskManifest(LAYOUT, NONCE, files, rows)
+    given_manifest = TaskManifest(LAYOUT, NONCE, files, rows, directory=DIRECTORY)
     data = given_manifest.encode()
-    read = TaskManifest.decode(data, LAYOUT)
+    read = decode(data)
     assert read == given_manifest
     assert read.encode() == data
 
@@ -76,7 +83,30 @@ def test_it_has_hadoops_fields() -> None:
             {"s": "day=1/b%20c.parquet.pending", "d": "day=1/b%20c.parquet", "z": 1, "e": "t"},
             {"s": "%C3%A9.pending", "d": "%C3%A9", "z": 1, "e": "t"},
         ],
+        "directories": [{"d": "day=1", "t": 0, "l": 1}],
     }
+
+
+def test_directories_are_those_of_the_files_and_those_above() -> None:
+    """As Hadoop lists them, those above first; ``l`` is the depth, ``t`` is not looked at."""
+    names = ["b/é/y=2/1", "b/é/y=1/1", "b/é/y=1/2", "a/1", "1"]
+    assert json.loads(manifest(*names).encode())["directories"] == [
+        {"d": "a", "t": 0, "l": 1},
+        {"d": "b", "t": 0, "l": 1},
+        {"d": "b/%C3%A9", "t": 0, "l": 2},
+        {"d": "b/%C3%A9/y=1", "t": 0, "l": 3},
+        {"d": "b/%C3%A9/y=2", "t": 0, "l": 3},
+    ]
+
+
+def test_files_that_stay_where_they_are() -> None:
+    """The committer says where an attempt leaves its files, and takes no other word for it."""
+    files = [working_file("day=1/a")]
+    data = TaskManifest(LAYOUT, NONCE, files, directory=LAYOUT.working_name).encode()
+    read = TaskManifest.decode(data, LAYOUT, directory="tasks/3/0123456789abcdef")
+    assert read.sources == [LAYOUT.working_file(target("day=1/a"))]
+    with pytest.raises(RecordError, match="another attempt"):
+        decode(data)
 
 
 @given(st.data())
@@ -86,7 +116,7 @@ def test_a_damaged_manifest_is_refused_or_equal(data: st.DataObject) -> None:
     end = data.draw(st.integers(start, min(len(good), start + 8)))
     damaged = good[:start] + data.draw(st.binary(max_size=8)) + good[end:]
     try:
-        read = TaskManifest.decode(damaged, LAYOUT)
+        read = decode(damaged)
     except RecordError:
         return
     assert read.encode() == damaged
@@ -95,7 +125,7 @@ def test_a_damaged_manifest_is_refused_or_equal(data: st.DataObject) -> None:
 @given(st.binary(max_size=200) | st.text().map(lambda text: text.encode(errors="surrogatepass")))
 def test_any_bytes_are_refused_by_type(data: bytes) -> None:
     with pytest.raises(RecordError):
-        TaskManifest.decode(data, LAYOUT)
+        decode(data)
 
 
 def changed(**fields: Any) -> bytes:
@@ -108,12 +138,12 @@ def compact(fields: Any) -> bytes:
 
 def with_file(**fields: Any) -> bytes:
     good = {"s": "a.parquet.pending", "d": "a.parquet", "z": 1, "e": "t"}
-    return changed(files=[good | fields])
+    return changed(files=[good | fields], directories=[])
 
 
 def test_the_way_hostile_manifests_are_made_here_makes_good_ones() -> None:
     assert changed() == GOOD.encode()
-    assert len(TaskManifest.decode(with_file(), LAYOUT).files) == 1
+    assert len(decode(with_file()).files) == 1
 
 
 @pytest.mark.parametrize(
@@ -140,7 +170,7 @@ def test_the_way_hostile_manifests_are_made_here_makes_good_ones() -> None:
 )
 def test_no_file_is_published_elsewhere(name: str) -> None:
     with pytest.raises(RecordError):
-        TaskManifest.decode(with_file(d=name, s=f"{name}.pending"), LAYOUT)
+        decode(with_file(d=name, s=f"{name}.pending"))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +179,7 @@ def test_no_file_is_published_elsewhere(name: str) -> None:
 )
 def test_no_file_is_taken_from_elsewhere(source: str) -> None:
     with pytest.raises(RecordError):
-        TaskManifest.decode(with_file(s=source), LAYOUT)
+        decode(with_file(s=source))
 
 
 HOSTILE = {
@@ -173,7 +203,13 @@ HOSTILE = {
     "a name encoded without need": with_file(d="%61.parquet"),
     "a name encoded in small letters": with_file(d="%c3%a9", s="%c3%a9.pending"),
     "a name that is not encoded": with_file(d="é", s="é.pending"),
-    "one file twice": changed(files=[{"s": "a.pending", "d": "a", "z": 1, "e": "t"}] * 2),
+    "one file twice": changed(
+        files=[{"s": "a.pending", "d": "a", "z": 1, "e": "t"}] * 2, directories=[]
+    ),
+    "a directory too few": changed(directories=[]),
+    "a directory elsewhere": changed(directories=[{"d": "../day=1", "t": 0, "l": 1}]),
+    "a directory looked at": changed(directories=[{"d": "day=1", "t": 3, "l": 1}]),
+    "a directory at another depth": changed(directories=[{"d": "day=1", "t": 0, "l": 2}]),
     "white space": json.dumps(json.loads(GOOD.encode())).encode(),
     "a duplicate key": GOOD.encode()[:-1] + b',"version":1}',
     "a depth bomb": b"[" * 100_000,
@@ -183,19 +219,19 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_what_encoding_does_not_write_is_refused(what: str) -> None:
     with pytest.raises(RecordError):
-        TaskManifest.decode(HOSTILE[what], LAYOUT)
+        decode(HOSTILE[what])
 
 
 def test_a_manifest_is_its_own_attempts_only() -> None:
     other = AttemptLayout(LAYOUT.job, 4, LAYOUT.attempt_id)
     with pytest.raises(RecordError, match="another attempt"):
-        TaskManifest.decode(GOOD.encode(), other)
+        TaskManifest.decode(GOOD.encode(), other, directory=DIRECTORY)
 
 
 def test_a_manifest_over_its_cap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TaskManifest, "limit_bytes", 100)
     with pytest.raises(RecordError, match="over its cap"):
-        TaskManifest.decode(GOOD.encode(), LAYOUT)
+        decode(GOOD.encode())
 
 
 def test_memory_stays_within_a_few_times_the_input() -> None:
@@ -210,10 +246,10 @@ def test_memory_stays_within_a_few_times_the_input() -> None:
         tracemalloc.start()
         try:
             if data is good:
-                assert len(TaskManifest.decode(data, LAYOUT).files) == len(names)
+                assert len(decode(data).files) == len(names)
             else:
                 with pytest.raises(RecordError):
-                    TaskManifest.decode(data, LAYOUT)
+                    decode(data)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

@@ -155,7 +155,9 @@ class OldTokens(WrappedStore):
 class WritingInPlace(MemoryStore):
     """A writer whose file is seen while it is written."""
 
-    def writer(self, path: StorePath, *, within: StorePath) -> Writer[Entry]:
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
         return _InPlace(self, path, within)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from fsspec_commit.effects.pacing import Pace
+from fsspec_commit.effects.settle import ask
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.store.probe import probe
@@ -17,7 +19,12 @@ from tests.unit.store.liars import Unwritable
 from tests.unit.store.probing import IDS, leftovers, probed, root
 
 if TYPE_CHECKING:
-    from fsspec_commit.store import Capabilities
+    from collections.abc import Awaitable, Callable
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Capabilities, Store
+
+T = TypeVar("T")
 
 LOST_REFUSALS = {
     ("error_but_applied", verb)
@@ -45,6 +52,34 @@ def test_a_probe_leaves_nothing_and_concludes_nothing_when_a_request_fails(kind:
             assert observed.facts() == CAPABILITIES.facts()
         assert faulty.plan.fired
         assert asyncio.run(leftovers(store, scratch)) == []
+
+
+@pytest.mark.parametrize("kind", ["error", "throttled", "error_but_applied"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_patient_probe_gets_over_what_fails_and_finds_the_same(kind: str, times: int) -> None:
+    """What an attempt that was given up may have done is not taken for the next one's."""
+    plain = RecordingStore(MemoryStore(root()))
+    probed(plain)
+    verbs = [call.verb for call in plain.calls]
+    for number, verb in enumerate(verbs):
+        store = MemoryStore(root())
+        first = verbs[: number + 1].count(verb)
+        plan = [Fault(verb, first + more, kind) for more in range(times)]  # type: ignore[arg-type]  # one of its kinds
+        faulty = FaultyStore(store, plan)
+        scratch = DestinationLayout(store.root).probe(IDS.nonce())
+        observed = asyncio.run(patiently(faulty, scratch))
+        assert observed.facts() == CAPABILITIES.facts()
+        assert faulty.plan.fired
+        assert asyncio.run(leftovers(store, scratch)) == []
+
+
+async def patiently(store: Store, scratch: StorePath) -> Capabilities:
+    pace = Pace(IDS)
+
+    async def asking(question: Callable[[], Awaitable[T]], /) -> T:
+        return await ask(question, pace)
+
+    return await probe(store, scratch, IDS, ask=asking)
 
 
 def test_a_probe_leaves_nothing_when_it_is_cancelled() -> None:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import fsspec
 import pytest
 
+from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit.testing import FaultyStore, RecordingStore
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from fsspec_commit.testing.wrapped import VERBS, WrappedStore
+from tests.flat.bucket import GEN2, Bucket
+from tests.flat.store import FlatStore, capabilities_of
 from tests.unit.testing.calls import at, create, run
 
 if TYPE_CHECKING:
@@ -29,12 +32,14 @@ def test_an_exclusive_put_is_a_create_and_any_other_a_put(memory: MemoryStore) -
     assert [call.verb for call in store.calls] == ["create", "put", "put"]
 
 
-def test_every_call_of_a_store_is_one_that_can_fail(memory: MemoryStore) -> None:
-    """All verbs but those of uploads, which memory has not."""
-    store = RecordingStore(memory)
+def test_every_call_of_a_store_is_one_that_can_fail() -> None:
+    """All verbs but those of uploads, which this one has not."""
+    root = StorePath("b/out")
+    store = RecordingStore(FlatStore(root, Bucket("b", GEN2), capabilities_of(GEN2)))
     assert store.files is not None
     assert store.directories is not None
-    files, directories = store.files, store.directories
+    assert store.new_directories is not None
+    files, directories, making = store.files, store.directories, store.new_directories
 
     async def body() -> None:
         await create(store, "area/a")
@@ -55,6 +60,7 @@ def test_every_call_of_a_store_is_one_that_can_fail(memory: MemoryStore) -> None
         await writer.write(b"1")
         await writer.finish()
         await writer.discard()
+        await making.make_directory(at(store, "area/d"), within=at(store, "area"))
         await directories.rename_directory(at(store, "area"), at(store, "gone"), within=store.root)
         await store.delete(at(store, "gone/b"), expecting=Expect.ANYTHING)
         await store.delete_tree(at(store, "gone"))

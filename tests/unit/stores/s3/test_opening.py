@@ -213,10 +213,14 @@ class TestCapabilities:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9000")
         assert opened().capabilities.exclusive_create is None
 
-    def test_a_directory_bucket_has_no_rename_that_we_can_do(self, opened: Any) -> None:
+    def test_a_directory_bucket_renames_objects(self, opened: Any) -> None:
+        """And no other bucket does; of another's server it is to be found out how well."""
+        assert opened().files is None
         store = opened("s3://name--use1-az4--x-s3/out")
-        assert store.files is None
-        assert store.capabilities.atomic_rename is AtomicRename.NONE
+        assert store.files is not None
+        assert store.capabilities.atomic_rename is AtomicRename.FILE
+        assert store.capabilities.exclusive_rename is True
+        assert store.capabilities.token_survives_rename is None
         assert store.capabilities.unique_tokens is False
 
     def test_a_single_writer_vouches_for_what_only_concurrency_needs(self, opened: Any) -> None:

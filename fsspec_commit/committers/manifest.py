@@ -1,0 +1,87 @@
+"""manifest: an attempt lists its files, which stay where they are; the job renames each of them.
+
+Named after Hadoop's manifest committer (MAPREDUCE-7341), whose task manifests it shares. Nothing
+takes an attempt's files out of reach of a late writer, as v1's directory rename does. So the list
+names each by its token, the job renames that content and no other, and attempts share no path.
+"""
+
+from operator import attrgetter
+
+from fsspec_commit.committers import AttemptOutput, NewFile
+from fsspec_commit.committers.renaming import RenamingCommitter
+from fsspec_commit.committers.working_files import WorkingFiles
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled_files import SettledFiles
+from fsspec_commit.errors import CommitFailedError, JobNotActiveError
+from fsspec_commit.layout import AttemptLayout
+from fsspec_commit.names import Target
+from fsspec_commit.records.job import CommitterName
+from fsspec_commit.store import Entry, Token, Writer
+
+
+class ManifestAttempt(WorkingFiles):
+    """Files in a working directory, each known by its token.
+
+    A request that was given up may be carried out late, and replace what was written under the
+    same name since: then the token that the manifest names would be gone. So a name is not written
+    again once a request of its writer was left unanswered, and a file is dropped by its token.
+    """
+
+    def writer(self, name: Target) -> Writer[NewFile]:
+        """Write one file through the loop.
+
+        Raises:
+            CommitFailedError: An earlier writer of that name was left unanswered.
+        """
+        if name in self.unanswered:
+            message = (
+                f"cannot write {name!r} again: an earlier request to write it was not answered, "
+                "and may still be carried out; run the task again"
+            )
+            raise CommitFailedError(message, path=name, task_id=self._layout.task_id)
+        return super().writer(name)
+
+    async def delete(self, name: Target) -> None:
+        """Drop a finished file, and no other of its name."""
+        file = self._finished.pop(name, None)
+        if file is not None:
+            path = self._layout.working_file(name)
+            there = Entry(path=path, size_bytes=file.size_bytes, token=Token(file.token))
+            await self._store.delete_if_same(there, deletion.of_own_attempt(self._layout))
+
+    async def seal(self, rows: int | None) -> bytes:
+        """List the files.
+
+        Raises:
+            JobNotActiveError: The job was settled meanwhile.
+        """
+        job = self._layout.job
+        if await self._store.stat(job.spec) is None:
+            task_id = self._layout.task_id
+            message = f"task {task_id} cannot commit: job {job.job_id} is finished or aborted"
+            raise JobNotActiveError(
+                message, job_id=job.job_id, task_id=task_id, outcome="unknown", stage="seal"
+            )
+        return self.manifest(rows, directory=self._layout.working_name)
+
+
+class ManifestCommitter(RenamingCommitter):
+    """Needs, in types: file rename.
+
+    Args:
+        store: Where the manifests are.
+        files: Renames files.
+        keeps_tokens: Whether a renamed file has the token it had; else it is known by its nonce.
+    """
+
+    name: CommitterName = "manifest"
+
+    def __init__(self, store: SettledStore, files: SettledFiles, *, keeps_tokens: bool) -> None:
+        super().__init__(
+            store, files, directory=attrgetter("working_name"), keeps_tokens=keeps_tokens
+        )
+
+    def attempt(self, layout: AttemptLayout) -> AttemptOutput:
+        """The worker side of one attempt."""
+        return ManifestAttempt(self._store, layout)

@@ -1,0 +1,171 @@
+"""Files of the manifest committer stay where late writers reach them: none is taken for ours."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
+from fsspec_commit.testing import Crash, Fault, inject
+from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FLAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(params=RENAMING)
+def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    bucket = make_bucket(RENAMING[request.param])
+    yield bucket
+    remove_bucket(bucket)
+
+
+def started(bucket: Bucket, **options: object) -> fc.Job:
+    job = fc.Job(f"{FLAT}://{bucket.name}/out", **{"mode": "append", **options})  # type: ignore[arg-type]
+    job._begun_here = False
+    return job.start()
+
+
+def write(task: fc.Task, *names: str, text: str | None = None) -> fc.Task:
+    for name in names:
+        with task.open(name, "w") as file:
+            file.write(name if text is None else text)
+    return task
+
+
+def working_file(bucket: Bucket, part: str) -> StorePath:
+    (path,) = [
+        path for path in bucket.objects if "/tasks/" in path and part in path.rpartition("/")[2]
+    ]
+    return path
+
+
+def shown(bucket: Bucket) -> dict[str, bytes]:
+    """What is visible, by the beginnings of the names."""
+    names = {path: path.removeprefix(f"{bucket.name}/out/") for path in bucket.keys("")}
+    return {
+        name.partition("-")[0]: bucket.objects[path].data
+        for path, name in names.items()
+        if not name.startswith("_")
+    }
+
+
+def test_what_is_written_after_the_task_has_committed_is_not_published(bucket: Bucket) -> None:
+    """Even of equal length, and with what marks the attempt's own files."""
+    job = started(bucket)
+    write(job.task(), "a.txt", "late.txt", "z.txt").commit()
+    path = working_file(bucket, "late")
+    bucket.put(path, b"LATE.TXT", bucket.objects[path].nonce, Expect.ANYTHING)
+    with pytest.raises(fc.PartialCommitError, match="nothing was deleted") as caught:
+        job.commit()
+    assert caught.value.remaining
+    with pytest.raises(fc.PartialCommitError):
+        fc.resume(job.destination, job.job_id)
+    result = fc.resume(job.destination, job.job_id, accept_loss=True)
+    assert [warning for warning in result.warnings if "late" in warning]
+    assert shown(bucket) == {"a": b"a.txt", "z": b"z.txt"}
+    assert fc.jobs(job.destination) == []
+
+
+@pytest.mark.parametrize("applied", ["applied_late", "error_but_applied", "hang"])
+def test_a_name_is_not_written_again_while_a_request_may_come_late(
+    bucket: Bucket, applied: str
+) -> None:
+    """It would take the place of the second writing, when that is sealed."""
+    job = started(bucket)
+    with inject(Fault("finish", 1, applied), late_by=8) as fired:  # type: ignore[arg-type]  # a kind
+        with fc.Task.from_spec(job.spec, 0) as task:
+            with pytest.raises(fc.CommitError):
+                write(task, "a.txt", text="first")
+            with pytest.raises(fc.CommitFailedError, match="may still be carried out"):
+                write(task, "a.txt", text="other")
+            write(task, "b.txt")
+        assert fired
+        assert task.message is not None
+        assert task.message.file_count == 1
+        with fc.Task.from_spec(job.spec, 0) as again:
+            write(again, "a.txt", text="again")
+        assert again.message is not None
+    job.commit([again.message])
+    assert shown(bucket) == {"a": b"again"}
+
+
+def test_a_name_is_written_again_after_its_writer_has_let_go_of_it(bucket: Bucket) -> None:
+    """Nothing of that is on its way to the store."""
+    job = started(bucket)
+    with job.task() as task:
+        with suppress(ZeroDivisionError), task.open("a.txt", "w") as file:
+            file.write("first")
+            raise ZeroDivisionError
+        write(task, "a.txt", text="second")
+        write(task, "b.txt", text="first")
+        write(task, "b.txt", text="second")
+    job.commit()
+    assert shown(bucket) == {"a": b"second", "b": b"second"}
+
+
+def test_a_late_deletion_does_not_take_what_was_written_since(bucket: Bucket) -> None:
+    job = started(bucket)
+    with inject(Fault("delete", 1, "applied_late"), late_by=6) as fired:
+        with fc.Task.from_spec(job.spec, 0) as task:
+            write(task, "a.txt", text="first")
+            task.filesystem.rm("a.txt")
+            write(task, "a.txt", text="again")
+        assert fired
+    assert task.message is not None
+    job.commit([task.message])
+    assert shown(bucket) == {"a": b"again"}
+
+
+@pytest.mark.parametrize("ending", ["commit", "abort"])
+def test_a_late_attempt_cannot_commit(bucket: Bucket, ending: str) -> None:
+    job = started(bucket)
+    chosen = write(fc.Task.from_spec(job.spec, 0), "a.txt").commit()
+    late = write(fc.Task.from_spec(job.spec, 0), "late.txt")
+    if ending == "commit":
+        job.commit([chosen])
+    else:
+        job.abort()
+    with pytest.raises(fc.JobNotActiveError):
+        late.commit()
+    late.abort()
+    assert shown(bucket) == ({"a": b"a.txt"} if ending == "commit" else {})
+    assert not [path for path in bucket.keys("") if "/tasks/" in path]
+
+
+def test_a_file_in_the_way_of_a_directory_is_named(bucket: Bucket) -> None:
+    """It came after the decision; as soon as it is gone the job is finished."""
+    job = started(bucket)
+    message = write(job.task(), "d/a.txt", "b.txt").commit()
+    with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([message])
+    blocking = StorePath(f"{bucket.name}/out/d")
+    bucket.directories.discard(blocking)
+    bucket.put(blocking, b"foreign", None, Expect.ANYTHING)
+    if bucket.directories:
+        with pytest.raises(fc.PartialCommitError, match="out/d'"):
+            fc.resume(job.destination, job.job_id)
+        assert bucket.objects[blocking].data == b"foreign"
+        bucket.delete(blocking, Expect.ANYTHING)
+    fc.resume(job.destination, job.job_id)
+    assert shown(bucket).keys() >= {"d/a", "b"}
+
+
+def test_a_name_that_somebody_took_is_not_taken_back(bucket: Bucket) -> None:
+    """Until it is free again the job stays decided; then it is finished."""
+    job = started(bucket)
+    write(job.task(), "a.txt", "b.txt").commit()
+    (name,) = [path for path in bucket.objects if "/b-" in path]
+    taken = StorePath(f"{bucket.name}/out/{name.rpartition('/')[2].removesuffix('.pending')}")
+    bucket.put(taken, b"b.txt", None, Expect.ANYTHING)
+    with pytest.raises(fc.PartialCommitError):
+        job.commit()
+    assert bucket.objects[taken].nonce is None
+    bucket.delete(taken, Expect.ANYTHING)
+    assert fc.resume(job.destination, job.job_id).file_count == 2
+    assert shown(bucket) == {"a": b"a.txt", "b": b"b.txt"}
