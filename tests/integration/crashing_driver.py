@@ -56,19 +56,22 @@ class Fate:
         self._how: str = how
         self._slow: tuple[str, str, float, str] | None = request.get("slow")
 
-    def before(self, verb: str) -> None:
+    def before(self, verb: str) -> int:
+        """Count a call; its number, which others in flight at the same time do not change."""
         self.verbs.append(verb)
-        if self._how == "before" and len(self.verbs) == self._nth:
+        number = len(self.verbs)
+        if self._how == "before" and number == self._nth:
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._how == "stop" and len(self.verbs) == self._nth:
+        if self._how == "stop" and number == self._nth:
             os.kill(os.getpid(), signal.SIGSTOP)
+        return number
 
-    def after(self) -> None:
-        if self._how == "after" and len(self.verbs) == self._nth:
+    def after(self, number: int) -> None:
+        if self._how == "after" and number == self._nth:
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        self.before(verb)
+        number = self.before(verb)
         if self._slow is not None:
             slow_verb, part, seconds, mark = self._slow
             if verb == slow_verb and part in path:
@@ -77,7 +80,7 @@ class Fate:
         answer = await call()
         if verb == "create" and path.endswith("/decision"):
             self.decided_ns = time.monotonic_ns()
-        self.after()
+        self.after(number)
         return answer
 
 
@@ -303,7 +306,7 @@ def serve() -> None:
         os.set_inheritable(opened, False)
         requests = json.loads(line)
         for request in requests:
-            bucket = request.get("destination", "").removeprefix("s3://").partition("/")[0]
+            bucket = "/".join(request.get("destination", "").split("/")[:3])
             if request.get("storage_options") and bucket not in known:
                 asyncio.run(learn(request))
                 known.add(bucket)

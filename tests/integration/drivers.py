@@ -69,7 +69,8 @@ class Race:
             expected=expected,
             marker=bool(scene.old) if choice is None else wants_marker,
         )
-        assert self.place.pending() == []
+        pending = self.place.pending()
+        assert pending == [], pending
         if choice is not None and scene.options.get("success") == "json":
             self._check_marker(snapshot, choice)
 

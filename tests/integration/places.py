@@ -43,6 +43,18 @@ class Place(Protocol):
         """The names of uploads that a settled job must not have left."""
 
 
+class RemotePlace(Place, Protocol):
+    """One that a job reaches by URL and options."""
+
+    @property
+    def url(self) -> str:
+        """The destination."""
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The storage options as the package takes them."""
+
+
 Places: TypeAlias = Callable[[object], Place]
 """A fresh destination for each name."""
 

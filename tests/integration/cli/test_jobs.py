@@ -20,6 +20,7 @@ def test_nothing_is_said_of_no_jobs(destination: Path) -> None:
     assert command("jobs", destination, "--json").document == {
         "destination": str(destination),
         "jobs": [],
+        "hadoop_jobs": [],
     }
 
 

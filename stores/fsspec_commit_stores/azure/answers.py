@@ -1,0 +1,271 @@
+"""What an error that Azure answers says: of the request's effect, and to the user.
+
+By status and ``x-ms-error-code`` alone, and in words of our own: what else a server says, it may
+have been told. The codes are those of "Common REST API error codes", "Blob Storage error codes" and
+of the page of each request of Data Lake Storage Gen2.
+"""
+
+import errno
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from fsspec_commit.errors import Reply
+
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")
+_SKEW_MAX_S = 15 * 60  # "a request must reach the service within 15 minutes of its date"
+
+# Turned away before anything was done, or not arrived whole: worth sending again.
+_NOT_DONE = frozenset(
+    {
+        "Busy",
+        "DestinationPathIsBeingDeleted",
+        "Md5Mismatch",
+        "Crc64Mismatch",
+        "ServerBusy",
+        "SourcePathIsBeingDeleted",
+        "TooManyRequests",
+    }
+)
+_UNKNOWN = frozenset({"InternalError", "OperationTimedOut"})
+_DENIED = frozenset(
+    {
+        "AccountIsDisabled",
+        "AuthorizationFailure",
+        "AuthorizationPermissionMismatch",
+        "AuthorizationProtocolMismatch",
+        "AuthorizationResourceTypeMismatch",
+        "AuthorizationServiceMismatch",
+        "AuthorizationSourceIPMismatch",
+        "InsufficientAccountPermissions",
+        "KeyBasedAuthenticationNotPermitted",
+        "PublicAccessNotPermitted",
+        "ResourceNotFoundOrUnauthorized",
+        "UnauthorizedBlobOverwrite",
+    }
+)
+_NO_CREDENTIALS = "the store wants credentials; give account_key=, sas_token= or credential="
+_EXPIRED = "the shared access signature has expired; renew sas_token="
+_STALE = "the access token has expired or is not for this store; log in again"
+_HELD = "a hold or an immutability policy keeps it as it is; lift it, or write elsewhere"
+_MISSING = frozenset({"BlobNotFound", "PathNotFound", "ResourceNotFound", "SourcePathNotFound"})
+_NO_CONTAINER = frozenset({"ContainerNotFound", "FilesystemNotFound"})
+_EXISTS = frozenset({"BlobAlreadyExists", "PathAlreadyExists"})
+_CHANGED = frozenset({"ConditionNotMet", "SourceConditionNotMet", "TargetConditionNotMet"})
+_EXPLAINED = {
+    **dict.fromkeys(_MISSING, "there is no such file"),
+    **dict.fromkeys(_NO_CONTAINER, "there is no such container; check its name, or create it"),
+    **dict.fromkeys(_EXISTS, "something stands there already"),
+    **dict.fromkeys(_CHANGED, "something else stands there than was expected"),
+    "BlobArchived": "it is archived, and must be rehydrated before it can be read",
+    "BlobBeingRehydrated": "it is being rehydrated from the archive; wait until it is done",
+    "BlobImmutableDueToLegalHold": _HELD,
+    "BlobImmutableDueToPolicy": _HELD,
+    "ContainerBeingDeleted": "the container is being deleted",
+    "DirectoryIsNotEmpty": "a directory stands there",
+    "DirectoryNotEmpty": "a directory stands there",
+    "FilesystemBeingDeleted": "the container is being deleted",
+    "HierarchicalNamespaceNotEnabled": "the account has no hierarchical namespace",
+    "InvalidAuthenticationInfo": _STALE,
+    "InvalidBlobOrBlock": "its pending blocks have ids of another length",
+    "InvalidBlockList": "the blocks are gone: they were committed, replaced, or older than 7 days",
+    "InvalidRenameSourcePath": "a directory does not move into itself",
+    "InvalidResourceName": "the name is not one that the store takes",
+    "InvalidSourceOrDestinationResourceType": "one is a file and the other is a directory",
+    "LeaseIdMissing": "somebody holds a lease on it; break the lease, or wait until it ends",
+    "NoAuthenticationInformation": _NO_CREDENTIALS,
+    "PathTooDeep": "there are too many directories above it (at most 63)",
+    "PathNameTooLong": "the name is longer than the store takes",
+    "RenameDestinationParentPathNotFound": "the directory it was to go to is missing",
+    "RequestBodyTooLarge": "it is larger than the store takes at once",
+    "ResourceTypeMismatch": "a directory stands there",
+    "SnapshotsPresent": "it has snapshots, which would go with it; delete them first",
+    "UnsupportedHttpVerb": "the store does not know this request",
+}
+_NUMBERS = {
+    **dict.fromkeys(_MISSING | _NO_CONTAINER | {"InvalidBlockList"}, errno.ENOENT),
+    **dict.fromkeys(_EXISTS | _CHANGED, errno.EEXIST),
+    **dict.fromkeys(_DENIED, errno.EACCES),
+    "AuthenticationFailed": errno.EACCES,
+    "DirectoryIsNotEmpty": errno.EISDIR,
+    "DirectoryNotEmpty": errno.EISDIR,
+    "InvalidAuthenticationInfo": errno.EACCES,
+    "NoAuthenticationInformation": errno.EACCES,
+    "PathNameTooLong": errno.ENAMETOOLONG,
+    "RenameDestinationParentPathNotFound": errno.ENOENT,
+    "RequestBodyTooLarge": errno.EFBIG,
+    "ResourceTypeMismatch": errno.EISDIR,
+    "UnsupportedHttpVerb": errno.EOPNOTSUPP,
+}
+_NUMBERS_OF_STATUSES: Mapping[int, int] = {
+    HTTPStatus.UNAUTHORIZED: errno.EACCES,
+    HTTPStatus.FORBIDDEN: errno.EACCES,
+    HTTPStatus.NOT_FOUND: errno.ENOENT,
+    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered to one request.
+
+    Attributes:
+        status: The HTTP status.
+        code: The error's code; empty where there is none.
+        headers: By their names in lower case.
+        body: All of it, unless it was left unread.
+    """
+
+    status: int
+    code: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether what was asked for is not there, in a container that is."""
+        return self.status == HTTPStatus.NOT_FOUND and (self.code in _MISSING or not self.code)
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether these credentials may not do this, and perhaps other things."""
+        return self.code in _DENIED
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the credentials of a request say of themselves: no secrets.
+
+    Attributes:
+        date: The request's date, by this machine's clock.
+        expires: When the shared access signature ends, if there is one.
+    """
+
+    date: str = ""
+    expires: str | None = None
+
+
+def answer_of(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+    """An answer; its error's code is in a header, and in the body where an old server forgot it."""
+    code = headers.get("x-ms-error-code", "")
+    if not code and status >= HTTPStatus.BAD_REQUEST:
+        found = re.search(rb'<Code>([A-Za-z0-9]+)</Code>|"code":\s*"([A-Za-z0-9]+)"', body[:4096])
+        code = (found.group(1) or found.group(2)).decode() if found is not None else ""
+    return Answer(status, code if _CODE.fullmatch(code) else "", headers, body)
+
+
+def reply_of(answer: Answer) -> Reply:
+    """What an answer says about the effect of the request it answers."""
+    if answer.code in _NOT_DONE or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Reply.NOT_DONE
+    if answer.code in _UNKNOWN:
+        return Reply.UNKNOWN
+    if answer.code in _EXPLAINED or answer.code in _DENIED:
+        return Reply.REFUSED
+    if answer.status == HTTPStatus.NOT_IMPLEMENTED:
+        return Reply.REFUSED
+    # A bare 503 may be a proxy's, sent after Azure had done it.
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in {
+        0,
+        HTTPStatus.REQUEST_TIMEOUT,
+    }:
+        return Reply.UNKNOWN
+    return Reply.REFUSED
+
+
+def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
+    """Why a request failed, and what to do: one half of a sentence.
+
+    Args:
+        answer: What the store said.
+        sent: What is known of the request's credentials.
+        actions: What must be allowed for the request.
+    """
+    code = answer.code
+    how = code or f"HTTP {answer.status}"
+    if code == "AuthenticationFailed":
+        why = f"{_unauthenticated(answer, sent)} ({how})"
+    elif code == "AuthorizationFailure" and _has_expired(answer, sent):
+        why = f"{_EXPIRED} ({how})"
+    elif code == "AuthorizationFailure":
+        # Of the account's firewall, mostly; Azurite says it of whatever does not fit.
+        why = (
+            f"access is denied ({how}); check the credentials and the account's network rules, "
+            f"and allow {actions}"
+        )
+    elif code in _EXPLAINED:
+        why = f"{_EXPLAINED[code]} ({code})"
+    elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        why = f"access is denied ({how}); allow {actions} to these credentials"
+    elif answer.status == HTTPStatus.PRECONDITION_FAILED:
+        why = _EXPLAINED["ConditionNotMet"]
+    elif reply_of(answer) is Reply.NOT_DONE:
+        why = f"the store asked to try again later ({how})"
+    else:
+        status = f"{answer.status} " if code else ""
+        why = f"the store answered {status}{how}{_request_id(answer)}"
+    return why
+
+
+def number_of(answer: Answer) -> int:
+    """The ``errno`` a system call would have given."""
+    return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
+
+
+def retry_after_s_of(answer: Answer) -> float | None:
+    """How long to leave the store alone: milliseconds, seconds, or a date beside the answer's."""
+    milliseconds = answer.headers.get("x-ms-retry-after-ms", "").strip()
+    if milliseconds.isdecimal():
+        return float(milliseconds) / 1000
+    asked = answer.headers.get("retry-after", "").strip()
+    if asked.isdecimal():
+        return float(asked)
+    until, now = _time(asked), _time(answer.headers.get("date", ""))
+    return None if until is None or now is None else max(0.0, (until - now).total_seconds())
+
+
+def _unauthenticated(answer: Answer, sent: Sent) -> str:
+    """Which of the reasons it is, from what both sides said of time: the body may hold a secret."""
+    theirs, mine = _time(answer.headers.get("date", "")), _time(sent.date)
+    if theirs is not None and mine is not None:
+        ahead = (mine - theirs).total_seconds()
+        if abs(ahead) > _SKEW_MAX_S:
+            direction = "ahead of" if ahead > 0 else "behind"
+            by = f"{abs(ahead):.0f} s {direction}"
+            return f"this machine's clock is {by} the store's; set it right"
+    if sent.expires is not None:
+        if _has_expired(answer, sent):
+            return _EXPIRED
+        return "the shared access signature is not valid here; check sas_token="
+    return "the store does not accept the credentials; check account_key= and account_name="
+
+
+def _has_expired(answer: Answer, sent: Sent) -> bool:
+    """Whether the signature had ended by the store's own clock."""
+    ends, now = _instant(sent.expires or ""), _time(answer.headers.get("date", ""))
+    return ends is not None and now is not None and ends <= now
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def _instant(text: str) -> datetime | None:
+    """The end of a signature, as it says it itself: ISO 8601, in UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _request_id(answer: Answer) -> str:
+    """What the store's operator finds the request by."""
+    found = answer.headers.get("x-ms-request-id", "")
+    return f" (request {found})" if re.fullmatch(r"[A-Za-z0-9-]{1,64}", found) else ""

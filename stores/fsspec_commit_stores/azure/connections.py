@@ -1,0 +1,148 @@
+"""The way to one account: the user's credentials, connections of our own, and nothing that repeats.
+
+Requests are made here and not through the clients of the SDKs, which send twice where it cannot be
+seen: a retry turns our own success into a conflict. Of the SDK remain what signs a request and what
+azure-core makes of a connection.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+from io import BytesIO
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import aiohttp
+from azure.core.credentials import AzureSasCredential
+from azure.core.pipeline import AsyncPipeline
+from azure.core.pipeline.policies import (
+    AsyncBearerTokenCredentialPolicy,
+    AzureSasCredentialPolicy,
+    SansIOHTTPPolicy,
+)
+from azure.core.pipeline.transport import AioHttpTransport, HttpRequest
+
+from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
+
+_VERSION = "2023-11-03"  # The first but one that deletes large directories page by page.
+_SCOPE = "https://storage.azure.com/.default"
+_BODY = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where an account answers, without query and without a slash at the end."""
+
+    blob: str
+    dfs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many connections there are at most, and how long one waits."""
+
+    connections: int
+    connection_timeout_s: float
+    read_timeout_s: float
+
+
+class Connection:
+    """Sends requests to one account, each once, on the loop it was made on.
+
+    Attributes:
+        endpoints: Where to.
+        signature: The shared access signature that every URL ends in; empty where there is none.
+    """
+
+    def __init__(self, client: Any, endpoints: Endpoints, limits: Limits) -> None:
+        """Take over the credentials of *client*, the SDK's client for blobs."""
+        self.endpoints = endpoints
+        self.signature = urlsplit(client.primary_endpoint).query
+        self._expires = _expiry_of(self.signature or getattr(client.credential, "signature", ""))
+        # aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The
+        # first may have been done: its echo would come back as a refusal of the second.
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=limits.connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=True,
+            auto_decompress=False,
+        )
+        session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
+        transport = AioHttpTransport(
+            session=session,
+            session_owner=True,
+            connection_timeout=limits.connection_timeout_s,
+            read_timeout=limits.read_timeout_s,
+        )
+        self._pipeline = AsyncPipeline(transport, policies=_policies_of(client.credential))
+        self._transport = transport
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        *,
+        limit_bytes: int | None = None,
+    ) -> tuple[Answer, Sent]:
+        """Send one request, once.
+
+        Args:
+            method: The HTTP method.
+            url: Without its query.
+            query: Escaped.
+            headers: Besides those that every request has.
+            body: What is sent; ``None`` of methods that send nothing.
+            limit_bytes: A longer body of the answer is not read.
+
+        Raises:
+            Exception: One of `failures.FAILURES`: there was no answer.
+        """
+        queries = "&".join(part for part in (query, self.signature) if part)
+        date = formatdate(usegmt=True)
+        request = HttpRequest(method, f"{url}?{queries}" if queries else url)
+        request.headers.update({"x-ms-date": date, "x-ms-version": _VERSION, **headers})
+        if body is not None:
+            request.headers["Content-Length"] = str(len(body))
+        if body:
+            request.headers.setdefault("Content-Type", _BODY)
+            # Of bare bytes aiohttp says that they hold up its loop.
+            request.data = BytesIO(body)  # type: ignore[assignment]  # passed on to aiohttp
+        sent = Sent(date, self._expires)
+        streamed = limit_bytes is not None
+        response = (await self._pipeline.run(request, stream=streamed)).http_response
+        told = {str(name).lower(): str(value) for name, value in response.headers.items()}
+        if streamed:
+            length = int(told.get("content-length", 0))
+            is_content = response.status_code < HTTPStatus.MULTIPLE_CHOICES
+            if limit_bytes is not None and is_content and length > limit_bytes:
+                response.internal_response.close()
+                return Answer(response.status_code, "", told), sent
+            await response.load_body()
+        data = b"" if method == "HEAD" else response.body()
+        return answer_of(response.status_code, told, data), sent
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()
+
+
+def _policies_of(credential: Any) -> list[Any]:
+    """What signs a request: the credentials as the SDK's client has understood them."""
+    if credential is None:
+        return []
+    if isinstance(credential, AzureSasCredential):
+        return [AzureSasCredentialPolicy(credential)]
+    if isinstance(credential, SansIOHTTPPolicy):
+        return [credential]  # Of an account key the SDK makes what signs with it.
+    return [AsyncBearerTokenCredentialPolicy(credential, _SCOPE)]
+
+
+def _expiry_of(signature: str) -> str | None:
+    """When a shared access signature says it ends; empty where a stored policy says it."""
+    if not signature:
+        return None
+    return parse_qs(signature.lstrip("?")).get("se", [""])[0]

@@ -1,0 +1,143 @@
+"""What a failed request to Azure says about its effect: classified here, once, by status and code.
+
+Never by the exception type that an SDK chose, beyond whether there was an answer at all, and
+whether there was a connection to send on. The text is built here from what is known to hold no
+secret: a URL may hold a shared access signature and an exception may hold the URL, so an
+exception's own text is never passed on, and it is nobody's cause.
+"""
+
+import errno
+import os
+import socket
+from dataclasses import dataclass
+
+import aiohttp
+from azure.core.exceptions import AzureError, ClientAuthenticationError
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit_stores.azure.answers import (
+    Answer,
+    Sent,
+    number_of,
+    reply_of,
+    retry_after_s_of,
+    why_of,
+)
+
+FAILURES = (AzureError, aiohttp.ClientError, OSError)
+"""What sending raises when the store, or the way to it, is the matter."""
+
+FIRST_TRIES_MAX = 3
+"""How often an endpoint that has never answered is tried before it counts as wrong."""
+
+_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, socket.gaierror)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of the store, in the words of a message.
+
+    Attributes:
+        verb: What could not be done, as in "cannot *read* …".
+        path: To what: container and name.
+        actions: What must be allowed for it.
+        endpoint: Where it was sent, without query.
+    """
+
+    verb: str
+    path: str
+    actions: str
+    endpoint: str
+
+
+def refused(asked: Asked, answer: Answer, sent: Sent) -> StoreError:
+    """The ``StoreError`` of an answer that is no success."""
+    return made(
+        asked,
+        why_of(answer, sent, actions=asked.actions),
+        reply_of(answer),
+        number_of(answer),
+        retry_after_s=retry_after_s_of(answer),
+    )
+
+
+def unanswered(asked: Asked, error: BaseException, *, first_tries: int) -> StoreError:
+    """The ``StoreError`` of a request that was not answered.
+
+    Args:
+        asked: What was asked.
+        error: What sending raised: one of `FAILURES`.
+        first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
+    """
+    reply, why, number = _unanswered(asked, error)
+    if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:
+        # Nobody is there: to go on would only keep the user waiting.
+        reply = Reply.REFUSED
+    return made(asked, why, reply, number)
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Whether there was a connection, and no answer in time."""
+    cause = cause_of(error)
+    return isinstance(cause, TimeoutError) and not isinstance(cause, aiohttp.ConnectionTimeoutError)
+
+
+def silent(asked: Asked) -> StoreError:
+    """The refusal to wait once more for an endpoint that has never answered: nothing was sent."""
+    return made(asked, _silence(asked), Reply.REFUSED, errno.ETIMEDOUT)
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """What the network said, inside of what azure-core made of it."""
+    inner = getattr(error, "inner_exception", None)
+    return inner if isinstance(inner, BaseException) else error
+
+
+def made(
+    asked: Asked,
+    why: str,
+    reply: Reply,
+    number: int = errno.EIO,
+    *,
+    retry_after_s: float | None = None,
+) -> StoreError:
+    """A ``StoreError`` with the ``errno`` a system call would have given."""
+    message = f"cannot {asked.verb} 'abfs://{_shown(asked.path.rstrip('/'))}': {why}"
+    error = StoreError(message, reply=reply, path=asked.path, retry_after_s=retry_after_s)
+    error.errno = number
+    error.strerror = os.strerror(number)
+    return error
+
+
+def _unanswered(asked: Asked, error: BaseException) -> tuple[Reply, str, int]:
+    cause = cause_of(error)
+    kind = type(cause).__name__
+    if isinstance(error, ClientAuthenticationError):
+        # Raised while a token is fetched, so nothing was sent to the store.
+        why = (
+            f"no access token could be fetched ({kind}); log in with 'az login', or give "
+            "account_key=, sas_token= or client_id=, client_secret= and tenant_id="
+        )
+        return Reply.REFUSED, why, errno.EACCES
+    if isinstance(cause, aiohttp.ClientSSLError):
+        why = (
+            f"no TLS connection to {asked.endpoint}: its certificate is not trusted, or it speaks "
+            "plain http; check the account and the proxy"
+        )
+        return Reply.REFUSED, why, errno.ECONNABORTED
+    if isinstance(cause, _NEVER_SENT):
+        why = f"{asked.endpoint} cannot be reached; check the account, the network and the proxy"
+        return Reply.NOT_DONE, why, errno.EHOSTUNREACH
+    if is_timeout(error):
+        return Reply.UNKNOWN, _silence(asked), errno.ETIMEDOUT
+    why = f"the connection to {asked.endpoint} failed before the answer ({kind}); check it"
+    return Reply.UNKNOWN, why, errno.EIO
+
+
+def _silence(asked: Asked) -> str:
+    return f"{asked.endpoint} did not answer in time; check it, or wait longer with read_timeout=…"
+
+
+def _shown(path: str) -> str:
+    """A path on one line."""
+    return repr(path)[1:-1]

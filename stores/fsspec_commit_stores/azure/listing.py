@@ -1,0 +1,266 @@
+"""Listings, page by page: of blobs in a flat account, of paths in a hierarchical one.
+
+Both are asked for whole directories only: what begins like a directory's name is not in it.
+"""
+
+import asyncio
+import errno
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry
+from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
+from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+
+_PAGE = 5000  # As many as the service gives at most.
+_DELETING = 32
+_SHOWN_MAX = 10
+_NO_LISTING = "the store's answer is no listing"
+
+
+class Listing(Protocol):
+    """What a store needs of either."""
+
+    def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*."""
+
+    def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete *path* and all below it."""
+
+
+class BlobListing:
+    """Lists a flat account: a directory is a prefix as long as there is a blob below it.
+
+    What other programs write to make an empty directory be seen is never a file, but gone with its
+    directory.
+    """
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*."""
+        left_out = f"{without}/" if without is not None else None
+        if left_out is not None and f"{path}/".startswith(left_out):
+            return
+        async for page in self._pages(path):
+            for found in page.iter("Blob"):
+                entry = self._entry(found)
+                if entry is not None and not (left_out and entry.path.startswith(left_out)):
+                    yield entry
+
+    async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+        shown = set[str]()
+        async for page in self._pages(path, delimiter="/"):
+            for common in page.iter("BlobPrefix"):
+                name = _text(common.find("Name")).rstrip("/")
+                # A prefix can be on two pages.
+                if name not in shown:
+                    shown.add(name)
+                    yield Directory(self._container.path(name))
+            for found in page.iter("Blob"):
+                entry = self._entry(found)
+                if entry is not None:
+                    yield entry
+
+    async def is_directory(self, path: StorePath) -> bool:
+        """Whether there is anything below *path*, mostly by one request."""
+        async for page in self._pages(path, maxresults="1"):
+            if next(page.iter("Blob"), None) is not None:
+                return True
+        return False
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete every blob below *path*, one request each, until a listing shows none.
+
+        Raises:
+            StoreError: Some are left: names the first of them.
+        """
+        deleted = set[StorePath]()
+        while True:
+            paths = [
+                self._container.path(_text(found.find("Name")))
+                async for page in self._pages(path)
+                for found in page.iter("Blob")
+            ]
+            if not paths:
+                return
+            if deleted.issuperset(paths):
+                why = f"its files come back, or the listing is stale: {paths[0]!r}"
+                raise self._container.doubt("List Blobs", path, why)
+            await self._delete(path, paths)
+            deleted.update(paths)
+
+    async def _delete(self, path: StorePath, paths: Sequence[StorePath]) -> None:
+        failures: list[tuple[StorePath, StoreError]] = []
+        left = iter(paths)
+
+        async def delete() -> None:
+            for one in left:
+                try:
+                    await self._container.request("Delete Blob", one)
+                except RequestFailedError as error:
+                    if not error.is_missing:
+                        failures.append((one, error.failure))
+
+        await asyncio.gather(*(delete() for _ in range(_DELETING)))
+        if not failures:
+            return
+        shown = ", ".join(f"{one!r}" for one, _ in failures[:_SHOWN_MAX])
+        more = f" and {len(failures) - _SHOWN_MAX} more" if len(failures) > _SHOWN_MAX else ""
+        first = failures[0][1]
+        why = f"{len(failures)} of its files were not deleted: {shown}{more}; {first}"
+        refused = all(failure.reply is Reply.REFUSED for _, failure in failures)
+        if refused:
+            raise self._container.refusal("Delete Blob", path, why, first.errno or errno.EIO)
+        raise self._container.doubt("Delete Blob", path, why)
+
+    def _entry(self, found: ET.Element) -> Entry | None:
+        """One file of a page; ``None`` of what only makes a directory be seen."""
+        name = _text(found.find("Name"))
+        told = found.find("Metadata")
+        metadata = {one.tag.lower(): one.text or "" for one in (() if told is None else told)}
+        if name.endswith("/") or is_folder(metadata):
+            return None
+        return Entry(
+            path=self._container.path(name),
+            size_bytes=int(_text(found.find("Properties/Content-Length")) or 0),
+            token=token_of(_text(found.find("Properties/Etag"))),
+            nonce=nonce_in(metadata),
+        )
+
+    async def _pages(self, path: StorePath, **query: str) -> AsyncIterator[ET.Element]:
+        """Every page of what is below *path*.
+
+        Raises:
+            StoreError: A page was not given, or is none.
+        """
+        name = self._container.blob(path)
+        query = {"maxresults": str(_PAGE), "include": "metadata", **query}
+        if name:
+            query["prefix"] = f"{name}/"
+        while True:
+            answer = await self._container.send("List Blobs", path, query=query)
+            try:
+                page = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
+            except ET.ParseError:
+                page = None
+            if page is None:
+                raise self._container.doubt("List Blobs", path, _NO_LISTING)
+            yield page
+            mark = _text(page.find("NextMarker"))
+            if not mark:
+                return
+            if mark == query.get("marker"):
+                why = "the store says that there is more, and not where"
+                raise self._container.doubt("List Blobs", path, why)
+            query["marker"] = mark
+
+
+class PathListing:
+    """Lists a hierarchical account, where directories stand by themselves."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*.
+
+        The pages of *without* come all the same: no listing of paths leaves a branch out, and one
+        for each other branch would cost more.
+        """
+        left_out = f"{without}/" if without is not None else None
+        if left_out is not None and f"{path}/".startswith(left_out):
+            return
+        async for found in self._paths(path, is_recursive=True):
+            if isinstance(found, Entry) and not (left_out and found.path.startswith(left_out)):
+                yield found
+
+    async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+        async for found in self._paths(path, is_recursive=False):
+            yield found
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete the directory *path* with all below it, by one request or as many as it takes.
+
+        Raises:
+            StoreError: It was not deleted, or not whole.
+        """
+        query = {"paginated": "true"}
+        while True:
+            try:
+                answer = await self._container.request("Path - Delete", path, query=query)
+            except RequestFailedError as error:
+                if error.is_missing:
+                    return
+                raise error.failure from None
+            following = answer.headers.get("x-ms-continuation", "")
+            if not following:
+                return
+            query["continuation"] = following
+
+    async def _paths(
+        self, path: StorePath, *, is_recursive: bool
+    ) -> AsyncIterator[Entry | Directory]:
+        """Every page of what is below *path*; nothing when that is missing, or no directory.
+
+        Raises:
+            StoreError: A page was not given, or is none.
+        """
+        directory = self._container.blob(path)
+        query = {"recursive": str(is_recursive).lower(), "maxResults": str(_PAGE)}
+        if directory:
+            query["directory"] = directory
+        while True:
+            try:
+                answer = await self._container.request("Path - List", path, query=query)
+            except RequestFailedError as error:
+                if error.is_missing or error.has_code("ResourceTypeMismatch"):
+                    return
+                raise error.failure from None
+            for found in self._found(path, answer.body):
+                # Asked for what is below a file, the service shows the file.
+                if found.path.startswith(f"{path}/"):
+                    yield found
+            following = answer.headers.get("x-ms-continuation", "")
+            if not following:
+                return
+            if following == query.get("continuation"):
+                why = "the store says that there is more, and not where"
+                raise self._container.doubt("Path - List", path, why)
+            query["continuation"] = following
+
+    def _found(self, path: StorePath, body: bytes) -> list[Entry | Directory]:
+        try:
+            return [self._one(listed) for listed in json.loads(body)["paths"]]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            failure = self._container.doubt("Path - List", path, _NO_LISTING)
+        raise failure
+
+    def _one(self, listed: Any) -> Entry | Directory:
+        path = self._container.path(str(listed["name"]))
+        if str(listed.get("isDirectory", "false")).lower() == "true":
+            return Directory(path)
+        return Entry(
+            path=path,
+            size_bytes=int(listed.get("contentLength") or 0),
+            token=token_of(str(listed.get("etag") or listed.get("eTag") or "")),
+        )
+
+
+def _text(found: ET.Element | None) -> str:
+    """What stands in an element; decoded where XML could not hold it as it is."""
+    if found is None:
+        return ""
+    text = found.text or ""
+    return unquote(text) if found.get("Encoded") == "true" else text

@@ -1,0 +1,179 @@
+"""What the user's options of adlfs mean: an account, its endpoints, and a connection of our own."""
+
+import asyncio
+import re
+import weakref
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any
+from urllib.parse import urlsplit
+
+import adlfs
+from azure.core.exceptions import AzureError
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
+from fsspec_commit_stores.azure.places import Place
+
+_POOL = 64
+_CONNECTION_TIMEOUT_S = 5.0
+_READ_TIMEOUT_S = 25.0
+_AZURE = re.compile(
+    r"[a-z0-9-]+\.(?:[a-z0-9]+\.)?(?:blob|dfs)\."
+    r"(?:core\.(?:windows\.net|chinacloudapi\.cn|usgovcloudapi\.net|cloudapi\.de)|storage\.azure\.net)"
+)
+
+# What the protocol itself says, whoever speaks it: also that every change makes a new etag, of
+# whatever bytes.
+_GEN2 = Capabilities(
+    atomic_rename=AtomicRename.DIRECTORY,
+    exclusive_rename=True,
+    paged_listing=True,
+    # Blocks belong to a path, and a rename publishes what is at another one: nothing needs them.
+    multipart=False,
+    uploads_listable=False,
+    whole_object_publish=True,
+    token_survives_rename=True,
+    unique_tokens=True,
+)
+_FLAT = Capabilities(
+    atomic_rename=AtomicRename.NONE,
+    exclusive_rename=False,
+    paged_listing=True,
+    multipart=True,
+    upload_keyed_by="path",
+    # They are listed among all blobs only, a page for every 5,000 that stand there.
+    uploads_listable=False,
+    whole_object_publish=True,
+    token_survives_rename=False,
+    unique_tokens=True,
+)
+# What the server alone decides, as Microsoft documents it.
+_SERVICE = {
+    "consistent_listing": True,
+    "delete_if_match": True,
+    "exclusive_create": True,
+    "replace_if_match": True,
+}
+_SINGLE_WRITER = {"consistent_listing": True, "delete_if_match": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account with the user's credentials for it.
+
+    Attributes:
+        connection: Sends requests.
+        credentials: What adlfs has made itself, and nobody else closes.
+    """
+
+    connection: Connection
+    credentials: tuple[Any, ...]
+
+    async def close(self) -> None:
+        """Close the connections, and what fetches access tokens."""
+        await self.connection.close()
+        for credential in self.credentials:
+            closing = credential.close()
+            if isawaitable(closing):
+                await closing
+
+
+def capabilities_of(endpoint: str, *, is_hierarchical: bool, single_writer: bool) -> Capabilities:
+    """What is known before anything is tried; of servers other than Azure only what is protocol.
+
+    Args:
+        endpoint: Where the account answers.
+        is_hierarchical: Whether it has a hierarchical namespace.
+        single_writer: One job at a time works here.
+    """
+    facts = _GEN2 if is_hierarchical else _FLAT
+    if is_azure(endpoint):
+        facts = facts.known("declared", **_SERVICE)
+    elif single_writer:
+        facts = facts.known("assumed", **_SINGLE_WRITER)
+    return facts
+
+
+def is_azure(endpoint: str) -> bool:
+    """Whether requests go to Azure itself, by the host's name."""
+    return _AZURE.fullmatch(urlsplit(endpoint).hostname or "") is not None
+
+
+def account_of(url: str, place: Place, options: OpenOptions) -> Account:
+    """The account that URL and options name, through a private adlfs on the running loop.
+
+    Nothing is sent.
+
+    Raises:
+        RequestError: An option makes no sense, or URL and options name two accounts.
+    """
+    given = dict(options.storage_options)
+    if place.account is not None:
+        given.setdefault("account_name", place.account)
+        if place.host is not None and not place.host.endswith(".blob.core.windows.net"):
+            given.setdefault("account_host", place.host)
+    given.update(
+        asynchronous=True,
+        loop=asyncio.get_running_loop(),
+        skip_instance_cache=True,
+        use_listings_cache=False,
+    )
+    failure: RequestError
+    try:
+        filesystem = adlfs.AzureBlobFileSystem(**given)
+    except TypeError as error:
+        failure = _invalid(url, f"an option is not one of adlfs's ({error})")
+    except (ValueError, AzureError):
+        # Of adlfs's own words none is passed on: they may hold the connection string.
+        failure = _invalid(
+            url,
+            "give account_name= with account_key=, sas_token= or credential=, or a "
+            "connection_string= that is whole",
+        )
+    else:
+        return _account(url, place, options, filesystem)
+    raise failure
+
+
+def _account(url: str, place: Place, options: OpenOptions, filesystem: Any) -> Account:
+    client = filesystem.service_client
+    # adlfs keeps every instance for ever, to close it at exit on a loop that has ended by then.
+    for finalizer, found in list(getattr(weakref.finalize, "_registry", {}).items()):
+        if found.weakref() is filesystem:
+            finalizer.detach()
+    if place.account is not None and client.account_name not in {None, place.account}:
+        message = (
+            f"cannot open {url!r}: it names the account {place.account!r}, and the credentials are "
+            f"for {client.account_name!r}"
+        )
+        raise RequestError(message, kind="invalid_option", path=url)
+    own = () if "credential" in options.storage_options else (filesystem.credential,)
+    endpoints = _endpoints(client, filesystem.connection_string)
+    connection = Connection(client, endpoints, _limits(filesystem, options))
+    credentials = (*own, filesystem.sync_credential)
+    return Account(connection, tuple(one for one in credentials if hasattr(one, "close")))
+
+
+def _endpoints(client: Any, connection_string: str | None) -> Endpoints:
+    blob = client.primary_endpoint.partition("?")[0].rstrip("/")
+    parts = (part.partition("=") for part in (connection_string or "").split(";"))
+    settings = {name.upper(): value for name, _, value in parts}
+    named = settings.get("DFSENDPOINT", "").rstrip("/")
+    # One address serves both where there is no word for either in it, as with emulators.
+    return Endpoints(blob, named or blob.replace(".blob.", ".dfs.", 1))
+
+
+def _limits(filesystem: Any, options: OpenOptions) -> Limits:
+    timeouts: dict[str, Any] = filesystem._timeout_kwargs  # noqa: SLF001  # has no other name
+    return Limits(
+        options.concurrency or _POOL,
+        float(timeouts.get("connection_timeout", _CONNECTION_TIMEOUT_S)),
+        float(timeouts.get("read_timeout", _READ_TIMEOUT_S)),
+    )
+
+
+def _invalid(url: str, why: str) -> RequestError:
+    message = f"cannot open {url!r}: {why}"
+    return RequestError(message, kind="invalid_option", path=url)

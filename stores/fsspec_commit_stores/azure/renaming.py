@@ -1,0 +1,182 @@
+"""What only a hierarchical account can do: rename files and directories, and make directories.
+
+*Path - Create* renames, at the endpoint of Data Lake Storage: atomically, exclusively with
+``If-None-Match: *``, and without a change to the etag. Its ``mode`` is left at ``posix``: nothing
+moves into a directory that stands in its way.
+"""
+
+import errno
+
+from fsspec_commit.errors import StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry, Expect, Expectation, Token
+from fsspec_commit_stores.azure.contents import (
+    condition_of,
+    entry_of,
+    is_directory,
+    match_of,
+)
+from fsspec_commit_stores.azure.names import trouble_with
+from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+
+_NO_PARENT = "RenameDestinationParentPathNotFound"
+
+
+class Renames:
+    """`RenamesFiles`, `RenamesDirectories` and `MakesDirectories` in one container."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token | None,
+        expecting: Expectation,
+        within: StorePath,
+    ) -> None:
+        """Rename the file *source*; one request where the directory of *target* is there.
+
+        *token* and *expecting* are conditions of that request. Without a token the source is
+        looked at before, for the request renames a directory as well.
+
+        Raises:
+            StoreError: It was not renamed, or it is not known.
+        """
+        pinned = token
+        if pinned is None:
+            found = await self.look(source)
+            if not isinstance(found, Entry):
+                raise self._refusal(source, "there is no such file", errno.ENOENT)
+            pinned = found.token
+        headers = {"x-ms-source-if-match": match_of(pinned), **condition_of(expecting)}
+        # Where a content is expected, its directory is as well.
+        makes_parents = isinstance(expecting, Expect)
+        await self._rename(source, target, headers, within, makes_parents=makes_parents)
+
+    async def rename_directory(
+        self, source: StorePath, target: StorePath, *, within: StorePath
+    ) -> None:
+        """Rename the directory *source*, with as many requests as the service wants.
+
+        It is documented to be atomic where the namespace is hierarchical, and to be continued
+        where there are many paths, which only flat accounts have been seen to ask for.
+
+        Raises:
+            StoreError: It was not renamed, or it is not known.
+        """
+        if not isinstance(await self.look(source), Directory):
+            raise self._refusal(source, "there is no such directory", errno.ENOENT)
+        await self._rename(source, target, condition_of(Expect.ABSENT), within, makes_parents=True)
+
+    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
+        """Make the directory *path* and those above it; one that is there is done.
+
+        Raises:
+            StoreError: A file is in the way; it was not made, or it is not known.
+        """
+        try:
+            await self._container.request("Path - Create", path, condition_of(Expect.ABSENT))
+        except RequestFailedError as error:
+            failure = error.failure
+            if error.answer is None or error.answer.status not in {404, 409, 412}:
+                raise failure from None
+        else:
+            return
+        if isinstance(await self.look(path), Directory):
+            return
+        blocking = await self._file_above(path, within)
+        if blocking is not None:
+            why = f"the file {blocking!r} is in the way"
+            raise self._container.refusal("Path - Create", path, why, errno.ENOTDIR)
+        raise failure
+
+    async def look(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*, by one request.
+
+        Raises:
+            StoreError: The store did not answer, or does not let us look.
+        """
+        if not self._container.blob(path):
+            return Directory(path)
+        try:
+            answer = await self._container.request("Get Blob Properties", path)
+        except RequestFailedError as error:
+            if error.is_missing:
+                return None
+            failure = error.failure
+        else:
+            if is_directory(answer):
+                return Directory(path)
+            return entry_of(path, answer, int(answer.headers.get("content-length", 0)))
+        raise failure
+
+    async def check_area(self, operation: str, path: StorePath, within: StorePath | None) -> None:
+        """Refuse to write *path* where *within* is gone, which would come back with it.
+
+        A look before the request: who removes it in between is not seen, and the protocol reads
+        the job's record after what it has written.
+
+        Raises:
+            StoreError: It is gone, or the store did not answer.
+        """
+        if within is not None and not isinstance(await self.look(within), Directory):
+            why = f"the directory {within!r} is gone"
+            raise self._container.refusal(operation, path, why, errno.ENOENT)
+
+    async def _rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        conditions: dict[str, str],
+        within: StorePath,
+        *,
+        makes_parents: bool,
+    ) -> None:
+        trouble = trouble_with(target)
+        if trouble is not None:
+            raise self._refusal(target, trouble, errno.EINVAL)
+        try:
+            await self._request(source, target, conditions)
+        except RequestFailedError as error:
+            failure = error.failure
+            if not (makes_parents and error.has_code(_NO_PARENT)):
+                raise failure from None
+        else:
+            return
+        await self.check_area("Path - Rename", target, within)
+        parent = StorePath(target.rpartition("/")[0])
+        await self.make_directory(parent, within=within)
+        try:
+            await self._request(source, target, conditions)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def _request(
+        self, source: StorePath, target: StorePath, conditions: dict[str, str]
+    ) -> None:
+        headers = {"x-ms-rename-source": self._container.source(source), **conditions}
+        query: dict[str, str] = {}
+        while True:
+            answer = await self._container.request("Path - Rename", target, headers, query=query)
+            following = answer.headers.get("x-ms-continuation", "")
+            if not following:
+                return
+            query = {"continuation": following}
+
+    async def _file_above(self, path: StorePath, within: StorePath) -> StorePath | None:
+        """The file at *path* or above it, below *within*, if there is one."""
+        names = path[len(within) + 1 :].split("/")
+        for count in range(1, len(names) + 1):
+            above = StorePath("/".join([within, *names[:count]]))
+            if isinstance(await self.look(above), Entry):
+                return above
+        return None
+
+    def _refusal(self, path: StorePath, why: str, number: int) -> StoreError:
+        return self._container.refusal("Path - Rename", path, why, number)

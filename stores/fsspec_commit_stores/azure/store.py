@@ -1,0 +1,317 @@
+"""The Azure adapter: every verb one request to the account of the user's own adlfs.
+
+A destination is a container or a directory in one. An account with a hierarchical namespace (*Data
+Lake Storage Gen2*) has directories, and renames; records and files are written at its endpoint for
+blobs all the same, whole or not at all. A flat account has neither: what a name says before its
+last slash is a directory as long as there is such a name.
+"""
+
+import asyncio
+import errno
+import weakref
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import Self
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    Capabilities,
+    CompletesUploads,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    MakesDirectories,
+    OpenOptions,
+    RenamesDirectories,
+    RenamesFiles,
+    Store,
+    Token,
+)
+from fsspec_commit_stores.azure.answers import Answer
+from fsspec_commit_stores.azure.contents import (
+    condition_of,
+    entry_of,
+    is_directory,
+    metadata_of,
+    token_of,
+)
+from fsspec_commit_stores.azure.listing import BlobListing, Listing, PathListing
+from fsspec_commit_stores.azure.names import trouble_with
+from fsspec_commit_stores.azure.namespaces import is_hierarchical, refuse_what_is_kept
+from fsspec_commit_stores.azure.opening import Account, account_of, capabilities_of, is_azure
+from fsspec_commit_stores.azure.places import Place, place_of
+from fsspec_commit_stores.azure.renaming import Renames
+from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+from fsspec_commit_stores.azure.uploads import BlockUploads
+from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
+
+
+class AzureStore:
+    """A destination in one container. One loop's own, like its connections."""
+
+    bulk = None
+    direct = None
+
+    def __init__(
+        self, account: Account, place: Place, *, is_hierarchical: bool, single_writer: bool
+    ) -> None:
+        self._account = account
+        self._root = place.root
+        self._container = Container(account.connection, place.container)
+        self._capabilities = capabilities_of(
+            self._container.endpoint, is_hierarchical=is_hierarchical, single_writer=single_writer
+        )
+        self._renames = Renames(self._container) if is_hierarchical else None
+        self._uploads = None if is_hierarchical else BlockUploads(self._container)
+        self._blobs = BlobListing(self._container)
+        self._listing: Listing = PathListing(self._container) if is_hierarchical else self._blobs
+        # A job that could not even be aborted is let go of with its store still open.
+        loop = asyncio.get_running_loop()
+        self._unclosed = weakref.finalize(self, _close_later, account, loop)
+        self._unclosed.atexit = False
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Open ``abfs://…``, ``abfss://…`` or ``az://…`` with adlfs's options.
+
+        The first to open an account in a process asks it whether its namespace is hierarchical.
+        Whoever chooses a committer asks whether the container must keep what is in it as well.
+
+        Raises:
+            RequestError: The URL names no directory in a container, or an option makes no sense.
+            UnsafeStoreError: Nothing may be deleted in the container.
+            StoreError: The store cannot be reached, refuses the credentials, or does not say what
+                it is.
+        """
+        place = place_of(url)
+        account = account_of(url, place, options)
+        try:
+            container = Container(account.connection, place.container)
+            hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
+            if options.choosing:
+                await options.ask(lambda: refuse_what_is_kept(container, place.root))
+        except BaseException:
+            await account.close()
+            raise
+        return cls(
+            account,
+            place,
+            is_hierarchical=hierarchical,
+            single_writer=options.single_writer,
+        )
+
+    @property
+    def root(self) -> StorePath:
+        """Container and prefix."""
+        return self._root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What is declared of this kind of account."""
+        return self._capabilities
+
+    @property
+    def unvouched(self) -> str | None:
+        """Endpoint and container, where they are not Azure's own."""
+        endpoint = self._container.endpoint
+        return None if is_azure(endpoint) else f"{endpoint}/{self._container.name}"
+
+    @property
+    def files(self) -> RenamesFiles | None:
+        """Renames of files, in a hierarchical account."""
+        return self._renames
+
+    @property
+    def directories(self) -> RenamesDirectories | None:
+        """Renames of directories, in a hierarchical account."""
+        return self._renames
+
+    @property
+    def new_directories(self) -> MakesDirectories | None:
+        """Making directories, in a hierarchical account."""
+        return self._renames
+
+    @property
+    def uploads(self) -> CompletesUploads | None:
+        """Block lists, in a flat account."""
+        return self._uploads
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*: one request; in a flat account one more for what is no file.
+
+        Raises:
+            StoreError: The store did not answer, or does not let us look.
+        """
+        if self._renames is not None:
+            return await self._renames.look(path)
+        if self._container.blob(path):
+            try:
+                answer = await self._container.request("Get Blob Properties", path)
+            except RequestFailedError as error:
+                if not error.is_missing:
+                    raise error.failure from None
+            else:
+                if not is_directory(answer):
+                    return entry_of(path, answer, int(answer.headers.get("content-length", 0)))
+        return Directory(path) if await self._blobs.is_directory(path) else None
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*, with its token from the same answer.
+
+        Raises:
+            StoreError: It is longer than the limit, and then its content is not read.
+        """
+        answer = await self._get(path, {}, limit_bytes)
+        if answer is None:
+            return None
+        size_bytes = int(answer.headers.get("content-length", 0))
+        if size_bytes > limit_bytes:
+            why = f"it has {size_bytes} bytes, and at most {limit_bytes} are read"
+            raise self._container.refusal("Get Blob", path, why, errno.EFBIG)
+        return Content(entry_of(path, answer, len(answer.body)), answer.body)
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; fewer only at the end of the file."""
+        if length < 1:
+            return b"" if isinstance(await self.stat(path), Entry) else None
+        answer = await self._get(path, {"x-ms-range": f"bytes={start}-{start + length - 1}"})
+        if answer is None:
+            return None
+        if answer.status == HTTPStatus.PARTIAL_CONTENT:
+            return answer.body
+        # A server that does not mind ranges answers with the whole.
+        return answer.body[start : start + length]
+
+    def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below *path*, a page a request.
+
+        Raises:
+            StoreError: A page was not given.
+        """
+        return self._listing.tree(path, without)
+
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*, a page a request.
+
+        Raises:
+            StoreError: A page was not given.
+        """
+        return self._listing.children(path)
+
+    def writer(
+        self,
+        path: StorePath,
+        *,
+        within: StorePath,
+        nonce: Nonce | None = None,  # noqa: ARG002  # tokens survive renames
+    ) -> BlobWriter:
+        """Write the file *path*; it appears when it is finished."""
+
+        async def check() -> None:
+            await self._check_area(path, within)
+
+        return BlobWriter(self._container, path, check)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,
+    ) -> Token:
+        """Write a small file whole, atomically on condition of *expecting*.
+
+        In a hierarchical account directories are made by it, and *within* is looked at before.
+
+        Raises:
+            StoreError: It was not written, or it is not known.
+        """
+        trouble = trouble_with(path)
+        if trouble is not None:
+            raise self._container.refusal("Put Blob", path, trouble, errno.EINVAL)
+        await self._check_area(path, within)
+        headers = {**BLOB, **condition_of(expecting), **metadata_of(nonce)}
+        answer = await self._container.send("Put Blob", path, headers, body=data)
+        etag = answer.headers.get("etag", "")
+        if not etag:
+            raise self._container.doubt("Put Blob", path, "the store answered without an etag")
+        return token_of(etag)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file, atomically on condition of a token.
+
+        Raises:
+            StoreError: It was not deleted, or it is not known. A blob with snapshots is refused.
+        """
+        if expecting is Expect.ABSENT:
+            why = "nothing can be deleted where nothing is expected"
+            raise self._container.refusal("Delete Blob", path, why, errno.EINVAL)
+        try:
+            await self._container.request("Delete Blob", path, condition_of(expecting))
+        except RequestFailedError as error:
+            if expecting is Expect.ANYTHING and error.is_missing:
+                return
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete the directory *path* and all below it; in a flat account a request a file.
+
+        Raises:
+            StoreError: It is the destination itself, or files are left.
+        """
+        if path == self._root or not path.startswith(f"{self._root}/"):
+            why = "it is the destination itself, or outside of it"
+            raise self._container.refusal("Path - Delete", path, why, errno.EINVAL)
+        await self._listing.delete_tree(path)
+
+    async def close(self) -> None:
+        """Close the connections; once is enough."""
+        if self._unclosed.detach() is not None:
+            await self._account.close()
+
+    async def _check_area(self, path: StorePath, within: StorePath | None) -> None:
+        if self._renames is not None:
+            await self._renames.check_area("Put Blob", path, within)
+
+    async def _get(
+        self, path: StorePath, headers: dict[str, str], limit_bytes: int | None = None
+    ) -> Answer | None:
+        """One GET; ``None`` where there is no such file, and an empty answer past its end."""
+        if not self._container.blob(path):
+            return None
+        try:
+            answer = await self._container.request(
+                "Get Blob", path, headers, limit_bytes=limit_bytes
+            )
+        except RequestFailedError as error:
+            if error.is_missing:
+                return None
+            told = error.answer
+            if told is not None and told.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return Answer(HTTPStatus.PARTIAL_CONTENT, "", told.headers)
+            failure = error.failure
+        else:
+            return None if is_directory(answer) else answer
+        raise failure
+
+
+def _close_later(account: Account, loop: asyncio.AbstractEventLoop) -> None:
+    """Close the connections of a store that nobody holds any more, from any thread."""
+    closing = account.close()
+    try:
+        asyncio.run_coroutine_threadsafe(closing, loop)
+    except RuntimeError:
+        closing.close()  # The loop has ended, and its connections with it.
+
+
+_store: type[Store] = AzureStore

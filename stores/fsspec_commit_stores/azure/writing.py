@@ -1,0 +1,146 @@
+"""Files written bit by bit: one request for a small one, blocks for a longer one."""
+
+import errno
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, Expectation, Token
+from fsspec_commit_stores.azure.contents import condition_of, entry_of, metadata_of, token_of
+from fsspec_commit_stores.azure.names import trouble_with
+from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+from fsspec_commit_stores.azure.uploads import block_id, block_list
+
+_BLOCK_BYTES = 8 << 20
+"""One block is all that is ever held; 50,000 of them are 390 GiB."""
+_LOOKS_MAX = 3
+# What is said where something stands that was not expected, or the blocks have been consumed.
+_CONFLICTS = ("BlobAlreadyExists", "ConditionNotMet", "InvalidBlockList", "TargetConditionNotMet")
+
+BLOB = {"x-ms-blob-type": "BlockBlob"}
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Let a failure that is no refusal say that nothing is lost."""
+    try:
+        yield
+    except StoreError as error:
+        error.can_go_on = error.reply is not Reply.REFUSED
+        raise
+
+
+class BlobWriter:
+    """A file that is visible when it is finished; in the place of another, if one stands.
+
+    In either kind of account through the endpoint for blobs: at the other one a file is there, and
+    empty, from its creation on. What stands is replaced on condition that it is what was seen
+    there, so a request that is done later than it was given up on cannot replace what a repeated
+    one has made. The nonce in the metadata is the writer's own, and says which of them it was.
+    """
+
+    def __init__(
+        self, container: Container, path: StorePath, check: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Write *path*; *check* refuses, before it becomes visible, what may not be written."""
+        self._container = container
+        self._path = path
+        self._check_area = check
+        self._nonce = SYSTEM_IDS.nonce()
+        self._expecting: Expectation = Expect.ABSENT
+        self._buffer = bytearray()
+        self._size_bytes = 0
+        self._blocks: list[str] = []
+        self._state = "open"
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*; what is more than a block is sent.
+
+        Raises:
+            StoreError: A block was not stored; it is sent again by the next call.
+        """
+        self._check()
+        self._buffer += data
+        self._size_bytes += len(data)
+        with _going_on():
+            while len(self._buffer) > _BLOCK_BYTES:
+                await self._send(_BLOCK_BYTES)
+
+    async def finish(self) -> Entry:
+        """Send the rest and make the file visible.
+
+        Raises:
+            StoreError: It is not visible, or it is not known; it may be called again.
+        """
+        self._check()
+        trouble = trouble_with(self._path)
+        if trouble is not None:
+            raise self._container.refusal("Put Blob", self._path, trouble, errno.EINVAL)
+        with _going_on():
+            await self._check_area()
+            while self._blocks and self._buffer:
+                await self._send(_BLOCK_BYTES)
+            token = await self._on_what_stands()
+        self._state = "finished"
+        self._buffer.clear()
+        return Entry(path=self._path, size_bytes=self._size_bytes, token=token, nonce=self._nonce)
+
+    async def discard(self) -> None:
+        """Leave nothing of it, unless it is finished; blocks that were sent go by themselves."""
+        if self._state == "open":
+            self._state = "discarded"
+            self._buffer.clear()
+
+    async def _send(self, length: int) -> None:
+        name = block_id(self._nonce, len(self._blocks) + 1)
+        data = bytes(memoryview(self._buffer)[:length])
+        await self._container.send("Put Block", self._path, body=data, query={"blockid": name})
+        del self._buffer[:length]
+        self._blocks.append(name)
+
+    async def _on_what_stands(self) -> Token:
+        """Make it visible; where something else stands than was expected, look, and once more."""
+        looks = 0
+        while True:
+            try:
+                return await self._show()
+            except RequestFailedError as error:
+                failure = error.failure
+                looks += 1
+                if looks == _LOOKS_MAX or not error.has_code(*_CONFLICTS):
+                    raise failure from None
+            there = await self._look()
+            if there is not None and there.nonce == self._nonce:
+                return there.token
+            expecting = Expect.ABSENT if there is None else there.token
+            if expecting == self._expecting:
+                raise failure
+            self._expecting = expecting
+
+    async def _show(self) -> Token:
+        headers = {**metadata_of(self._nonce), **condition_of(self._expecting)}
+        if self._blocks:
+            headers["Content-Type"] = "text/xml; charset=utf-8"
+            operation, body = "Put Block List", block_list(self._blocks)
+        else:
+            headers.update(BLOB)
+            operation, body = "Put Blob", bytes(self._buffer)
+        answer = await self._container.request(operation, self._path, headers, body=body)
+        return token_of(answer.headers.get("etag", ""))
+
+    async def _look(self) -> Entry | None:
+        try:
+            answer = await self._container.request("Get Blob Properties", self._path)
+        except RequestFailedError as error:
+            if error.is_missing:
+                return None
+            failure = error.failure
+        else:
+            return entry_of(self._path, answer, int(answer.headers.get("content-length", 0)))
+        raise failure
+
+    def _check(self) -> None:
+        if self._state != "open":
+            raise ValueError(f"{self._path!r} is {self._state}")

@@ -1,0 +1,192 @@
+"""What an error that GCS answers says: of the request's effect, and to the user.
+
+By status and reason alone, and in words of our own: what else a server says, it may have been told.
+The one exception is that a bucket is missing, for which there is no reason of its own.
+
+https://cloud.google.com/storage/docs/json_api/v1/status-codes
+"""
+
+import errno
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from fsspec_commit.errors import Reply
+
+_LOOKED_AT = frozenset({"date", "retry-after"})
+_REASON = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
+_NO_BUCKET = "The specified bucket does not exist"
+_REQUESTER_PAYS_TEXT = "requester pays"
+
+# Turned away before anything was done.
+_NOT_DONE = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
+_UNKNOWN = frozenset({"backendError", "internalError"})
+_DENIED = frozenset({"forbidden", "insufficientPermissions", "accessDenied"})
+_EXPLAINED = {
+    "accountDisabled": "the project or its billing account is disabled; check both",
+    "accessNotConfigured": "the Cloud Storage API is not enabled for the project; enable it",
+    "conditionNotMet": "something else stands there than was expected",
+    "dailyLimitExceeded": "the quota is used up",
+    "insufficientPermissions": (
+        "the credentials are not made for it; give ones with the scope devstorage.read_write"
+    ),
+    "notImplemented": "the store does not know this request",
+    "objectUnderActiveHold": "it is under a hold; release it, or use a bucket without holds",
+    "quotaExceeded": "the quota is used up",
+    "retentionPolicyNotMet": (
+        "the bucket's retention policy forbids deleting and replacing; use a bucket without one"
+    ),
+    "uploadTooLarge": "it is larger than the store takes",
+    "userProjectAccessDenied": (
+        "the project to be billed does not let these credentials bill it; check requester_pays= "
+        "and allow serviceusage.services.use"
+    ),
+    "userProjectInvalid": "there is no such project to be billed; check requester_pays=",
+    "userProjectMissing": (
+        "the bucket is a requester pays bucket; say requester_pays=True, or the project to bill"
+    ),
+}
+_NUMBERS = {
+    "conditionNotMet": errno.EEXIST,
+    "notImplemented": errno.EOPNOTSUPP,
+    "quotaExceeded": errno.EDQUOT,
+    "dailyLimitExceeded": errno.EDQUOT,
+    "uploadTooLarge": errno.EFBIG,
+}
+_NUMBERS_OF_STATUSES: Mapping[int, int] = {
+    HTTPStatus.UNAUTHORIZED: errno.EACCES,
+    HTTPStatus.FORBIDDEN: errno.EACCES,
+    HTTPStatus.NOT_FOUND: errno.ENOENT,
+    HTTPStatus.GONE: errno.ENOENT,
+    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: errno.EFBIG,
+    HTTPStatus.NOT_IMPLEMENTED: errno.EOPNOTSUPP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The part of an error's answer by which it is classified.
+
+    Attributes:
+        status: The HTTP status.
+        reason: The first error's ``reason``; empty where it was not GCS that has answered.
+        is_bucket_missing: Whether it is the bucket that is not found, and not the object.
+        headers: Those that say how long to wait, by lower-cased names.
+    """
+
+    status: int
+    reason: str
+    is_bucket_missing: bool
+    headers: Mapping[str, str]
+
+
+def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+    """What of an error's answer is looked at."""
+    reason, message = _told(body)
+    if status == HTTPStatus.BAD_REQUEST and _REQUESTER_PAYS_TEXT in message:
+        reason = "userProjectMissing"  # Its own reason is "required", as of any parameter.
+    return Answer(
+        status=status,
+        reason=reason,
+        is_bucket_missing=status == HTTPStatus.NOT_FOUND and _NO_BUCKET in message,
+        headers={
+            name.lower(): value for name, value in headers.items() if name.lower() in _LOOKED_AT
+        },
+    )
+
+
+def reply_of(answer: Answer) -> Reply:
+    """What an answer says about the effect of the request it answers."""
+    if answer.reason in _NOT_DONE or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Reply.NOT_DONE
+    if answer.reason in _UNKNOWN:
+        return Reply.UNKNOWN
+    if answer.reason in _EXPLAINED or answer.status == HTTPStatus.NOT_IMPLEMENTED:
+        return Reply.REFUSED
+    # Of two requests on one name at one moment one is told 409: this one was not applied.
+    if answer.status == HTTPStatus.CONFLICT:
+        return Reply.NOT_DONE
+    # A 503 is a proxy's, or the service's in the middle of it: neither says what was done.
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in {
+        0,
+        HTTPStatus.REQUEST_TIMEOUT,
+    }:
+        return Reply.UNKNOWN
+    return Reply.REFUSED
+
+
+def is_denied(answer: Answer) -> bool:
+    """Whether this request is not permitted; another one may be."""
+    return (
+        answer.status == HTTPStatus.FORBIDDEN
+        and reply_of(answer) is Reply.REFUSED
+        and (answer.reason in _DENIED or answer.reason not in _EXPLAINED)
+    )
+
+
+def why_of(answer: Answer, *, permissions: str) -> str:
+    """Why a request failed, and what to do: one half of a sentence.
+
+    Args:
+        answer: What the store said.
+        permissions: What IAM must allow for the request.
+    """
+    reason = answer.reason
+    how = reason or f"HTTP {answer.status}"
+    if answer.is_bucket_missing:
+        why = "there is no such bucket; check its name, or create it"
+    elif reason in _EXPLAINED:
+        why = f"{_EXPLAINED[reason]} ({reason})"
+    elif answer.status == HTTPStatus.UNAUTHORIZED:
+        why = (
+            f"the credentials are not valid, have expired, or there are none ({how}); check "
+            "token=, or log in again (gcloud auth application-default login)"
+        )
+    elif answer.status == HTTPStatus.FORBIDDEN and reply_of(answer) is Reply.REFUSED:
+        why = f"access is denied ({how}); allow {permissions} to these credentials"
+    elif answer.status == HTTPStatus.PRECONDITION_FAILED:
+        why = _EXPLAINED["conditionNotMet"]
+    elif answer.status == HTTPStatus.NOT_FOUND:
+        why = f"it is not there ({how})"
+    elif reply_of(answer) is Reply.NOT_DONE:
+        why = f"the store asked to try again later ({how})"
+    elif HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+        why = f"it was answered by a redirection (HTTP {answer.status}); check endpoint_url="
+    else:
+        status = f"{answer.status} " if reason else ""
+        why = f"the store answered {status}{how}"
+    return why
+
+
+def number_of(answer: Answer) -> int:
+    """The ``errno`` a system call would have given."""
+    return _NUMBERS.get(answer.reason) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
+
+
+def retry_after_s_of(answer: Answer) -> float | None:
+    """How long to leave the store alone: seconds, or a date beside the date of the answer."""
+    headers = answer.headers
+    asked = headers.get("retry-after", "").strip()
+    if asked.isdecimal():
+        return float(asked)
+    try:  # both by the store's clock, so that ours does not matter
+        until, now = parsedate_to_datetime(asked), parsedate_to_datetime(headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _told(body: bytes) -> tuple[str, str]:
+    """Reason and message of an error; empty where the body is not GCS's."""
+    try:
+        error = json.loads(body)["error"]
+        message = str(error["message"])
+        reasons = [str(one["reason"]) for one in error["errors"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", ""
+    reason = reasons[0] if reasons else ""
+    return (reason if _REASON.fullmatch(reason) else ""), message

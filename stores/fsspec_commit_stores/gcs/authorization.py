@@ -1,0 +1,73 @@
+"""Bearer tokens: the credentials that gcsfs found, renewed in time and where one is refused.
+
+gcsfs renews on the event loop, where everything waits for it; here it happens in a thread.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import requests
+from google.auth.exceptions import GoogleAuthError
+from google.auth.transport.requests import Request
+
+_TIMEOUT_S = 10
+
+RENEWAL_FAILURES = (GoogleAuthError, requests.RequestException, ValueError, NotImplementedError)
+"""What credentials raise that cannot be renewed."""
+
+
+class Authorization:
+    """The headers that say who asks.
+
+    Args:
+        credentials: Of google-auth; ``None`` for nobody.
+    """
+
+    def __init__(self, credentials: Any) -> None:
+        self._credentials = credentials
+        self._renewing = asyncio.Lock()
+
+    async def headers(self) -> dict[str, str]:
+        """The headers for one request.
+
+        Raises:
+            One of `RENEWAL_FAILURES`: The token has expired, and no other can be had.
+        """
+        if self._credentials is None:
+            return {}
+        if not self._credentials.valid:
+            async with self._renewing:
+                if not self._credentials.valid:
+                    await self._renew()
+        headers: dict[str, str] = {}
+        self._credentials.apply(headers)
+        return headers
+
+    async def renewed(self, refused: dict[str, str]) -> dict[str, str] | None:
+        """The headers to ask again with, when those of *refused* were; ``None`` without others.
+
+        Many requests are refused at one moment; the first of them renews for all.
+        """
+        if self._credentials is None:
+            return None
+        async with self._renewing:
+            headers: dict[str, str] = {}
+            self._credentials.apply(headers)
+            if headers == refused:
+                try:
+                    await self._renew()
+                except RENEWAL_FAILURES:
+                    return None
+                self._credentials.apply(headers)
+        return None if headers == refused else headers
+
+    async def _renew(self) -> None:
+        # In a thread that is seen to its end: the credentials may be shared.
+        await asyncio.shield(asyncio.to_thread(_refresh, self._credentials.refresh))
+
+
+def _refresh(refresh: Callable[[Any], None]) -> None:
+    with requests.Session() as session:
+        refresh(partial(Request(session), timeout=_TIMEOUT_S))

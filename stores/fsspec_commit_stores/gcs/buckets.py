@@ -1,0 +1,80 @@
+"""What kind of bucket it is, asked where a committer is to be chosen.
+
+One request where the bucket may be looked at. Where it may not, the layout still tells the kind,
+and whether anything may be deleted again cannot be known before it is tried.
+
+https://cloud.google.com/storage/docs/json_api/v1/buckets#resource
+https://cloud.google.com/storage/docs/json_api/v1/buckets/getStorageLayout
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fsspec_commit.errors import UnsafeStoreError
+from fsspec_commit.store import Capabilities
+from fsspec_commit_stores.gcs.answers import is_denied
+from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+
+_FIELDS = "locationType,retentionPolicy,defaultEventBasedHold"
+_LAYOUT_FIELDS = "locationType"
+_ZONAL = "zone"
+_log = logging.getLogger("fsspec_commit")
+
+# Objects there are appended to, through gRPC, and shown while they grow; nothing creates one
+# exclusively. https://cloud.google.com/storage/docs/rapid/rapid-bucket
+ZONAL_FACTS = {
+    "exclusive_create": False,
+    "exclusive_rename": False,
+    "whole_object_publish": False,
+}
+
+
+async def facts_of(bucket: Bucket, facts: Capabilities, url: str) -> Capabilities:
+    """*facts* with what the bucket's kind changes of them.
+
+    Raises:
+        UnsafeStoreError: Nothing may be deleted there, so no job could be finished or aborted.
+        StoreError: The store did not answer.
+    """
+    found = await _asked(bucket, "buckets.get", "", _FIELDS)
+    if found is None:
+        found = await _asked(bucket, "buckets.getStorageLayout", "/storageLayout", _LAYOUT_FIELDS)
+    if found is None:
+        return facts
+    kept = _kept(found)
+    if kept is not None:
+        message = (
+            f"cannot commit to {url!r}: the bucket's {kept} forbids deleting what is written, and "
+            "a job deletes its own records at its end; use a bucket without one"
+        )
+        raise UnsafeStoreError(message, kind="retention", path=url)
+    is_zonal = str(found.get("locationType")).lower() == _ZONAL
+    return facts.known("declared", **ZONAL_FACTS) if is_zonal else facts
+
+
+async def _asked(bucket: Bucket, name: str, below: str, fields: str) -> dict[str, Any] | None:
+    """What the bucket says of itself; ``None`` where it may not be asked.
+
+    Emulators that do not know the question say that there is no such thing.
+    """
+    path = bucket.path("")
+    given = Given(name, "GET", bucket.bucket_target(below, fields=fields))
+    try:
+        answered = await bucket.request(given, path)
+    except RequestFailedError as error:
+        if error.answer is None or not (is_denied(error.answer) or (below and error.is_missing)):
+            failure = error.failure
+        else:
+            _log.debug("%s; it is taken for one like most", error.failure)
+            return None
+    else:
+        return bucket.decoded(answered, name, path)
+    raise failure
+
+
+def _kept(found: Mapping[str, Any]) -> str | None:
+    """What keeps objects of the bucket from being deleted, if anything does."""
+    if found.get("retentionPolicy"):
+        return "retention policy"
+    return "default event-based hold" if found.get("defaultEventBasedHold") else None

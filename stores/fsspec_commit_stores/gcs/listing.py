@@ -1,0 +1,200 @@
+"""Listings, page by page as GCS gives them, and the deletion of all that one shows.
+
+A directory is a prefix that ends in a slash. A key that ends in one is what consoles and other
+file systems write to make an empty directory be seen: never a file, but gone with its directory.
+
+A listing sees every finished write and delete.
+https://cloud.google.com/storage/docs/consistency
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry
+from fsspec_commit_stores.gcs.objects import entry_of
+from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+
+_NAME = "objects.list"
+_PAGE_MAX = 1000
+_SHOWN_MAX = 10
+_FIELDS = "nextPageToken,prefixes,items(name,size,generation)"
+_NAMES = "nextPageToken,items(name)"
+
+
+class Listing:
+    """Lists one bucket.
+
+    Args:
+        bucket: Which one.
+        deletions_max: How many deletions of a tree are on their way at once.
+    """
+
+    def __init__(self, bucket: Bucket, *, deletions_max: int) -> None:
+        self._bucket = bucket
+        self._deletions_max = deletions_max
+
+    async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*."""
+        left_out = None if without is None else _below(self._bucket.key(without))
+        prefix = _below(self._bucket.key(path))
+        if left_out is not None and prefix.startswith(left_out):
+            return
+        async for page in self._pages(path, _FIELDS, left_out, prefix=prefix):
+            for listed in _items(page):
+                name = _name(listed)
+                if not name.endswith("/") and not (left_out and name.startswith(left_out)):
+                    yield self._entry(listed)
+
+    async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+        prefix = _below(self._bucket.key(path))
+        # Some servers name a prefix again on each page that has a part of it.
+        seen = set[str]()
+        async for page in self._pages(path, _FIELDS, None, prefix=prefix, delimiter="/"):
+            for common in map(str, page.get("prefixes") or ()):
+                if common not in seen:
+                    seen.add(common)
+                    yield Directory(self._bucket.path(common[:-1]))
+            for listed in _items(page):
+                if _name(listed) != prefix:
+                    yield self._entry(listed)
+
+    async def is_directory(self, path: StorePath) -> bool:
+        """Whether there is anything below *path*, by one request."""
+        prefix = _below(self._bucket.key(path))
+        page = await self._page(path, prefix=prefix, maxResults=1, fields=_NAMES)
+        return bool(_items(page))
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete every key below *path*, a page at a time, from the front until none is left.
+
+        One request a key, many at once: a batch request would save connections and no work, for
+        it is carried out one by one, counted one by one and answered one by one, in a format of
+        its own, and few who speak the protocol know it.
+
+        Raises:
+            StoreError: Some are left: names the first of them.
+        """
+        prefix = _below(self._bucket.key(path))
+        deleted = set[str]()
+        while True:
+            page = await self._page(path, prefix=prefix, maxResults=_PAGE_MAX, fields=_NAMES)
+            names = [_name(listed) for listed in _items(page)]
+            if names and deleted.issuperset(names):
+                why = f"its files come back, or the listing is stale: {names[0]!r}"
+                raise self._bucket.doubt("objects.delete", path, why)
+            await self._delete(path, names)
+            deleted = set(names)
+            if not page.get("nextPageToken"):
+                return
+
+    async def _delete(self, path: StorePath, names: Sequence[str]) -> None:
+        left: dict[str, StoreError] = {}
+        waiting = iter(names)
+
+        async def deleting() -> None:
+            for name in waiting:
+                try:
+                    await self._delete_one(self._bucket.path(name))
+                except StoreError as error:
+                    left[name] = error
+
+        await asyncio.gather(*(deleting() for _ in range(min(self._deletions_max, len(names)))))
+        if left:
+            shown = ", ".join(map(repr, list(left)[:_SHOWN_MAX]))
+            more = len(left) - _SHOWN_MAX
+            first = next(iter(left.values()))
+            why = f"left are {shown}" + (f" and {more} more" if more > 0 else "") + f": {first}"
+            failure = self._bucket.failure("objects.delete", path, why, _worst(left.values()))
+            failure.retry_after_s = (
+                max((error.retry_after_s or 0.0 for error in left.values()), default=0.0) or None
+            )
+            raise failure
+
+    async def _delete_one(self, path: StorePath) -> None:
+        try:
+            await self._bucket.request(deletion(self._bucket, path), path)
+        except RequestFailedError as error:
+            if error.is_missing:
+                return
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def _pages(
+        self, path: StorePath, fields: str, left_out: str | None, **query: object
+    ) -> AsyncIterator[Mapping[str, Any]]:
+        """Every page; what is left of *left_out* when a page ends in it is jumped over.
+
+        Raises:
+            StoreError: A page was not given, or it is the same one again.
+        """
+        at: dict[str, str] = {}
+        jumped_from: dict[str, str] | None = None
+        while True:
+            page = await self._page(path, **query, **at, fields=fields)
+            if jumped_from is not None and not _is_from(page, at["startOffset"]):
+                # A server that does not start where it is told: page by page, then.
+                at, jumped_from, left_out = jumped_from, None, None
+                continue
+            yield page
+            token = str(page.get("nextPageToken") or "")
+            if not token:
+                return
+            if at.get("pageToken") == token:
+                why = "the store says that there is more, and not where"
+                raise self._bucket.doubt(_NAME, path, why)
+            # A token goes on with the listing it comes from, wherever that began.
+            at, jumped_from = {**at, "pageToken": token}, None
+            last = max(map(_name, _items(page)), key=str.encode, default="")
+            if left_out is not None and last.startswith(left_out):
+                # "0" comes after "/": the first name that is in no way below it.
+                jumped_from, at = at, {"startOffset": f"{left_out[:-1]}0"}
+
+    async def _page(self, path: StorePath, **query: object) -> dict[str, Any]:
+        target = self._bucket.bucket_target("/o", **query)
+        answered = await self._bucket.send(Given(_NAME, "GET", target), path)
+        return self._bucket.decoded(answered, _NAME, path)
+
+    def _entry(self, listed: Mapping[str, Any]) -> Entry:
+        path = self._bucket.path(_name(listed))
+        entry = entry_of(path, listed)
+        if entry is None:
+            why = "the store does not say which content it is, or how long"
+            raise self._bucket.failure(_NAME, path, why, Reply.REFUSED)
+        return entry
+
+
+def deletion(bucket: Bucket, path: StorePath, **conditions: str) -> Given:
+    """The request that deletes one object."""
+    target = bucket.object_target(path, **conditions)
+    return Given("objects.delete", "DELETE", target, done=(200, 204))
+
+
+def _below(key: str) -> str:
+    """The prefix of all keys in a directory; nothing for the whole bucket."""
+    return f"{key}/" if key else ""
+
+
+def _items(page: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return page.get("items") or ()
+
+
+def _name(listed: Mapping[str, Any]) -> str:
+    return str(listed["name"])
+
+
+def _is_from(page: Mapping[str, Any], name: str) -> bool:
+    first = min(map(_name, _items(page)), key=str.encode, default=name)
+    return first.encode() >= name.encode()
+
+
+def _worst(errors: Any) -> Reply:
+    """What is said of many requests: the least that is known of one of them."""
+    replies = {error.reply for error in errors}
+    order = (Reply.UNKNOWN, Reply.NOT_DONE, Reply.REFUSED)
+    return next(reply for reply in order if reply in replies)

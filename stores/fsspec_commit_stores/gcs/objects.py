@@ -1,0 +1,94 @@
+"""Objects as the JSON API describes them: entries, tokens, nonces, conditions, and their upload.
+
+The token of a content is its generation, which is never given twice, and which a move changes. What
+a move keeps is the custom metadata, and in it the nonce.
+
+https://cloud.google.com/storage/docs/json_api/v1/objects#resource
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from fsspec_commit.ids import NONCE, Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, Expectation, Token
+
+NONCE_NAME = "fsspec-commit-nonce"
+"""The custom metadata of an object that we wrote."""
+
+ENTRY_FIELDS = "generation,size,metadata"
+"""What is asked of an object; nothing else of it is used."""
+
+CONTENT_TYPE = "application/octet-stream"
+
+_GENERATIONS = range(1, (1 << 63) - 1)
+_NO_GENERATION = str((1 << 63) - 1)
+
+
+def token_of(resource: Mapping[str, Any]) -> Token | None:
+    """The generation, if the resource has one."""
+    generation = str(resource.get("generation") or "")
+    return Token(generation) if generation.isdecimal() else None
+
+
+def nonce_of(resource: Mapping[str, Any]) -> Nonce | None:
+    """The nonce beside a content, if it is one of ours."""
+    found = (resource.get("metadata") or {}).get(NONCE_NAME)
+    return Nonce(found) if isinstance(found, str) and NONCE.fullmatch(found) else None
+
+
+def entry_of(path: StorePath, resource: Mapping[str, Any]) -> Entry | None:
+    """The file that a resource describes; ``None`` where it does not say which content it is."""
+    token = token_of(resource)
+    size = str(resource.get("size", ""))
+    if token is None or not size.isdecimal():
+        return None
+    return Entry(path=path, size_bytes=int(size), token=token, nonce=nonce_of(resource))
+
+
+def condition_of(expecting: Expectation) -> dict[str, str]:
+    """The parameters that make a request refuse what is not expected.
+
+    https://cloud.google.com/storage/docs/request-preconditions
+    """
+    if expecting is Expect.ABSENT:
+        return {"ifGenerationMatch": "0"}
+    return {} if isinstance(expecting, Expect) else {"ifGenerationMatch": generation_of(expecting)}
+
+
+def generation_of(token: Token) -> str:
+    """What a condition says for a token; for one that no object can have, one that none has."""
+    is_generation = token.isascii() and token.isdecimal() and int(token) in _GENERATIONS
+    return token if is_generation else _NO_GENERATION
+
+
+def metadata_of(nonce: Nonce | None) -> dict[str, Any]:
+    """The resource of an object to be made that carries *nonce*."""
+    carried = {} if nonce is None else {"metadata": {NONCE_NAME: str(nonce)}}
+    return {"contentType": CONTENT_TYPE, **carried}
+
+
+def multipart(resource: Mapping[str, Any], data: bytes) -> tuple[str, bytes]:
+    """Content type and body of an upload that brings metadata and bytes by one request.
+
+    The boundary is drawn for each: content that holds it would be cut there.
+
+    https://cloud.google.com/storage/docs/uploading-objects#uploading-an-object
+    """
+    boundary = secrets.token_hex(24)
+    head = (
+        f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
+        f"{json.dumps(resource)}\r\n"
+        f"--{boundary}\r\nContent-Type: {CONTENT_TYPE}\r\n\r\n"
+    )
+    tail = f"\r\n--{boundary}--\r\n"
+    return f"multipart/related; boundary={boundary}", head.encode() + data + tail.encode()
+
+
+def md5_of(data: bytes | bytearray) -> str:
+    """The MD5 of a content as the service writes it."""
+    return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()

@@ -1,0 +1,217 @@
+"""What a URL and the user's options of gcsfs mean: a bucket, a prefix, and a session of our own."""
+
+import asyncio
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from gcsfs.core import GCSFileSystem
+from google.auth.exceptions import GoogleAuthError
+from requests import RequestException
+
+from fsspec_commit.errors import RequestError, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit_stores.gcs.authorization import Authorization
+from fsspec_commit_stores.gcs.failures import Asked, no_credentials
+from fsspec_commit_stores.gcs.requests import Bucket
+
+POOL = 64
+"""How many connections there are at most, where the caller does not say."""
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_SCHEME = re.compile(r"gc?s://", re.IGNORECASE)
+_GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
+_UNIVERSE = "GOOGLE_CLOUD_UNIVERSE_DOMAIN"
+
+# What the protocol itself says, whoever speaks it.
+_PROTOCOL = Capabilities(
+    # Folders of a bucket with a hierarchical namespace are renamed by an operation that goes on for
+    # long and blocks writes meanwhile. Nothing here needs it.
+    atomic_rename=AtomicRename.FILE,
+    paged_listing=True,
+    multipart=False,
+    whole_object_publish=True,
+    token_survives_rename=False,
+    unique_tokens=True,
+)
+# What the server alone decides, as Google documents it.
+_SERVICE = {
+    "consistent_listing": True,
+    "delete_if_match": True,
+    "exclusive_create": True,
+    "exclusive_rename": True,
+    "replace_if_match": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination: a bucket and the directory in it that is the root.
+
+    Attributes:
+        bucket: Its name.
+        root: Bucket and prefix, without a slash at the end.
+    """
+
+    bucket: str
+    root: StorePath
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a store works with.
+
+    Attributes:
+        filesystem: Of gcsfs; kept, because it closes the session when it is collected.
+        bucket: Its requests.
+        session: What is to be closed at the end.
+        is_google: Whether requests go to Google itself.
+    """
+
+    filesystem: Any
+    bucket: Bucket
+    session: aiohttp.ClientSession
+    is_google: bool
+
+
+def place_of(url: str) -> Place:
+    """The destination of a ``gs://`` or ``gcs://`` URL, read as gcsfs does: nothing is decoded.
+
+    Raises:
+        RequestError: It names no bucket, or a key that other clients would read as another.
+    """
+    rest = url[match.end() :] if (match := _SCHEME.match(url)) else url
+    bucket, _, prefix = rest.partition("/")
+    if _BUCKET.fullmatch(bucket) is None:
+        message = f"{url!r} names no bucket: write gs://bucket/directory"
+        raise RequestError(message, kind="invalid_url", path=url)
+    prefix = prefix.rstrip("/")
+    if prefix and any(name in {"", ".", ".."} for name in prefix.split("/")):
+        message = f"cannot commit to {url!r}: empty, '.' and '..' components name nothing here"
+        raise RequestError(message, kind="invalid_url", path=url)
+    if "\n" in prefix or "\r" in prefix:
+        message = f"cannot commit to {url!r}: no name there has a line break"
+        raise RequestError(message, kind="invalid_url", path=url)
+    return Place(bucket, StorePath(f"{bucket}/{prefix}" if prefix else bucket))
+
+
+def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:
+    """What is known before anything is asked; of others than Google only what is protocol."""
+    if is_google:
+        return _PROTOCOL.known("declared", **_SERVICE)
+    if single_writer:
+        # A token that is not compared, as when fake-gcs-server deletes, is the right one all the
+        # same.
+        return _PROTOCOL.known("assumed", consistent_listing=True, delete_if_match=True)
+    return _PROTOCOL
+
+
+def is_google(location: str) -> bool:
+    """Whether requests go to Google itself, by the host's name."""
+    host = urlsplit(location).hostname or ""
+    universe = os.environ.get(_UNIVERSE)
+    return _GOOGLE.fullmatch(host) is not None or (
+        universe is not None and host == f"storage.{universe}"
+    )
+
+
+async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
+    """A private gcsfs with the user's options, taken apart: its session, credentials and endpoint.
+
+    Raises:
+        RequestError: An option makes no sense.
+        StoreError: There are no credentials where the options say they are.
+    """
+    given = dict(options.storage_options)
+    asked = Asked("open", place.root, "", "the endpoint")
+    given.update(
+        asynchronous=True,
+        loop=asyncio.get_running_loop(),
+        skip_instance_cache=True,
+        use_listings_cache=False,
+    )
+    failure: StoreError | RequestError
+    try:
+        # In a thread: it looks for credentials in files, and asks for them on the network. The
+        # class is named: another one of gcsfs asks each bucket for its kind, by gRPC and for long.
+        filesystem = await asyncio.to_thread(GCSFileSystem, **given)
+        location = _location(filesystem, url)
+        timeout = _timeout(filesystem, url)
+        session = await _session(filesystem, options.concurrency or POOL)
+    except TypeError as error:
+        failure = _invalid(url, str(error))
+    except RequestError as error:
+        failure = error
+    except (GoogleAuthError, RequestException, ValueError, KeyError, AttributeError, OSError) as e:
+        failure = no_credentials(asked, e)
+    else:
+        bucket = Bucket(
+            session,
+            Authorization(filesystem.credentials.credentials),
+            place.bucket,
+            location=location,
+            user_project=_user_project(filesystem),
+            timeout=timeout,
+        )
+        return Opened(filesystem, bucket, session, is_google(location))
+    # Outside, so that the exception of the client, which may hold secrets, is no context of it.
+    raise failure
+
+
+async def close(found: Opened) -> None:
+    """Close the session while its filesystem lives, which would do it on whatever loop runs."""
+    await found.session.close()
+
+
+def _location(filesystem: Any, url: str) -> str:
+    """Where requests go: what the user says, or an emulator's environment, or Google."""
+    location = str(filesystem._location)  # noqa: SLF001  # gcsfs says it nowhere else
+    parts = urlsplit(location)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise _invalid(url, "endpoint_url= takes https://host:port")
+    if "@" in parts.netloc:
+        raise _invalid(url, "endpoint_url= takes no user and no password")
+    return location
+
+
+async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
+    """The session that gcsfs makes, wide enough, and without aiohttp's own second try.
+
+    aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The first
+    may have been done: its echo would come back as a refusal of the second.
+    """
+    wanted = dict(filesystem.session_kwargs)
+    if "connector" in wanted:
+        wanted.setdefault("connector_owner", False)
+    elif not filesystem._use_client_cert:  # noqa: SLF001  # then gcsfs makes one with it
+        wanted["connector"] = aiohttp.TCPConnector(limit=connections)
+    filesystem.session_kwargs = wanted
+    session: aiohttp.ClientSession = await filesystem._set_session()  # noqa: SLF001  # no other way
+    session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
+    return session
+
+
+def _timeout(filesystem: Any, url: str) -> aiohttp.ClientTimeout | None:
+    wanted = filesystem.requests_timeout or filesystem.timeout
+    if wanted is None or isinstance(wanted, aiohttp.ClientTimeout):
+        return wanted
+    if isinstance(wanted, int | float) and wanted > 0:
+        return aiohttp.ClientTimeout(total=float(wanted))
+    raise _invalid(url, "requests_timeout= takes a number of seconds")
+
+
+def _user_project(filesystem: Any) -> str | None:
+    """Who pays for requests to a requester pays bucket, as gcsfs reads its option."""
+    wanted = filesystem.requester_pays
+    if not wanted:
+        return None
+    return str(wanted if isinstance(wanted, str) else filesystem.project) or None
+
+
+def _invalid(url: str, why: str) -> RequestError:
+    message = f"cannot open {url!r}: an option is not one of gcsfs's ({why})"
+    return RequestError(message, kind="invalid_option", path=url)

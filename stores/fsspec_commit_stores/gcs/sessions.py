@@ -1,0 +1,141 @@
+"""Resumable uploads: one object, sent in chunks that the service keeps until the last has come.
+
+The address of an upload lets anyone who has it write the object, so it is held here, and is in no
+record, message or representation. Only what this process began can be finished.
+
+https://cloud.google.com/storage/docs/performing-resumable-uploads
+"""
+
+import errno
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import msgspec
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expectation
+from fsspec_commit_stores.gcs.objects import CONTENT_TYPE, condition_of, metadata_of
+from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+
+_NAME = "objects.insert"
+_CANCELLED = 499
+_GOING_ON = HTTPStatus.PERMANENT_REDIRECT
+_KEPT = re.compile(r"bytes=0-(-1|[0-9]{1,18})")
+_NOTHING = "bytes=0--1"
+"""What an answer without the header means."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One upload that is under way.
+
+    Attributes:
+        path: Where its object will stand.
+        target: Its address below the endpoint: a secret.
+        kept_bytes: How much of it the service is known to have.
+        sent_bytes: How much of it the service may have.
+    """
+
+    path: StorePath
+    target: str = field(repr=False)
+    kept_bytes: int = 0
+    sent_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The upload has become an object: its resource."""
+
+    answered: Answered
+
+
+class Sessions:
+    """Resumable uploads to one bucket."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    async def start(self, path: StorePath, nonce: Nonce, expecting: Expectation) -> Session:
+        """Begin an upload whose object will carry *nonce*, on condition of *expecting*.
+
+        The condition is looked at here, and when the object appears.
+
+        Raises:
+            RequestFailedError: It was not begun, or it is not known; then it is never seen again.
+        """
+        target = self._bucket.upload_target(
+            path, uploadType="resumable", **condition_of(expecting), fields="generation,size"
+        )
+        headers = {
+            "Content-Type": "application/json; charset=UTF-8",
+            "X-Upload-Content-Type": CONTENT_TYPE,
+        }
+        body = msgspec.json.encode(metadata_of(nonce))
+        answered = await self._bucket.request(Given(_NAME, "POST", target, headers, body), path)
+        address = urlsplit(_header(answered.headers, "location"))
+        if not address.path.startswith("/") or not address.query:
+            raise self._bucket.doubt(_NAME, path, "the store gave no address to upload to")
+        # At the endpoint that was asked: behind a proxy or a private one the service names another.
+        return Session(path, f"{address.path}?{address.query}")
+
+    async def send(self, session: Session, data: bytes, *, is_last: bool) -> Finished | None:
+        """Send what follows what is kept; how much of it is kept now, the session says.
+
+        Raises:
+            StoreError: It was not stored, or it is not known; `look` says how far it came.
+        """
+        first, end = session.kept_bytes, session.kept_bytes + len(data)
+        total = str(end) if is_last else "*"
+        session.sent_bytes = max(session.sent_bytes, end)
+        span = f"bytes {first}-{end - 1}/{total}" if data else f"bytes */{total}"
+        return await self._put(session, span, data)
+
+    async def look(self, session: Session) -> Finished | None:
+        """Ask how much is kept.
+
+        Raises:
+            StoreError: The store did not answer, or the upload is gone (`Reply.REFUSED`).
+        """
+        return await self._put(session, "bytes */*", b"")
+
+    async def cancel(self, session: Session) -> None:
+        """Drop the upload and what is kept of it; one that is gone is done.
+
+        Raises:
+            StoreError: It was not dropped, or it is not known; it expires after a week.
+        """
+        done = (HTTPStatus.OK, HTTPStatus.NO_CONTENT, _CANCELLED)
+        given = Given(_NAME, "DELETE", session.target, done=done)
+        try:
+            await self._bucket.request(given, session.path)
+        except RequestFailedError as error:
+            told = error.answer
+            if told is not None and told.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+                return
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def _put(self, session: Session, span: str, data: bytes) -> Finished | None:
+        done = (HTTPStatus.OK, HTTPStatus.CREATED, _GOING_ON)
+        headers = {"Content-Range": span, "Content-Length": str(len(data))}
+        given = Given(_NAME, "PUT", session.target, headers, data, done=done)
+        answered = await self._bucket.send(given, session.path)
+        if answered.status != _GOING_ON:
+            return Finished(answered)
+        kept = _KEPT.fullmatch(_header(answered.headers, "range") or _NOTHING)
+        now = None if kept is None else int(kept.group(1)) + 1
+        if now is None or not session.kept_bytes <= now <= session.sent_bytes:
+            why = "the store keeps another part of the upload than was sent"
+            raise self._bucket.refusal(_NAME, session.path, why, errno.EIO)
+        session.kept_bytes = now
+        return None
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    return next((value for key, value in headers.items() if key.lower() == name), "")

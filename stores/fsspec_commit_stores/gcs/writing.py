@@ -1,0 +1,200 @@
+"""Files written bit by bit: one request for a small one, a resumable upload for a longer one.
+
+Nothing is retried here, but everything can be: after a failure that is not a refusal, `write` and
+`finish` go on where they were, and look before they send anything again.
+"""
+
+import errno
+import warnings
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, Expectation, Token
+from fsspec_commit_stores.gcs.inserting import insert, written
+from fsspec_commit_stores.gcs.objects import md5_of, nonce_of, token_of
+from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+from fsspec_commit_stores.gcs.sessions import Finished, Session, Sessions
+
+T = TypeVar("T")
+
+_CHUNK_BYTES = 8 << 20
+"""All that is ever held; a multiple of 256 KiB, as all chunks but the last must be."""
+_LOOKS_MAX = 4
+
+_LOOK = "objects.get"
+_LOOK_FIELDS = "generation,metadata,md5Hash"
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Let a failure that is no refusal say that nothing is lost."""
+    try:
+        yield
+    except StoreError as error:
+        error.can_go_on = error.reply is not Reply.REFUSED
+        raise
+
+
+class GcsWriter:
+    """A working file, or one of the protocol itself; visible when it is finished.
+
+    What stands at the path is replaced, on condition that it is what was seen there: so a request
+    that is done later than it was given up on cannot replace what a repeated one has made. What it
+    has written itself it knows again by nonce and content.
+    """
+
+    def __init__(self, bucket: Bucket, path: StorePath, nonce: Nonce) -> None:
+        self._bucket = bucket
+        self._sessions = Sessions(bucket)
+        self._path = path
+        self._nonce = nonce
+        self._buffer = bytearray()
+        self._dropped_bytes = 0
+        self._session: Session | None = None
+        self._expecting: Expectation = Expect.ABSENT
+        self._is_in_doubt = False
+        self._state = "open"
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*; what is more than a chunk is sent.
+
+        Raises:
+            StoreError: A chunk was not stored; it is sent again by the next call.
+        """
+        self._check()
+        self._buffer += data
+        with _going_on():
+            while len(self._buffer) > _CHUNK_BYTES:
+                await self._send(is_last=False)
+
+    async def finish(self) -> Entry:
+        """Send the rest and make the file visible; in the place of another, if one stands.
+
+        Raises:
+            StoreError: It is not visible, or it is not known; it may be called again.
+        """
+        self._check()
+        size_bytes = self._dropped_bytes + len(self._buffer)
+        with _going_on():
+            if self._session is None and size_bytes <= _CHUNK_BYTES:
+                token = await self._on_what_stands(self._insert, self._own)
+            else:
+                finished = None
+                while finished is None:
+                    finished = await self._send(is_last=len(self._buffer) <= _CHUNK_BYTES)
+                token = written(self._bucket, self._path, finished.answered, size_bytes)
+        self._state = "finished"
+        self._buffer.clear()
+        return Entry(path=self._path, size_bytes=size_bytes, token=token, nonce=self._nonce)
+
+    async def discard(self) -> None:
+        """Leave nothing of it, unless it is finished; an upload that cannot be dropped expires."""
+        if self._state != "open":
+            return
+        self._state = "discarded"
+        self._buffer.clear()
+        if self._session is not None:
+            try:
+                await self._sessions.cancel(self._session)
+            except StoreError:
+                return  # It is invisible, and only this process could have finished it.
+
+    def __del__(self) -> None:
+        # No loop to drop an upload on: it expires, and never becomes visible.
+        if getattr(self, "_state", "") == "open" and self._session is not None:
+            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+
+    async def _send(self, *, is_last: bool) -> Finished | None:
+        session = self._session
+        if session is None:
+            session = self._session = await self._on_what_stands(self._start, lambda _: None)
+        if self._is_in_doubt:
+            finished = await self._sessions.look(session)
+            self._is_in_doubt = False
+            self._drop(session)
+            return finished
+        data = bytes(memoryview(self._buffer)[:_CHUNK_BYTES])
+        self._is_in_doubt = True
+        finished = await self._sessions.send(session, data, is_last=is_last)
+        self._is_in_doubt = False
+        before = self._dropped_bytes
+        self._drop(session)
+        if finished is None and self._dropped_bytes == before:
+            # Nothing of a whole chunk: to go on would be to go on for ever.
+            why = "the store keeps nothing of what is sent"
+            raise self._bucket.refusal("objects.insert", self._path, why, errno.EIO)
+        return finished
+
+    def _drop(self, session: Session) -> None:
+        del self._buffer[: session.kept_bytes - self._dropped_bytes]
+        self._dropped_bytes = session.kept_bytes
+
+    async def _insert(self) -> Token:
+        data = bytes(self._buffer)
+        return await insert(
+            self._bucket, self._path, data, expecting=self._expecting, nonce=self._nonce
+        )
+
+    async def _start(self) -> Session:
+        return await self._sessions.start(self._path, self._nonce, self._expecting)
+
+    def _own(self, there: Mapping[str, Any]) -> Token | None:
+        """The token of what stands, if it is what is to be written: by nonce and content."""
+        is_own = nonce_of(there) == self._nonce and there.get("md5Hash") == md5_of(self._buffer)
+        return token_of(there) if is_own else None
+
+    async def _on_what_stands(
+        self,
+        sending: Callable[[], Awaitable[T]],
+        done: Callable[[Mapping[str, Any]], T | None],
+    ) -> T:
+        """Send on condition of what stands; look what that is where it is not known.
+
+        Args:
+            sending: Sends it, expecting what was seen.
+            done: What it has brought about, when what stands is that already.
+
+        Raises:
+            StoreError: It was not done, or it is not known.
+        """
+        failure: StoreError | None = None
+        for _ in range(_LOOKS_MAX):
+            if self._is_in_doubt:
+                there = await self._look()
+                before = done(there)
+                if before is not None:
+                    return before
+                self._expecting = token_of(there) or Expect.ABSENT
+            self._is_in_doubt = True
+            try:
+                sent = await sending()
+            except RequestFailedError as error:
+                failure = error.failure
+                if not error.is_unexpected:
+                    break
+            else:
+                self._is_in_doubt = False
+                return sent
+        assert failure is not None  # noqa: S101  # each turn without an answer has one
+        raise failure
+
+    async def _look(self) -> Mapping[str, Any]:
+        """What stands at the path; nothing where there is nothing."""
+        target = self._bucket.object_target(self._path, fields=_LOOK_FIELDS)
+        try:
+            answered = await self._bucket.request(Given(_LOOK, "GET", target), self._path)
+        except RequestFailedError as error:
+            if error.is_missing:
+                return {}
+            failure = error.failure
+        else:
+            return self._bucket.decoded(answered, _LOOK, self._path)
+        raise failure
+
+    def _check(self) -> None:
+        if self._state != "open":
+            raise ValueError(f"{self._path!r} is {self._state}")

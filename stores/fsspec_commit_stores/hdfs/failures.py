@@ -1,0 +1,203 @@
+"""What a failed request to HDFS says about its effect: classified here, once, for both clients.
+
+By the name of the Java exception that the NameNode or a DataNode answers with, never by the type
+that a client makes of it: hdfs-native hides most of them in a `RuntimeError`, fsspec's WebHDFS
+makes four of them. An exception that the NameNode answers with says that nothing was done, as its
+changes are atomic; in doubt is only what was not answered.
+
+No text of a client is passed on: one of requests holds the URL, and with it a delegation token.
+"""
+
+import errno
+import os
+import re
+from dataclasses import dataclass
+
+from fsspec_commit.errors import Reply, StoreError
+
+FIRST_TRIES_MAX = 3
+"""How often a cluster that has never answered is tried before its address counts as wrong."""
+
+MISSING = "FileNotFoundException"
+EXISTS = "FileAlreadyExistsException"
+NO_DIRECTORY = "ParentNotDirectoryException"
+
+_NUMBERS = {
+    "AccessControlException": errno.EACCES,
+    "AlreadyBeingCreatedException": errno.EEXIST,
+    "AuthenticationException": errno.EACCES,
+    "AuthorizationException": errno.EACCES,
+    "DSQuotaExceededException": errno.EDQUOT,
+    EXISTS: errno.EEXIST,
+    MISSING: errno.ENOENT,
+    "InvalidPathException": errno.EINVAL,
+    "InvalidToken": errno.EACCES,
+    "MaxDirectoryItemsExceededException": errno.ENOSPC,
+    "NSQuotaExceededException": errno.EDQUOT,
+    NO_DIRECTORY: errno.ENOTDIR,
+    "PathComponentTooLongException": errno.ENAMETOOLONG,
+    "PathIsNotEmptyDirectoryException": errno.ENOTEMPTY,
+    "QuotaByStorageTypeExceededException": errno.EDQUOT,
+    "SecurityException": errno.EACCES,
+    "UnresolvedPathException": errno.ELOOP,
+}
+# The same request is good as soon as the cluster is: it starts, fails over, or is overloaded.
+_NOT_DONE = frozenset(
+    {
+        "NotReplicatedYetException",
+        "ObserverRetryOnActiveException",
+        "RetriableException",
+        "RetryStartFileException",
+        "SafeModeException",
+        "StandbyException",
+    }
+)
+# What has no exception of its own: a NameNode that starts, and no DataNode that takes a block.
+_NOT_DONE_TEXT = re.compile(
+    r"safe mode|in startup mode|could only be written to|not replicated yet", re.IGNORECASE
+)
+_EXPLAINED = {
+    "SafeModeException": "the NameNode is in safe mode",
+    "StandbyException": "this NameNode is a standby; name the nameservice, or the active one",
+    "InvalidToken": "the delegation token is unknown or has expired",
+    "AuthenticationException": "the cluster does not accept the credentials; run kinit",
+    "UnresolvedPathException": "there is a symbolic link; links inside a destination are refused",
+}
+_WHY_MAX = 300
+_SILENT = "did not answer in time; check it, or wait longer with 'dfs.client.socket-timeout' (ms)"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a server answered.
+
+    Attributes:
+        exception: The Java class, without its package.
+        why: Its message, without the stack.
+    """
+
+    exception: str
+    why: str
+
+    @classmethod
+    def of(cls, java_class: str, message: str) -> "Told":
+        """From the full name of the class and everything it said."""
+        name = re.split(r"[.$]", java_class)[-1]
+        first = message.partition("\n")[0].strip()
+        return cls(name, repr(first[:_WHY_MAX])[1:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked, in the words of a message.
+
+    Attributes:
+        verb: What could not be done, as in "cannot *read* …".
+        path: To what.
+        server: Of whom, without user, path and query.
+    """
+
+    verb: str
+    path: str
+    server: str
+
+
+class RequestFailedError(Exception):
+    """A request that was not done as asked: the failure, and what the server said, if it did."""
+
+    def __init__(self, failure: StoreError, told: Told | None = None) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.told = told
+
+    def says(self, *exceptions: str) -> bool:
+        """Whether the server answered with one of these."""
+        return self.told is not None and self.told.exception in exceptions
+
+
+def answered(asked: Asked, told: Told) -> RequestFailedError:
+    """The failure of a request that was answered."""
+    name = told.exception
+    if name in _NOT_DONE or _NOT_DONE_TEXT.search(told.why) is not None:
+        reply, number = Reply.NOT_DONE, errno.EAGAIN
+    else:
+        reply, number = Reply.REFUSED, _NUMBERS.get(name, errno.EINVAL)
+    explained = _EXPLAINED.get(name)
+    why = f"{explained}: {told.why}" if explained else told.why
+    return RequestFailedError(made(asked, f"{why} ({name})", reply, number), told)
+
+
+class Contact:
+    """Whether a cluster has ever answered: until it has, its address may be wrong.
+
+    Attributes:
+        server: Whom requests go to, for messages.
+        has_answered: Whether there has been any answer.
+    """
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self.has_answered = False
+        self._is_silent = False
+        self._first_tries = 0
+
+    def begin(self, verb: str, path: str) -> Asked:
+        """Before a request is sent.
+
+        Raises:
+            RequestFailedError: Nobody has ever answered, so nobody is waited for once more.
+        """
+        asked = Asked(verb, path, self.server)
+        if self._is_silent and not self.has_answered:
+            why = f"{self.server} {_SILENT}"
+            raise RequestFailedError(made(asked, why, Reply.REFUSED, errno.ETIMEDOUT))
+        return asked
+
+    def heard(self) -> None:
+        """Somebody answered, whatever it was."""
+        self.has_answered = True
+
+    def answered(self, asked: Asked, told: Told) -> RequestFailedError:
+        """The failure of a request that was answered."""
+        self.heard()
+        return answered(asked, told)
+
+    def timed_out(self, asked: Asked) -> RequestFailedError:
+        """The failure of a request that was sent, and not answered in time."""
+        self._is_silent = True
+        why = f"{self.server} {_SILENT}"
+        return RequestFailedError(made(asked, why, Reply.UNKNOWN, errno.ETIMEDOUT))
+
+    def broke(self, asked: Asked, kind: str) -> RequestFailedError:
+        """The failure of a request whose connection broke before the answer."""
+        why = f"the connection to {self.server} failed before the answer ({kind})"
+        return RequestFailedError(made(asked, why, Reply.UNKNOWN))
+
+    def refused(self, asked: Asked, kind: str) -> RequestFailedError:
+        """The failure of a request that could not be sent."""
+        self._first_tries += not self.has_answered
+        # Nobody is there: to go on would only keep the user waiting.
+        wrong = self._first_tries >= FIRST_TRIES_MAX and not self.has_answered
+        why = f"{self.server} cannot be reached ({kind}); check host and port, and the network"
+        reply = Reply.REFUSED if wrong else Reply.NOT_DONE
+        return RequestFailedError(made(asked, why, reply, errno.EHOSTUNREACH))
+
+
+def made(asked: Asked, why: str, reply: Reply, number: int = errno.EIO) -> StoreError:
+    """A ``StoreError`` with the ``errno`` a system call would have given."""
+    error = StoreError(f"cannot {asked.verb} {asked.path!r}: {why}", reply=reply, path=asked.path)
+    error.errno = number
+    error.strerror = os.strerror(number)
+    return error
+
+
+def refusal(verb: str, path: str, why: str, number: int) -> StoreError:
+    """A refusal of our own."""
+    return made(Asked(verb, path, ""), why, Reply.REFUSED, number)
+
+
+def without_effect(error: StoreError) -> StoreError:
+    """The failure of a step before the one that counts: whatever it was, nothing can be seen."""
+    if error.reply is Reply.UNKNOWN:
+        error.reply = Reply.NOT_DONE
+    return error

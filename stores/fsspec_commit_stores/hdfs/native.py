@@ -1,0 +1,266 @@
+"""`hdfs://`: hdfs-native's client, which needs no Java, in threads of ours.
+
+It sends a request again by itself when a connection that was kept turns out to be dead, and to the
+other NameNode of a nameservice; the NameNode's retry cache is keyed by call, so the echo of a
+rename comes back as a refusal, which is looked at like any other.
+"""
+
+import re
+import socket
+from collections.abc import AsyncIterator, Callable
+from itertools import islice
+from typing import Any, TypeVar
+
+from hdfs_native import Client, WriteOptions
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.hdfs.failures import (
+    EXISTS,
+    MISSING,
+    NO_DIRECTORY,
+    Asked,
+    Contact,
+    RequestFailedError,
+    Told,
+)
+from fsspec_commit_stores.hdfs.requests import Status
+from fsspec_commit_stores.hdfs.threads import NotBegunError, Threads
+
+T = TypeVar("T")
+
+# What a call of the client raises; all else is a mistake of ours.
+_FAILURES = (OSError, RuntimeError, NotImplementedError)
+# Rust's, when the client has made a mistake: no `Exception`, and not to be imported.
+_PANIC = "PanicException"
+_LISTED_AT_ONCE = 1000
+_KNOCK_S = 10.0
+_REMOTE = re.compile(r'(?:Fatal)?RPCError\("([^"]*)", "(.*)"\)', re.DOTALL)
+_OWN = re.compile(r"(\w+)\(?")
+# Found out by the client itself, before anything was asked or from a plain "no".
+_CERTAIN = {
+    "GSSAPIError": "AuthenticationException",
+    "InvalidArgument": "IllegalArgumentException",
+    "InvalidPath": "InvalidPathException",
+    "NoSASLMechanism": "AuthenticationException",
+    "SASLError": "AuthenticationException",
+}
+_NEVER_SENT = re.compile(
+    r"connection refused|no route to host|lookup address|unreachable", re.IGNORECASE
+)
+_DIRECTORY_PERMISSIONS = 0o755
+
+
+class NativeRequests:
+    """The requests of one opened store; one loop's own."""
+
+    creates_at_once = True
+
+    def __init__(
+        self,
+        client: Client,
+        server: str,
+        *,
+        timeout_s: float,
+        threads: int,
+        how_to_write: dict[str, Any],
+        address: tuple[str, int] | None = None,
+    ) -> None:
+        """Send through *client*.
+
+        Args:
+            client: hdfs-native's.
+            server: Of the cluster, for messages.
+            timeout_s: How long an answer is waited for.
+            threads: How many calls are made at a time.
+            how_to_write: Replication and block size, where the user says them.
+            address: Of the only NameNode there is; ``None`` for a nameservice.
+        """
+        self.server = server
+        self._client = client
+        self._timeout_s = timeout_s
+        self._how_to_write = how_to_write
+        self._contact = Contact(server)
+        self._threads = Threads(threads, "hdfs")
+        self._address = address
+        self._is_doubtful = True
+
+    async def status(self, path: StorePath) -> Status | None:
+        """What stands at *path*."""
+        try:
+            found = await self._call("look at", path, lambda: self._client.get_file_info(path))
+        except RequestFailedError as error:
+            if error.says(MISSING, NO_DIRECTORY):
+                return None
+            raise
+        return _status(found)
+
+    async def children(self, path: StorePath) -> AsyncIterator[tuple[str, Status]]:
+        """Names in the directory *path*, some thousand a request."""
+        try:
+            listing = await self._call("list", path, lambda: self._client.list_status(path))
+            while found := await self._call(
+                "list", path, lambda: list(islice(listing, _LISTED_AT_ONCE))
+            ):
+                for child in found:
+                    if child.path != path:
+                        yield child.path.rpartition("/")[2], _status(child)
+        except RequestFailedError as error:
+            if not error.says(MISSING, NO_DIRECTORY):
+                raise
+
+    async def read(self, path: StorePath, start: int, length: int) -> bytes:
+        """At most *length* bytes from *start*."""
+
+        def read() -> bytes:
+            reader = self._client.read(path)
+            # The client panics when it is asked for what is past the end.
+            there = max(0, min(length, len(reader) - start))
+            return bytes(reader.read_range(start, there)) if there else b""
+
+        return await self._call("read", path, read)
+
+    async def create(self, path: StorePath) -> "NativeFile":
+        """Create the file *path* exclusively, in a directory that must be there."""
+        options = WriteOptions(overwrite=False, create_parent=False, **self._how_to_write)
+        # What is inside: the class around it closes, hence completes, a file that is let go of.
+        writer = await self._call("create", path, lambda: self._client.inner.create(path, options))
+        return NativeFile(self, writer, path)
+
+    async def make_directory(self, path: StorePath) -> None:
+        """Make one directory in one that must be there."""
+        await self._call(
+            "make the directory", path, lambda: self._client.mkdirs(path, _DIRECTORY_PERMISSIONS)
+        )
+
+    async def make_directories(self, path: StorePath) -> None:
+        """Make a directory and all above it; one that is there is done."""
+        await self._call(
+            "make the directory",
+            path,
+            lambda: self._client.mkdirs(path, _DIRECTORY_PERMISSIONS, create_parent=True),
+        )
+
+    async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:
+        """Rename by `rename2`, which never moves into a directory."""
+        await self._call(
+            f"rename {source!r} to", target, lambda: self._client.rename(source, target, replacing)
+        )
+
+    async def delete(self, path: StorePath, *, recursive: bool) -> None:
+        """Delete; a missing path is done."""
+        await self._call("delete", path, lambda: self._client.delete(path, recursive))
+
+    async def close(self) -> None:
+        """The client is kept for the next store (`clients`)."""
+
+    async def _call(self, verb: str, path: StorePath, request: Callable[[], T]) -> T:
+        asked = self._contact.begin(verb, path)
+        try:
+            if self._is_doubtful:
+                await self._knock(asked)
+            answer = await self._threads.run(
+                lambda: _without_panic(request), timeout_s=self._timeout_s
+            )
+        except NotBegunError:
+            failure = self._contact.refused(asked, "busy")
+        except _FAILURES as error:
+            failure = self._failed(asked, error)
+        else:
+            self._contact.heard()
+            self._is_doubtful = False
+            return answer
+        # Outside, so that no text of the client's is a context of it.
+        raise failure
+
+    async def _knock(self, asked: Asked) -> None:
+        """See that somebody is there: the client itself goes on trying for minutes.
+
+        Raises:
+            RequestFailedError: Nobody takes a connection; nothing was sent.
+        """
+        if self._address is None:
+            return
+        address, wait_s = self._address, min(self._timeout_s, _KNOCK_S)
+        try:
+            await self._threads.run(
+                lambda: socket.create_connection(address, timeout=wait_s).close(),
+                timeout_s=self._timeout_s,
+            )
+        except OSError as error:
+            failure = self._contact.refused(asked, type(error).__name__)
+        else:
+            return
+        raise failure
+
+    def _failed(self, asked: Asked, error: Exception) -> RequestFailedError:
+        if type(error) is TimeoutError:
+            self._is_doubtful = True
+            return self._contact.timed_out(asked)
+        told = _told_by(error)
+        if told is not None:
+            return self._contact.answered(asked, told)
+        never_sent = isinstance(error, OSError) and _NEVER_SENT.search(str(error)) is not None
+        if never_sent and not self._contact.has_answered:
+            # Later it can be the second try that was not sent, and the first one that was.
+            return self._contact.refused(asked, type(error).__name__)
+        self._is_doubtful = True
+        name = _OWN.match(str(error)) if isinstance(error, RuntimeError) else None
+        return self._contact.broke(asked, name.group(1) if name else type(error).__name__)
+
+
+class NativeFile:
+    """A file being written; the client sends blocks to DataNodes meanwhile."""
+
+    def __init__(self, requests: NativeRequests, writer: Any, path: StorePath) -> None:
+        self._requests = requests
+        self._writer = writer
+        self._path = path
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*."""
+        await self._requests._call("write", self._path, lambda: self._writer.write(data))  # noqa: SLF001  # its own
+
+    async def close(self) -> None:
+        """Have all of it acknowledged."""
+        await self._requests._call("write", self._path, self._writer.close)  # noqa: SLF001  # its own
+
+    async def drop(self) -> None:
+        """Let go of the writer, which then sends nothing more; its lease runs out."""
+        self._writer = None
+
+
+def _without_panic(request: Callable[[], T]) -> T:
+    """What *request* returns; a panic as an error among others.
+
+    Raises:
+        RuntimeError: The client has panicked.
+    """
+    try:
+        return request()
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+    raise RuntimeError(_PANIC)
+
+
+def _status(found: Any) -> Status:
+    return Status(found.isdir, found.length, found.modification_time)
+
+
+def _told_by(error: Exception) -> Told | None:
+    """What a server answered, by what the client makes of it; ``None`` when none did."""
+    text = str(error)
+    if isinstance(error, FileNotFoundError):
+        return Told.of(MISSING, text)
+    if isinstance(error, FileExistsError):
+        return Told.of(EXISTS, text)
+    if isinstance(error, IsADirectoryError | NotImplementedError):
+        return Told.of("IOException", text)
+    if not isinstance(error, RuntimeError):
+        return None
+    remote = _REMOTE.fullmatch(text)
+    if remote is not None:
+        return Told.of(remote[1], remote[2].replace("\\n", "\n"))
+    own = _OWN.match(text)
+    certain = _CERTAIN.get(own[1]) if own is not None else None
+    return None if certain is None else Told.of(certain, text)

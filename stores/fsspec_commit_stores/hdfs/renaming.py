@@ -1,0 +1,104 @@
+"""Renames: one request to the NameNode, which makes it atomic and refuses a name that is taken.
+
+`rename2` with no options, and not the older `rename`, which answers ``false`` for a refusal and
+moves a file into a directory that has the new name (HADOOP-11452).
+"""
+
+import errno
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect, Expectation, Token
+from fsspec_commit_stores.hdfs.directories import Directories
+from fsspec_commit_stores.hdfs.failures import MISSING, RequestFailedError, refusal
+from fsspec_commit_stores.hdfs.requests import Requests
+from fsspec_commit_stores.hdfs.writing import Files
+
+
+class HdfsRenames:
+    """`RenamesFiles` and `RenamesDirectories`."""
+
+    def __init__(self, requests: Requests, directories: Directories, files: Files) -> None:
+        self._requests = requests
+        self._directories = directories
+        self._files = files
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token | None,
+        expecting: Expectation,
+        within: StorePath,
+    ) -> None:
+        """Rename a file, exclusively for ``Expect.ABSENT``.
+
+        A token at the target is looked at just before: a foreign writer that comes in between
+        loses. *token* says that the caller has seen a file at *source*; without one it is looked
+        at, because HDFS renames a directory as readily. It pins nothing: HDFS compares nothing.
+
+        Raises:
+            StoreError: The target exists or is not as expected; the source is missing; a file is
+                in the way of a directory; or it is not known.
+        """
+        self._directories.check(f"rename {source!r} to", target)
+        if token is None:
+            await self._check_source(source, target, is_directory=False)
+        if not isinstance(expecting, Expect):
+            await self._files.check_target(target, expecting)
+        await self._rename(source, target, within, replacing=expecting is not Expect.ABSENT)
+
+    async def rename_directory(
+        self, source: StorePath, target: StorePath, *, within: StorePath
+    ) -> None:
+        """Rename a directory, refusing any target that exists.
+
+        Raises:
+            StoreError: The target exists; the source is missing or no directory; or it is not
+                known.
+        """
+        self._directories.check(f"rename {source!r} to", source, target)
+        await self._check_source(source, target, is_directory=True)
+        await self._rename(source, target, within, replacing=False)
+
+    async def _rename(
+        self, source: StorePath, target: StorePath, within: StorePath, *, replacing: bool
+    ) -> None:
+        try:
+            await self._requests.rename(source, target, replacing=replacing)
+        except RequestFailedError as error:
+            failure, is_missing = error.failure, error.says(MISSING)
+        else:
+            return
+        if not is_missing:
+            raise failure
+        # One word for two things: the source, or the directory of the target.
+        await self._check_source(source, target)
+        try:
+            await self._directories.with_parent(
+                target, within, lambda: self._requests.rename(source, target, replacing=replacing)
+            )
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def _check_source(
+        self, source: StorePath, target: StorePath, *, is_directory: bool | None = None
+    ) -> None:
+        try:
+            there = await self._requests.status(source)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            verb = f"rename to {target!r}"
+            if there is None:
+                failure = refusal(verb, source, "it does not exist", errno.ENOENT)
+            elif is_directory is None or there.is_directory is is_directory:
+                return
+            elif is_directory:
+                failure = refusal(verb, source, "it is a file", errno.ENOTDIR)
+            else:
+                failure = refusal(verb, source, "it is a directory", errno.EISDIR)
+        raise failure

@@ -1,0 +1,319 @@
+"""The HDFS adapter: one store for two clients, every change one request to the NameNode.
+
+A destination is a directory. The NameNode makes every change of its names atomic and shows it to
+everybody at once, so a listing is consistent and a rename is exclusive. It keeps nothing beside a
+file by which to recognise it, and changes nothing on a condition but that a name is free.
+"""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator
+from typing import Self
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    Capabilities,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    MakesDirectories,
+    OpenOptions,
+    RenamesDirectories,
+    RenamesFiles,
+    Store,
+    Token,
+)
+from fsspec_commit_stores.hdfs.directories import Directories
+from fsspec_commit_stores.hdfs.failures import (
+    MISSING,
+    Asked,
+    RequestFailedError,
+    made,
+    refusal,
+    without_effect,
+)
+from fsspec_commit_stores.hdfs.opening import CAPABILITIES, place_of, requests_of
+from fsspec_commit_stores.hdfs.renaming import HdfsRenames
+from fsspec_commit_stores.hdfs.requests import Requests
+from fsspec_commit_stores.hdfs.writing import Files, HdfsWriter, is_hidden
+
+# Waiting longer each time, a second and a half altogether.
+_LOOKS_MAX = 14
+
+
+class HdfsStore:
+    """A destination in a directory of an HDFS cluster; one loop's own, like its client."""
+
+    bulk = None
+    direct = None
+    uploads = None
+
+    def __init__(self, requests: Requests, root: StorePath) -> None:
+        self._requests = requests
+        self._root = root
+        self._directories = Directories(requests, root)
+        self._files = Files(requests, self._directories)
+        self._renames = HdfsRenames(requests, self._directories, self._files)
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Open ``hdfs://…`` or ``webhdfs://…``; nothing is sent yet.
+
+        The options of ``hdfs://`` are those of hdfs-native, Hadoop's own properties, and what
+        means the same of pyarrow's; those of ``webhdfs://`` are fsspec's.
+
+        Raises:
+            RequestError: The URL names no directory, or an option makes no sense.
+            ImportError: The client is not installed.
+        """
+        place = place_of(url)
+        return cls(requests_of(url, place, options), place.root)
+
+    @property
+    def root(self) -> StorePath:
+        """The directory, from the root of the file system."""
+        return self._root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The same for every cluster: they follow from what a NameNode is."""
+        return CAPABILITIES
+
+    @property
+    def unvouched(self) -> None:
+        """A cluster runs Hadoop's own NameNode."""
+
+    @property
+    def files(self) -> HdfsRenames:
+        """Renames of files."""
+        return self._renames
+
+    @property
+    def directories(self) -> HdfsRenames:
+        """Renames of directories."""
+        return self._renames
+
+    @property
+    def new_directories(self) -> Directories:
+        """Directories made before they are needed, each by one request."""
+        return self._directories
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*.
+
+        Raises:
+            StoreError: The cluster did not answer, or does not let us look.
+        """
+        self._directories.check("look at", path)
+        try:
+            there = await self._requests.status(path)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            if there is None:
+                return None
+            return Directory(path) if there.is_directory else there.entry(path)
+        raise failure
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*; ``None`` also for a directory.
+
+        Looked at before and after, since what reads it does not say which content it read, and
+        read again while it is being replaced.
+
+        Raises:
+            StoreError: It is longer than the limit, or could not be read whole (`NOT_DONE`).
+        """
+        self._directories.check("read", path)
+        failure = self._unsettled(path)
+        try:
+            before = await self._requests.status(path)
+            for look in range(_LOOKS_MAX):
+                if before is None or before.is_directory:
+                    return None
+                if before.size_bytes > limit_bytes:
+                    why = f"it has {before.size_bytes} bytes, and at most {limit_bytes} are read"
+                    raise refusal("read", path, why, errno.EFBIG)
+                data = None
+                try:
+                    data = await self._read(path, 0, before.size_bytes)
+                except RequestFailedError as error:
+                    # The blocks of a file that is replaced go while they are read.
+                    failure = error.failure
+                after = await self._requests.status(path)
+                if after == before:
+                    if data is not None:
+                        return Content(before.entry(path), data)
+                    if failure.reply is Reply.REFUSED:
+                        break
+                before = after
+                await asyncio.sleep(0.001 * 2 ** min(look, 8))
+        except RequestFailedError as error:
+            failure = error.failure
+        raise failure
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; fewer only at the end of the file.
+
+        Raises:
+            StoreError: They were not read, or not all (`NOT_DONE`).
+        """
+        self._directories.check("read", path)
+        try:
+            there = await self._requests.status(path)
+            if there is None or there.is_directory:
+                return None
+            data = await self._read(path, start, max(0, min(length, there.size_bytes - start)))
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            if data is not None:
+                return data
+            failure = self._unsettled(path)
+        raise failure
+
+    async def _read(self, path: StorePath, start: int, length: int) -> bytes | None:
+        """So many bytes; ``None`` when there were fewer, or no such file any more.
+
+        A client reads nothing, without a word, of a block that no DataNode has reported yet.
+        """
+        if not length:
+            return b""
+        try:
+            data = await self._requests.read(path, start, length)
+        except RequestFailedError as error:
+            if error.says(MISSING):
+                return None
+            raise
+        return data if len(data) == length else None
+
+    def _unsettled(self, path: StorePath) -> StoreError:
+        asked = Asked("read", path, self._requests.server)
+        why = "it is being replaced, or its blocks are not reported yet"
+        return made(asked, why, Reply.NOT_DONE, errno.EAGAIN)
+
+    async def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below *path*, one directory after the other.
+
+        Raises:
+            StoreError: A directory could not be listed.
+        """
+        left = [path]
+        while left:
+            directory = left.pop()
+            if directory == without:
+                continue
+            async for child in self.list_children(directory):
+                if isinstance(child, Entry):
+                    yield child
+                else:
+                    left.append(child.path)
+
+    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*, some thousand a request.
+
+        Raises:
+            StoreError: It could not be listed.
+        """
+        self._directories.check("list", path)
+        try:
+            async for name, status in self._requests.children(path):
+                child = StorePath(f"{path}/{name}")
+                if status.is_directory:
+                    yield Directory(child)
+                elif not is_hidden(name):
+                    yield status.entry(child)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    def writer(
+        self,
+        path: StorePath,
+        *,
+        within: StorePath,
+        nonce: Nonce | None = None,  # noqa: ARG002  # tokens survive renames
+    ) -> HdfsWriter:
+        """Write the file *path*; it appears when it is finished."""
+        self._directories.check("write", path)
+        return HdfsWriter(self._files, path, within)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,  # noqa: ARG002  # HDFS keeps nothing beside the content
+    ) -> Token:
+        """Write a small file whole, exclusively for ``Expect.ABSENT``; a token is looked at before.
+
+        Raises:
+            StoreError: It was not written, or it is not known.
+        """
+        self._directories.check("write", path)
+        return await self._files.put(path, data, expecting=expecting, within=within)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file; a missing one is done.
+
+        Looked at before, since HDFS deletes an empty directory as readily.
+
+        Raises:
+            StoreError: A token was expected, which HDFS cannot compare; or it is a directory.
+        """
+        self._directories.check("delete", path)
+        if expecting is not Expect.ANYTHING:
+            why = "HDFS deletes on no condition"
+            raise refusal("delete", path, why, errno.EOPNOTSUPP)
+        await self._delete(path, is_directory=False)
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete a directory and all below it, by one request.
+
+        Raises:
+            StoreError: It is a file or the destination itself, or it is not known.
+        """
+        self._directories.check("delete", path)
+        if path == self._root:
+            raise refusal("delete", path, "it is the destination itself", errno.EINVAL)
+        await self._delete(path, is_directory=True)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._requests.close()
+
+    async def _delete(self, path: StorePath, *, is_directory: bool) -> None:
+        try:
+            there = await self._requests.status(path)
+        except RequestFailedError as error:
+            raise without_effect(error.failure) from None
+        if there is None:
+            return
+        if there.is_directory is not is_directory:
+            why, number = ("it is a directory", errno.EISDIR)
+            if is_directory:
+                why, number = ("it is a file", errno.ENOTDIR)
+            raise refusal("delete", path, why, number)
+        try:
+            await self._requests.delete(path, recursive=is_directory)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+
+_store: type[Store] = HdfsStore
+_files: type[RenamesFiles] = HdfsRenames
+_directories: type[RenamesDirectories] = HdfsRenames
+_new_directories: type[MakesDirectories] = Directories

@@ -1,0 +1,99 @@
+"""Synchronous clients run in threads that nobody has to wait for: a dead NameNode answers nothing.
+
+Not a pool of the standard library, which joins its threads when the program ends.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+_Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
+
+
+class NotBegunError(Exception):
+    """No thread was free in time; nothing was sent."""
+
+
+class Threads:
+    """At most so many daemon threads, made when they are needed.
+
+    One whose call was given up is replaced, and ends by itself when the call does.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most = most
+        self._name = name
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._running = 0
+        self._waiting = 0
+        self._idle = 0
+
+    async def run(self, call: Callable[[], T], *, timeout_s: float | None = None) -> T:
+        """What *call* returns; whoever stops waiting for it, it is waited for to its end.
+
+        Raises:
+            TimeoutError: It did not end in time, and may still.
+            NotBegunError: It did not begin in time, and will not.
+        """
+        future: Future[T] = Future()
+        with self._lock:
+            self._waiting += 1
+            if self._waiting > self._idle and self._running < self._most:
+                self._start()
+        self._calls.put((future, call))
+        waiting = asyncio.wrap_future(future)
+        try:
+            done, _ = await asyncio.wait([waiting], timeout=timeout_s)
+        except asyncio.CancelledError:
+            if not future.cancel():
+                await asyncio.wait([waiting], timeout=timeout_s)
+            raise
+        if done:
+            return waiting.result()
+        if future.cancel():
+            raise NotBegunError
+        with self._lock:
+            self._most += 1
+        raise TimeoutError
+
+    def close(self) -> None:
+        """Let the threads end."""
+        with self._lock:
+            running = self._running
+        for _ in range(running):
+            self._calls.put(None)
+
+    def _start(self) -> None:
+        self._running += 1
+        self._idle += 1
+        threading.Thread(target=self._work, name=self._name, daemon=True).start()
+
+    def _work(self) -> None:
+        while (waiting := self._calls.get()) is not None:
+            future, call = waiting
+            with self._lock:
+                self._waiting -= 1
+                self._idle -= 1
+            if future.set_running_or_notify_cancel():
+                _answer(future, call)
+            del waiting, future, call
+            with self._lock:
+                self._idle += 1
+        with self._lock:
+            self._running -= 1
+            self._idle -= 1
+
+
+def _answer(future: Future[T], call: Callable[[], T]) -> None:
+    try:
+        answer = call()
+    except BaseException as error:  # noqa: BLE001  # whoever waits gets it
+        future.set_exception(error)
+    else:
+        future.set_result(answer)

@@ -1,0 +1,314 @@
+"""`webhdfs://`: the REST API of the NameNode, over the session of the user's own fsspec WebHDFS.
+
+The session carries the credentials; the requests are ours, because fsspec's verbs lose what the
+server says: its `mv` takes a "no" for a "yes", its writes always overwrite. The session is a
+synchronous one, so that every request is a call in a thread, with a timeout, sent once.
+
+https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.html
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import requests
+
+from fsspec_commit.errors import Reply
+from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.hdfs.failures import (
+    EXISTS,
+    MISSING,
+    NO_DIRECTORY,
+    Asked,
+    Contact,
+    RequestFailedError,
+    Told,
+    made,
+)
+from fsspec_commit_stores.hdfs.requests import Status
+from fsspec_commit_stores.hdfs.threads import Threads
+from fsspec_commit_stores.hdfs.upload import Upload
+
+_DATA_NODES_MAX = 3
+_OCTETS = {"content-type": "application/octet-stream"}
+_THROTTLED = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+
+
+class WebRequests:
+    """The requests of one opened store."""
+
+    creates_at_once = False
+
+    def __init__(self, filesystem: Any, *, timeout_s: float, threads: int) -> None:
+        """Send through *filesystem*, a private one of fsspec's."""
+        self.server = "{0.scheme}://{0.netloc}".format(urlsplit(filesystem.url))
+        self._threads = Threads(threads, "webhdfs")
+        self._filesystem = filesystem
+        self._session: requests.Session = filesystem.session
+        self._timeout_s = timeout_s
+        self._contact = Contact(self.server)
+        # Data nodes that did not take a connection: the NameNode goes on naming them for minutes.
+        self._shunned: dict[str, None] = {}
+
+    async def status(self, path: StorePath) -> Status | None:
+        """What stands at *path*."""
+        try:
+            answer = await self._ask("GET", "GETFILESTATUS", path, "look at")
+        except RequestFailedError as error:
+            if error.says(MISSING, NO_DIRECTORY):
+                return None
+            raise
+        return _status(answer["FileStatus"])
+
+    async def children(self, path: StorePath) -> AsyncIterator[tuple[str, Status]]:
+        """Names in the directory *path*, some thousand a request.
+
+        The parameter is spelled as the server reads it: Hadoop 3.5 makes every name lower case
+        before it looks for ``startAfter``, and would give the first page for ever. Of a server that
+        gives it again all is asked at once.
+        """
+        last = ""
+        while True:
+            after = {"startafter": last} if last else {}
+            answer = await self._list("LISTSTATUS_BATCH", path, **after)
+            listing = answer.get("DirectoryListing", {"partialListing": {}, "remainingEntries": 0})
+            found = _listed(listing["partialListing"])
+            if last and found and found[0][0].encode() <= last.encode():
+                for name, status in _listed(await self._list("LISTSTATUS", path)):
+                    if name.encode() > last.encode():
+                        yield name, status
+                return
+            for child in found:
+                yield child
+            if not listing["remainingEntries"] or not found:
+                return
+            last = found[-1][0]
+
+    async def read(self, path: StorePath, start: int, length: int) -> bytes:
+        """At most *length* bytes from *start*, by way of a DataNode."""
+        where: dict[str, object] = {"offset": start, "length": length}
+        return await self._threads.run(lambda: self._open(path, where))
+
+    async def create(self, path: StorePath) -> Upload:
+        """Create the file *path* exclusively, in a directory that must be there.
+
+        A DataNode creates it, and answers only after the last byte: so the directory is looked at
+        first, in order to be made.
+        """
+        await self._must_be_there(StorePath(path.rpartition("/")[0]), "create", path)
+        return Upload(lambda body: self._upload(path, body))
+
+    async def make_directory(self, path: StorePath) -> None:
+        """Make one directory; that the one above is there is looked at just before.
+
+        `MKDIRS` always makes what is above as well.
+        """
+        await self._must_be_there(StorePath(path.rpartition("/")[0]), "make the directory", path)
+        await self.make_directories(path)
+
+    async def make_directories(self, path: StorePath) -> None:
+        """Make a directory and all above it; one that is there is done."""
+        answer = await self._ask("PUT", "MKDIRS", path, "make the directory")
+        self._check(answer, "make the directory", path)
+
+    async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:
+        """Rename with options, which never moves into a directory and answers without a body.
+
+        Raises:
+            RequestFailedError: Also when the answer has one: then the options were not heeded.
+        """
+        how = "OVERWRITE" if replacing else "NONE"
+        verb = f"rename {source!r} to"
+        answer = await self._ask(
+            "PUT", "RENAME", source, verb, target, destination=target, renameoptions=how
+        )
+        if answer:
+            asked = Asked(verb, target, self.server)
+            why = (
+                f"{self.server} does not heed renameoptions, as an HttpFS gateway does not; use "
+                "the NameNode's own address, or hdfs://"
+            )
+            done = answer.get("boolean") is not False
+            raise RequestFailedError(made(asked, why, Reply.UNKNOWN if done else Reply.REFUSED))
+
+    async def delete(self, path: StorePath, *, recursive: bool) -> None:
+        """Delete; a missing path, to which the answer is "no", is done."""
+        await self._ask("DELETE", "DELETE", path, "delete", recursive=str(recursive).lower())
+
+    async def close(self) -> None:
+        """Close the connections; threads end with the calls that are still running."""
+        self._threads.close()
+        self._session.close()
+
+    async def _list(self, op: str, path: StorePath, **parameters: object) -> dict[str, Any]:
+        """One page; an empty answer where there is no directory."""
+        try:
+            return await self._ask("GET", op, path, "list", None, **parameters)
+        except RequestFailedError as error:
+            if error.says(MISSING, NO_DIRECTORY):
+                return {}
+            raise
+
+    async def _must_be_there(self, directory: StorePath, verb: str, path: StorePath) -> None:
+        if directory and await self.status(directory) is None:
+            asked = Asked(verb, path, self.server)
+            raise self._contact.answered(asked, Told(MISSING, f"there is no {directory!r}"))
+
+    def _upload(self, path: StorePath, body: bytes | Iterable[bytes]) -> None:
+        asked = self._contact.begin("create", path)
+        how: dict[str, object] = {"overwrite": "false", "createparent": "false"}
+        self._by_data_node(asked, "PUT", "CREATE", how, data=body, headers=_OCTETS)
+
+    def _open(self, path: StorePath, where: dict[str, object]) -> bytes:
+        asked = self._contact.begin("read", path)
+        return bytes(self._by_data_node(asked, "GET", "OPEN", where).content)
+
+    def _by_data_node(
+        self, asked: Asked, method: str, op: str, parameters: dict[str, object], **how: Any
+    ) -> requests.Response:
+        """Ask the NameNode for a DataNode, and that; for another one where it cannot be reached."""
+        tries = 0
+        while True:
+            tries += 1
+            location = self._redirected(asked, method, op, parameters)
+            try:
+                answer = self._send(asked, method, location, **how)
+            except _NotSentError as error:
+                self._shunned[urlsplit(location).netloc] = None
+                failure = error.failure
+            else:
+                return self._checked(asked, answer)
+            if tries == _DATA_NODES_MAX:
+                raise failure
+
+    def _redirected(self, asked: Asked, method: str, op: str, parameters: dict[str, object]) -> str:
+        """Where the NameNode sends us for data."""
+        shunned = {"excludedatanodes": ",".join(self._shunned)} if self._shunned else {}
+        try:
+            answer = self._request(asked, method, op, asked.path, {**parameters, **shunned})
+        except RequestFailedError:
+            self._shunned.clear()  # There may be no other one, and one of these may be back.
+            raise
+        location = answer.headers.get("Location")
+        if location is None:
+            why = f"{self.server} does not say which DataNode has it"
+            raise RequestFailedError(made(asked, why, Reply.NOT_DONE))
+        return str(self._filesystem._apply_proxy(location))  # noqa: SLF001  # it has no other name
+
+    async def _ask(
+        self,
+        method: str,
+        op: str,
+        path: StorePath,
+        verb: str,
+        about: StorePath | None = None,
+        **parameters: object,
+    ) -> dict[str, Any]:
+        asked = self._contact.begin(verb, about or path)
+        return await self._threads.run(
+            lambda: _json(self._request(asked, method, op, path, parameters))
+        )
+
+    def _request(
+        self, asked: Asked, method: str, op: str, path: str, parameters: dict[str, object]
+    ) -> requests.Response:
+        url = self._filesystem._apply_proxy(f"{self._filesystem.url}{quote(path)}")  # noqa: SLF001  # see above
+        sent = {**parameters, **self._filesystem.pars, "op": op}
+        try:
+            answer = self._send(asked, method, url, params=sent)
+        except _NotSentError as error:
+            failure = error.failure
+        else:
+            return self._checked(asked, answer)
+        raise failure
+
+    def _send(self, asked: Asked, method: str, url: str, **how: Any) -> requests.Response:
+        """Send once and follow nothing.
+
+        Raises:
+            _NotSentError: There was no connection.
+            RequestFailedError: There was no answer.
+        """
+        failure: Exception
+        try:
+            return self._session.request(
+                method, url, allow_redirects=False, timeout=self._timeout_s, **how
+            )
+        except requests.ConnectTimeout:
+            failure = _NotSentError(self._contact.refused(asked, "ConnectTimeout"))
+        except requests.Timeout:
+            failure = self._contact.timed_out(asked)
+        except requests.RequestException as error:
+            kind = _kind_of(error)
+            failure = (
+                _NotSentError(self._contact.refused(asked, kind))
+                if kind in _NEVER_SENT
+                else self._contact.broke(asked, kind)
+            )
+        raise failure
+
+    def _checked(self, asked: Asked, answer: requests.Response) -> requests.Response:
+        self._contact.heard()
+        if answer.status_code < HTTPStatus.BAD_REQUEST:
+            return answer
+        remote = _json(answer).get("RemoteException")
+        if isinstance(remote, dict):
+            name = str(remote.get("javaClassName") or remote.get("exception"))
+            told = Told.of(name, str(remote.get("message") or ""))
+            raise self._contact.answered(asked, told)
+        why = f"{self.server} answered {answer.status_code}"
+        if answer.status_code == HTTPStatus.UNAUTHORIZED:
+            why = f"{why}: log in (kinit), or check user=, password= and token="
+        if answer.status_code in _THROTTLED:
+            reply = Reply.NOT_DONE
+        elif answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+            reply = Reply.REFUSED
+        else:
+            reply = Reply.UNKNOWN
+        raise RequestFailedError(made(asked, why, reply))
+
+    def _check(self, answer: dict[str, Any], verb: str, path: StorePath) -> None:
+        if answer.get("boolean") is not True:
+            asked = Asked(verb, path, self.server)
+            raise self._contact.answered(asked, Told(EXISTS, "the NameNode said no"))
+
+
+class _NotSentError(Exception):
+    """There was no connection to send on."""
+
+    def __init__(self, failure: RequestFailedError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+_NEVER_SENT = frozenset({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"})
+
+
+def _kind_of(error: requests.RequestException) -> str:
+    """The name of what is behind it: the text holds the URL, and so the token."""
+    cause: object = error.args[0] if error.args else error
+    cause = getattr(cause, "reason", cause)
+    return type(cause).__name__
+
+
+def _json(answer: requests.Response) -> dict[str, Any]:
+    """The body, if it is an object of JSON."""
+    try:
+        found = json.loads(answer.content) if answer.content else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _listed(listing: dict[str, Any]) -> list[tuple[str, Status]]:
+    """Names and statuses; a file is listed as itself, without a name."""
+    found = listing.get("FileStatuses", {}).get("FileStatus", ())
+    return [(child["pathSuffix"], _status(child)) for child in found if child["pathSuffix"]]
+
+
+def _status(found: dict[str, Any]) -> Status:
+    return Status(
+        found["type"] == "DIRECTORY", int(found["length"]), int(found["modificationTime"])
+    )

@@ -1,0 +1,257 @@
+"""Files written under a hidden name, then renamed: whole when they appear, whatever was killed.
+
+A DataNode that is killed leaves an empty file, a writer that is killed leaves a part of one: both
+under the hidden name, which no listing of ours shows and which goes with the area it is in.
+"""
+
+import errno
+import re
+import warnings
+from contextlib import suppress
+
+from fsspec_commit.errors import Reply
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Expect, Expectation, Token
+from fsspec_commit_stores.hdfs.directories import Directories, parent_of
+from fsspec_commit_stores.hdfs.failures import (
+    MISSING,
+    Asked,
+    RequestFailedError,
+    made,
+    refusal,
+    without_effect,
+)
+from fsspec_commit_stores.hdfs.requests import OpenFile, Requests, Status
+
+_HIDDEN = re.compile(r"\.fsspec-commit-[0-9a-f]+\.tmp")
+_HELD_BYTES = 1 << 20
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file of this name is one that was not finished."""
+    return _HIDDEN.fullmatch(name) is not None
+
+
+def hidden_beside(path: StorePath) -> StorePath:
+    """A new hidden name in the directory of *path*."""
+    return StorePath(f"{parent_of(path)}/.fsspec-commit-{SYSTEM_IDS.nonce()}.tmp")
+
+
+class Files:
+    """Puts files in place whole."""
+
+    def __init__(self, requests: Requests, directories: Directories) -> None:
+        self.requests = requests
+        self.directories = directories
+
+    async def put(
+        self, path: StorePath, data: bytes, *, expecting: Expectation, within: StorePath | None
+    ) -> Token:
+        """Write *data* under a hidden name and rename that; an empty file is created at once.
+
+        Raises:
+            StoreError: Only of the last step is it ever unknown whether it happened.
+        """
+        if not isinstance(expecting, Expect):
+            await self.check_target(path, expecting)
+        if not data and expecting is Expect.ABSENT:
+            return await self._put_empty(path, within)
+        hidden = hidden_beside(path)
+        try:
+            written = await self._write(hidden, path, data, within)
+            await self.requests.rename(hidden, path, replacing=expecting is not Expect.ABSENT)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            return written.token
+        # Also after a rename that was not answered: without its source it cannot happen later.
+        await self.remove(hidden)
+        raise failure
+
+    async def create(self, path: StorePath, within: StorePath | None) -> OpenFile:
+        """Create the file *path* exclusively, with the directories below *within*."""
+        return await self.directories.with_parent(path, within, lambda: self.requests.create(path))
+
+    async def check_written(self, hidden: StorePath, path: StorePath, size_bytes: int) -> Status:
+        """What was written and closed, which must be all of it.
+
+        Raises:
+            RequestFailedError: It is not.
+        """
+        there = await self.requests.status(hidden)
+        if there is None or there.size_bytes != size_bytes:
+            found = "gone" if there is None else f"{there.size_bytes} bytes long"
+            why = f"after {size_bytes} bytes it is {found}"
+            asked = Asked("write", path, self.requests.server)
+            raise RequestFailedError(made(asked, why, Reply.NOT_DONE))
+        return there
+
+    async def check_target(self, path: StorePath, expected: Token) -> None:
+        """Refuse to replace what is not as expected; a look only, as HDFS compares nothing.
+
+        Raises:
+            StoreError: Other content, or none, stands at *path*.
+        """
+        try:
+            there = await self.requests.status(path)
+        except RequestFailedError as error:
+            failure = without_effect(error.failure)
+        else:
+            if there is not None and not there.is_directory and there.token == expected:
+                return
+            number = errno.ENOENT if there is None else errno.EEXIST
+            why = "it is gone" if there is None else "it is not the content that was expected"
+            failure = refusal("replace", path, why, number)
+        raise failure
+
+    async def remove(self, hidden: StorePath) -> None:
+        """Leave nothing of what was not finished, as far as the cluster lets us."""
+        with suppress(RequestFailedError):
+            await self.requests.delete(hidden, recursive=False)
+
+    async def _put_empty(self, path: StorePath, within: StorePath | None) -> Token:
+        """Create an empty file under its own name: it is whole as soon as it is there."""
+        created = False
+        try:
+            opened = await self.create(path, within)
+            created = self.requests.creates_at_once
+            await opened.close()
+            created = True
+            written = await self.requests.status(path)
+        except RequestFailedError as error:
+            failure = error.failure
+            if created:
+                failure.reply = Reply.UNKNOWN
+        else:
+            if written is not None:
+                return written.token
+            asked = Asked("write", path, self.requests.server)
+            failure = made(asked, "it is gone again", Reply.UNKNOWN)
+        raise failure
+
+    async def _write(
+        self, hidden: StorePath, path: StorePath, data: bytes, within: StorePath | None
+    ) -> Status:
+        try:
+            opened = await self.create(hidden, within)
+            await opened.write(data)
+            await opened.close()
+            return await self.check_written(hidden, path, len(data))
+        except RequestFailedError as error:
+            without_effect(error.failure)
+            raise
+
+
+class HdfsWriter:
+    """A file written bit by bit; there when it is finished.
+
+    A file that was still held whole when it could not be sent is sent again, under another hidden
+    name, by the next `finish`; one that is on the cluster gets its name by it.
+    """
+
+    def __init__(self, files: Files, path: StorePath, within: StorePath) -> None:
+        self._files = files
+        self._path = path
+        self._within = within
+        self._hidden = hidden_beside(path)
+        self._buffer = bytearray()
+        self._size_bytes = 0
+        self._opened: OpenFile | None = None
+        self._written: Status | None = None
+        self._state = "open"
+
+    async def write(self, data: bytes) -> None:
+        """Append *data*.
+
+        Raises:
+            StoreError: *within* is missing, or the cluster failed; to be discarded.
+        """
+        self._check()
+        self._buffer += data
+        self._size_bytes += len(data)
+        if len(self._buffer) < _HELD_BYTES:
+            return
+        try:
+            await self._send()
+        except RequestFailedError as error:
+            failure = without_effect(error.failure)
+        else:
+            self._buffer.clear()
+            return
+        raise failure
+
+    async def finish(self) -> Entry:
+        """Close the file, see that all of it is there, and give it its name.
+
+        Raises:
+            StoreError: It is not visible, or it is not known; to be discarded, or finished again
+                where it says so.
+        """
+        self._check()
+        is_held = len(self._buffer) == self._size_bytes
+        try:
+            if self._written is None:
+                self._written = await self._close()
+            await self._rename(self._written)
+        except RequestFailedError as error:
+            failure = error.failure
+        else:
+            self._state = "finished"
+            self._opened = None
+            return self._written.entry(self._path)
+        if self._written is None and is_held:
+            await self._drop()
+            self._hidden = hidden_beside(self._path)
+        is_there = self._written is not None
+        failure.can_go_on = failure.reply is not Reply.REFUSED and (is_there or is_held)
+        raise failure
+
+    async def discard(self) -> None:
+        """Leave nothing of it, unless it is finished."""
+        if self._state != "open":
+            return
+        self._state = "discarded"
+        self._buffer.clear()
+        await self._drop()
+
+    def __del__(self) -> None:
+        # No loop to delete it on: under its hidden name it goes with its area.
+        if getattr(self, "_state", "") == "open" and self._opened is not None:
+            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+
+    async def _send(self) -> OpenFile:
+        if self._opened is None:
+            self._opened = await self._files.create(self._hidden, self._within)
+        if self._buffer:
+            await self._opened.write(bytes(self._buffer))
+        return self._opened
+
+    async def _close(self) -> Status:
+        try:
+            opened = await self._send()
+            await opened.close()
+            written = await self._files.check_written(self._hidden, self._path, self._size_bytes)
+        except RequestFailedError as error:
+            without_effect(error.failure)
+            raise
+        self._buffer.clear()
+        return written
+
+    async def _rename(self, written: Status) -> None:
+        try:
+            await self._files.requests.rename(self._hidden, self._path, replacing=True)
+        except RequestFailedError as error:
+            # It may have been renamed by a request that was not answered.
+            if not error.says(MISSING) or await self._files.requests.status(self._path) != written:
+                raise
+
+    async def _drop(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.drop()
+            await self._files.remove(self._hidden)
+
+    def _check(self) -> None:
+        if self._state != "open":
+            raise ValueError(f"{self._path!r} is {self._state}")

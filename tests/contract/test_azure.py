@@ -1,0 +1,126 @@
+"""The Azure store keeps the contract in both kinds of accounts.
+
+Of a server that is not Azure the adapter says nothing that the server alone decides: the contract
+would skip what matters. Here it is told what Microsoft documents of Azure, and the contract shows
+whether it is so: on our own server for a hierarchical account, on Azurite for a flat one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from azure.core.exceptions import ResourceNotFoundError
+
+from fsspec_commit.store import Capabilities, OpenOptions
+from fsspec_commit.testing import StoreContract
+from fsspec_commit.testing.store_contract.files import FilesContract
+from fsspec_commit.testing.store_contract.given import Given, driven, place_at, tree
+from fsspec_commit.testing.store_contract.listings import ListingsContract
+from fsspec_commit.testing.store_contract.new_directories import NewDirectoriesContract
+from fsspec_commit.testing.store_contract.renames import RenamesContract
+from fsspec_commit_stores.azure import AzureStore
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.testing.store_contract import At, ReadRaw, WriteRaw
+    from tests.servers.azure.plugin import AzureContainer
+    from tests.servers.azure.server import AzureServer
+
+SERVED = {
+    "consistent_listing": True,
+    "delete_if_match": True,
+    "exclusive_create": True,
+    "replace_if_match": True,
+}
+
+
+class VouchedStore(AzureStore):
+    """The adapter, with what is documented of the server."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return super().capabilities.known("assumed", **SERVED)
+
+
+class OnServer(Given):
+    """Reads and writes past the adapter with the SDK."""
+
+    @pytest.fixture
+    def prefix(self) -> str:
+        return "/some where/out=1"
+
+    @pytest.fixture
+    def store(
+        self, runner: asyncio.Runner, azure_container: AzureContainer, prefix: str
+    ) -> Iterator[VouchedStore]:
+        options = OpenOptions(storage_options=azure_container.storage_options)
+        store = runner.run(VouchedStore.open(azure_container.url + prefix, options))
+        yield store
+        runner.run(store.close())
+
+    @pytest.fixture
+    def read_raw(self, azure_container: AzureContainer) -> ReadRaw:
+        client = azure_container.client
+
+        def read(path: StorePath) -> bytes | None:
+            try:
+                data: bytes = client.download_blob(path.partition("/")[2]).readall()
+            except ResourceNotFoundError:
+                return None
+            return data
+
+        return read
+
+    @pytest.fixture
+    def write_raw(self, azure_container: AzureContainer) -> WriteRaw:
+        client = azure_container.client
+
+        def write(path: StorePath, data: bytes) -> None:
+            client.upload_blob(path.partition("/")[2], data, overwrite=True)
+
+        return write
+
+
+class TestAzureStore(OnServer, StoreContract):
+    """In a directory of a container."""
+
+
+class TestAzureContainerRoot(OnServer, FilesContract):
+    """In a container itself: no prefix to be joined with."""
+
+    @pytest.fixture
+    def prefix(self) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("azure_server", ["gen2"], indirect=True)
+class TestAzurePages(
+    OnServer,
+    FilesContract,
+    ListingsContract,
+    RenamesContract,
+    NewDirectoriesContract,
+):
+    """Where every answer is cut short: two paths a call, three entries a page."""
+
+    @pytest.fixture(autouse=True)
+    def cut(self, azure_server: AzureServer) -> None:
+        azure_server.settings(paths_per_call=2, page_max=3)
+
+    @driven
+    async def test_a_directory_is_renamed_to_the_last_path(
+        self, store: VouchedStore, at: At
+    ) -> None:
+        """By as many requests as the service wants."""
+        names = [f"work/{number}/{name}" for number in range(3) for name in "ab"]
+        for name in names:
+            await place_at(store, at(name), b"1")
+        assert store.directories is not None
+        await store.directories.rename_directory(at("work"), at("new/w"), within=store.root)
+        moved = sorted(at(name.replace("work", "new/w")) for name in names)
+        assert await tree(store, store.root) == moved
+        assert await store.stat(at("work")) is None

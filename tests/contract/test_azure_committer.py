@@ -1,0 +1,71 @@
+"""Whole jobs on Azure keep their contract, in both kinds of accounts.
+
+By day what the servers decide or what differs between the two; by night everything in both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import CommitterContract
+from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.drivers import DriversContract
+from fsspec_commit.testing.committer_contract.given import Given
+from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
+from fsspec_commit.testing.committer_contract.modes import ModesContract
+from fsspec_commit.testing.committer_contract.names import NamesContract
+from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+
+if TYPE_CHECKING:
+    from tests.servers.azure.plugin import AzureContainer
+
+given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+
+
+class OnServer(Given):
+    """A directory of a container."""
+
+    @pytest.fixture
+    def destination(self, azure_container: AzureContainer) -> str:
+        url = f"{azure_container.url}/top/out"
+        chosen = "manifest" if azure_container.server.is_hierarchical else "magic"
+        # Its calls are the first job's only: every later one of a process knows the answer.
+        found = fc.explain(url, storage_options=azure_container.storage_options)
+        assert found.committer == chosen
+        return url
+
+    @pytest.fixture
+    def storage_options(self, azure_container: AzureContainer) -> dict[str, Any]:
+        return azure_container.storage_options
+
+
+@given_up
+@pytest.mark.parametrize("azure_server", ["gen2"], indirect=True)
+class TestGen2Commits(
+    OnServer,
+    LifecycleContract,
+    AttemptsContract,
+    DriversContract,
+    ModesContract,
+    NamesContract,
+    NeighboursContract,
+    PartitionsContract,
+):
+    """All but what is tried at every call."""
+
+
+@given_up
+@pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
+class TestFlatCommits(
+    OnServer, LifecycleContract, AttemptsContract, DriversContract, ModesContract
+):
+    """What depends on uploads that are keyed by path."""
+
+
+@pytest.mark.slow
+class TestAzureCommitsInFull(OnServer, CommitterContract):
+    """Everything, in both."""

@@ -1,0 +1,141 @@
+"""The GCS store keeps the contract on two servers: the strict one of ours, and fake-gcs-server.
+
+Of a server that is not Google's the adapter says nothing that the server alone decides: the
+contract would skip what matters. Here it is told what the service is documented to do, and the
+contract shows whether it is so. fake-gcs-server has no `objects.move`, as a probe shows: there the
+store is tried without renames. What else it does not do is a row in `tests/servers/gcs/gaps.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit.testing import StoreContract
+from fsspec_commit.testing.store_contract.files import FilesContract
+from fsspec_commit.testing.store_contract.given import Given
+from fsspec_commit.testing.store_contract.listings import ListingsContract
+from fsspec_commit.testing.store_contract.puts import PutsContract
+from fsspec_commit.testing.store_contract.renames import RenamesContract
+from fsspec_commit.testing.store_contract.writers import WritersContract
+from fsspec_commit_stores.gcs import GcsStore
+from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL
+from tests.servers.gcs.plugin import GcsBucket
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.testing.store_contract import ReadRaw, WriteRaw
+    from tests.servers.gcs.server import GcsServer
+
+SERVED = {
+    "consistent_listing": True,
+    "delete_if_match": True,
+    "exclusive_create": True,
+    "exclusive_rename": True,
+    "replace_if_match": True,
+}
+
+
+class VouchedStore(GcsStore):
+    """The adapter, with what the tests know of the service."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return super().capabilities.known("assumed", **SERVED)
+
+
+class StoreWithoutMoves(VouchedStore):
+    """The same, of a server that has been found to move nothing."""
+
+    files = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        facts: dict[str, object] = {"atomic_rename": AtomicRename.NONE, "exclusive_rename": False}
+        return super().capabilities.known("assumed", **facts)
+
+
+class OnServer(Given):
+    """Reads and writes past the adapter with google-cloud-storage.
+
+    Races run as tasks of one loop, each on a connection of its own: it is the server that decides
+    them.
+    """
+
+    @pytest.fixture
+    def bucket(self, gcs_bucket: GcsBucket) -> GcsBucket:
+        return gcs_bucket
+
+    @pytest.fixture
+    def prefix(self) -> str:
+        return "/some where/out=1"
+
+    @pytest.fixture
+    def store(
+        self, runner: asyncio.Runner, bucket: GcsBucket, prefix: str
+    ) -> Iterator[VouchedStore]:
+        options = OpenOptions(storage_options=bucket.storage_options)
+        kind = VouchedStore if bucket.server.is_strict else StoreWithoutMoves
+        store = runner.run(kind.open(bucket.url + prefix, options))
+        yield store
+        runner.run(store.close())
+
+    @pytest.fixture
+    def read_raw(self, bucket: GcsBucket) -> ReadRaw:
+        objects = bucket.server.client.bucket(bucket.name)
+
+        def read(path: StorePath) -> bytes | None:
+            found = objects.get_blob(path.partition("/")[2])
+            if found is None:
+                return None
+            data: bytes = found.download_as_bytes()
+            return data
+
+        return read
+
+    @pytest.fixture
+    def write_raw(self, bucket: GcsBucket) -> WriteRaw:
+        objects = bucket.server.client.bucket(bucket.name)
+
+        def write(path: StorePath, data: bytes) -> None:
+            objects.blob(path.partition("/")[2]).upload_from_string(data)
+
+        return write
+
+
+class TestGcsStore(OnServer, StoreContract):
+    """In a directory of a bucket."""
+
+
+@pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
+class TestGcsBucketRoot(OnServer, FilesContract, WritersContract):
+    """In a bucket itself: no prefix to be joined with."""
+
+    @pytest.fixture
+    def prefix(self) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
+class TestGcsHierarchicalStore(
+    OnServer, FilesContract, PutsContract, ListingsContract, WritersContract, RenamesContract
+):
+    """In a bucket with folders, which no verb shows."""
+
+    @pytest.fixture
+    def bucket(self, gcs_server: GcsServer) -> GcsBucket:
+        return GcsBucket(gcs_server, gcs_server.new_bucket(**HIERARCHICAL))
+
+
+@pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
+class TestGcsVersionedStore(OnServer, FilesContract, PutsContract, ListingsContract):
+    """In a bucket that keeps what is replaced and deleted."""
+
+    @pytest.fixture
+    def bucket(self, gcs_server: GcsServer) -> GcsBucket:
+        return GcsBucket(gcs_server, gcs_server.new_bucket(versioning={"enabled": True}))

@@ -1,0 +1,81 @@
+"""Whole jobs on GCS keep their contract, on the strict server; fake-gcs-server is refused.
+
+What replaces files needs no versions here: a generation never comes back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import CommitterContract
+from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.drivers import DriversContract
+from fsspec_commit.testing.committer_contract.given import Given
+from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
+from fsspec_commit.testing.committer_contract.modes import ModesContract
+from fsspec_commit.testing.committer_contract.names import NamesContract
+from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL
+from tests.servers.gcs.plugin import GcsBucket
+
+if TYPE_CHECKING:
+    from tests.servers.gcs.server import GcsServer
+
+given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
+
+
+class OnServer(Given):
+    """A directory of a bucket."""
+
+    @pytest.fixture
+    def bucket(self, gcs_bucket: GcsBucket) -> GcsBucket:
+        return gcs_bucket
+
+    @pytest.fixture
+    def destination(self, bucket: GcsBucket) -> str:
+        url = f"{bucket.url}/top/out"
+        # Its calls are the first job's only: every later one of a process knows the answer.
+        assert fc.explain(url, storage_options=bucket.storage_options).committer == "manifest"
+        return url
+
+    @pytest.fixture
+    def storage_options(self, bucket: GcsBucket) -> dict[str, Any]:
+        return bucket.storage_options
+
+
+@given_up
+@strict
+class TestGcsCommits(
+    OnServer,
+    LifecycleContract,
+    AttemptsContract,
+    DriversContract,
+    NamesContract,
+    NeighboursContract,
+    ModesContract,
+    PartitionsContract,
+):
+    """All but what is tried at every call."""
+
+
+@pytest.mark.slow
+@given_up
+@strict
+class TestGcsCommitsInFull(OnServer, CommitterContract):
+    """Everything."""
+
+
+@pytest.mark.slow
+@given_up
+@strict
+class TestGcsHierarchicalCommitsInFull(OnServer, CommitterContract):
+    """Everything, in a bucket with folders."""
+
+    @pytest.fixture
+    def bucket(self, gcs_server: GcsServer) -> GcsBucket:
+        return GcsBucket(gcs_server, gcs_server.new_bucket(**HIERARCHICAL))

@@ -1,0 +1,81 @@
+"""kill -9 at every store call, on Azure: see `kills.py`."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration import kills
+from tests.integration.azure_places import azure_places
+from tests.integration.scenes import SCENES, Scene
+
+if TYPE_CHECKING:
+    from tests.integration.places import Places
+    from tests.integration.processes import Processes
+    from tests.servers.azure.plugin import AzureContainer
+
+RANDOM_KILLS = 60
+ALL = {name: SCENES[name] for name in ("append", "overwrite", "overwrite_partitions")}
+
+
+@pytest.fixture
+def places(azure_container: AzureContainer) -> Places:
+    return azure_places(azure_container)
+
+
+every_scene = pytest.mark.parametrize("scene", ALL.values(), ids=ALL)
+
+
+@pytest.mark.slow
+@every_scene
+def test_a_driver_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_the_driver(processes, scene, places)
+
+
+@pytest.mark.slow
+@every_scene
+def test_a_task_killed_at_any_store_call_is_tried_again(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_a_task(processes, scene, places)
+
+
+@pytest.mark.slow
+@every_scene
+def test_a_resumer_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_the_resumer(processes, scene, places)
+
+
+@pytest.mark.slow
+@every_scene
+def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
+    kills.wake_a_zombie(processes, scene, places)
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])
+def test_a_driver_killed_at_random_times_is_resumed(
+    processes: Processes, places: Places, count: int
+) -> None:
+    """As many deaths as *count* says; a job that was faster is not one."""
+    scene = SCENES["overwrite"]
+    chance = random.Random()
+    killed = nth = 0
+    longest = 0.8
+    while killed < count:
+        place = places(nth)
+        place.put(scene.laid_out)
+        answer = kills.run(processes, scene, place, kill_after_s=chance.uniform(0, longest))
+        if answer["killed"]:
+            killed += 1
+            kills.recover(processes, scene, place)
+        else:
+            assert "result" in answer, answer["error"]["traceback"]
+            kills.settled(scene, place, happened=True)
+            longest *= 0.9
+        nth += 1

@@ -1,0 +1,96 @@
+"""kill -9 at every store call, on GCS: see `kills.py`."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration import kills
+from tests.integration.gcs_places import gcs_places
+from tests.integration.scenes import SCENES
+
+if TYPE_CHECKING:
+    from tests.integration.places import Places
+    from tests.integration.processes import Processes
+    from tests.integration.scenes import Scene
+    from tests.servers.gcs.plugin import GcsBucket
+
+pytestmark = [
+    pytest.mark.guarantees("P1", "P2", "P6", "P8"),
+    pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True),
+]
+RANDOM_KILLS = 60
+
+
+def scenes(chosen: str | None = None) -> pytest.MarkDecorator:
+    """Every scene; those that are not *chosen* by night only."""
+    return pytest.mark.parametrize(
+        "scene",
+        [
+            pytest.param(scene, id=name, marks=() if name == chosen else pytest.mark.slow)
+            for name, scene in SCENES.items()
+        ],
+    )
+
+
+@pytest.fixture
+def places(gcs_bucket: GcsBucket) -> Places:
+    return gcs_places(gcs_bucket)
+
+
+@scenes("overwrite, in place")
+def test_a_driver_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_the_driver(processes, scene, places)
+
+
+@scenes()
+def test_a_task_killed_at_any_store_call_is_tried_again(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_a_task(processes, scene, places)
+
+
+@scenes()
+def test_a_driver_elsewhere_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_a_driver_elsewhere(processes, scene, places)
+
+
+@scenes()
+def test_a_resumer_killed_at_any_store_call(
+    processes: Processes, scene: Scene, places: Places
+) -> None:
+    kills.kill_the_resumer(processes, scene, places)
+
+
+@scenes()
+def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
+    kills.wake_a_zombie(processes, scene, places)
+
+
+@pytest.mark.parametrize("count", [5, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scene", [SCENES["append"]], ids=["append"])
+def test_a_driver_killed_at_random_times_is_resumed(
+    processes: Processes, scene: Scene, places: Places, count: int
+) -> None:
+    """As many deaths as *count* says; a job that was faster is not one."""
+    chance = random.Random()
+    killed = nth = 0
+    longest = 0.5
+    while killed < count:
+        place = places(nth)
+        place.put(scene.laid_out)
+        answer = kills.run(processes, scene, place, kill_after_s=chance.uniform(0, longest))
+        if answer["killed"]:
+            killed += 1
+            kills.recover(processes, scene, place)
+        else:
+            assert "result" in answer, answer["error"]["traceback"]
+            kills.settled(scene, place, happened=True)
+            longest *= 0.9
+        nth += 1

@@ -1,0 +1,156 @@
+"""What a job on GCS sends over the wire, counted by the proxy; and who is served at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.store import AtomicRename
+from tests.integration.gcs_places import GcsPlace, gcs_places
+from tests.integration.s3_jobs import learn, write
+from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL, ZONAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.servers.gcs.plugin import GcsBucket
+    from tests.servers.gcs.server import GcsServer
+    from tests.servers.proxied_connection import Exchange
+    from tests.servers.proxy import FaultProxy
+
+strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
+PER_JOB = 20
+PER_COMMIT = 16
+SHAPES = {
+    "one file": [["part.txt"]],
+    "many files": [[f"day={day}/part.txt" for day in range(30)] for _ in range(2)],
+    "ten tasks": [["part.txt"] for _ in range(10)],
+}
+
+
+def run(place: GcsPlace, proxy: FaultProxy, tasks: list[list[str]], **options: Any) -> int:
+    """A whole job; how many requests there were before its commit."""
+    proxy.clear()
+    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
+    for names in tasks:
+        with job.task() as task:
+            for name in names:
+                write(task, name, name)
+    before = len(proxy.exchanges)
+    assert job.commit().warnings == ()
+    return before
+
+
+def shown(exchanges: Sequence[Exchange]) -> str:
+    return "\n".join(f"{one.operation} {one.path} {one.query}" for one in exchanges)
+
+
+@strict
+class TestWhatItCosts:
+    @pytest.fixture
+    def place(self, gcs_bucket: GcsBucket, gcs_proxy: FaultProxy) -> GcsPlace:
+        """A destination by the proxy, once it is known what the server does."""
+        place = gcs_places(gcs_bucket, endpoint_url=gcs_proxy.endpoint_url)("one")
+        assert isinstance(place, GcsPlace)
+        learn(place, "manifest")
+        return place
+
+    @pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+    @pytest.mark.parametrize("others", [0, 2], ids=["first", "after others"])
+    def test_a_job_costs_two_requests_a_file_and_four_a_task(
+        self, place: GcsPlace, gcs_proxy: FaultProxy, tasks: list[list[str]], others: int
+    ) -> None:
+        for _ in range(others):
+            run(place, gcs_proxy, [["part.txt"]])
+        before = run(place, gcs_proxy, tasks)
+        exchanges = gcs_proxy.exchanges
+        files = sum(map(len, tasks))
+        commit = exchanges[before:]
+        assert len(commit) <= files + 2 * len(tasks) + PER_COMMIT, shown(commit)
+        assert len(exchanges) <= 2 * files + 4 * len(tasks) + PER_JOB, shown(exchanges)
+        assert gcs_proxy.operations()["objects.move"] == files + 1  # the marker
+
+    def test_no_job_writes_a_name_twice(
+        self, place: GcsPlace, gcs_proxy: FaultProxy, gcs_server: GcsServer
+    ) -> None:
+        """The service takes one write a second of each name, and a job stays within that."""
+        gcs_server.control.set(write_interval_s=60.0)
+        run(place, gcs_proxy, SHAPES["ten tasks"], success="json", idempotency_key="k")
+        assert refused(gcs_proxy) == []
+
+    def test_jobs_in_quick_succession_wait_for_the_marker(
+        self, place: GcsPlace, gcs_proxy: FaultProxy, gcs_server: GcsServer
+    ) -> None:
+        """It is the one name that each of them writes anew."""
+        gcs_server.control.set(write_interval_s=1.0)
+        for _ in range(2):
+            run(place, gcs_proxy, [["part.txt"]])
+            assert set(refused(gcs_proxy)) <= {"objects.move", "objects.delete"}
+
+
+def refused(proxy: FaultProxy) -> list[str]:
+    """What the server was asked too soon."""
+    return [one.operation for one in proxy.exchanges if one.status == 429]
+
+
+class TestWhoIsServed:
+    def test_by_what_a_probe_shows(self, gcs_bucket: GcsBucket) -> None:
+        """The strict server does all that is declared of Google; the other one moves nothing."""
+        how: dict[str, Any] = {"storage_options": gcs_bucket.storage_options}
+        url = f"{gcs_bucket.url}/out"
+        selection, report = fc.explain(url, **how), fc.probe(url, **how)
+        facts = report.capabilities
+        assert facts.exclusive_create is facts.consistent_listing is facts.replace_if_match is True
+        assert facts.evidence["exclusive_create"] == "probed"
+        if gcs_bucket.server.is_strict:
+            assert report.ok, report
+            assert selection.committer == "manifest"
+            assert facts.delete_if_match is facts.exclusive_rename is True
+            assert facts.atomic_rename is AtomicRename.FILE
+        else:
+            assert facts.atomic_rename is AtomicRename.NONE
+            assert facts.delete_if_match is False
+            assert selection.committer is None
+            assert "renames neither files nor directories" in selection.reasons[-1]
+            with pytest.raises(fc.UnsafeStoreError):
+                fc.Job(url, mode="append", **how).start()
+        bucket = gcs_bucket.server.client.bucket(gcs_bucket.name)
+        assert list(bucket.list_blobs()) == []
+
+    @strict
+    def test_a_bucket_with_folders_is_served(self, gcs_server: GcsServer) -> None:
+        url = f"gs://{gcs_server.new_bucket(**HIERARCHICAL)}/out"
+        how: dict[str, Any] = {"storage_options": gcs_server.storage_options}
+        assert fc.explain(url, **how).committer == "manifest"
+        with fc.Job(url, mode="append", **how) as job, job.task() as task:
+            write(task, "day=1/a.txt", "a")
+        assert job.result is not None
+        assert job.result.warnings == ()
+
+    @strict
+    def test_a_zonal_bucket_is_refused(self, gcs_server: GcsServer) -> None:
+        url = f"gs://{gcs_server.new_bucket(**ZONAL)}/out"
+        how: dict[str, Any] = {"storage_options": gcs_server.storage_options}
+        with pytest.raises(fc.CommitError) as caught:
+            fc.Job(url, mode="append", **how).start()
+        assert caught.value.outcome == "not_committed"
+
+    @strict
+    @pytest.mark.parametrize(
+        ("resource", "says"),
+        [
+            ({"retentionPolicy": {"retentionPeriod": "3600"}}, "retention policy"),
+            ({"defaultEventBasedHold": True}, "default event-based hold"),
+        ],
+        ids=["retention", "hold"],
+    )
+    def test_a_bucket_that_keeps_everything_is_refused_at_start(
+        self, gcs_server: GcsServer, resource: dict[str, Any], says: str
+    ) -> None:
+        url = f"gs://{gcs_server.new_bucket(**resource)}/out"
+        how: dict[str, Any] = {"storage_options": gcs_server.storage_options}
+        for mode in ("append", "overwrite"):
+            with pytest.raises(fc.UnsafeStoreError, match=says):
+                fc.Job(url, mode=mode, **how).start()

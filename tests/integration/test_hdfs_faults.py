@@ -1,0 +1,235 @@
+"""What goes wrong between a job and its cluster: replies lost, and each of its processes killed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.integration.hdfs_places import HdfsPlace
+from tests.integration.s3_jobs import attempt, recover
+from tests.integration.scenes import PARTITIONED, SCENES, Scene
+from tests.servers.faults import (
+    AnswerAfterwards,
+    AnswerInstead,
+    Fault,
+    LoseReply,
+    ResetReply,
+    Rule,
+)
+from tests.servers.hdfs.requests import HdfsRequest
+from tests.servers.proxy import FaultProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Store
+    from tests.servers.hdfs.cluster import HdfsCluster, HdfsProcess
+    from tests.servers.hdfs.plugin import HdfsDirectory
+    from tests.servers.http_messages import Request
+
+T = TypeVar("T")
+
+SCENE = Scene({**SCENES["overwrite, in place"].options, "idempotency_key": "k"}, PARTITIONED)
+ONE_WEB_CLIENT = pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
+
+
+@dataclass(frozen=True)
+class At:
+    """One request of a job to the NameNode, the *nth* of them."""
+
+    operation: str
+    path: str
+    nth: int = 1
+
+    def meets(self, request: Request) -> bool:
+        return self.path in request.path or self.path in request.query.get("destination", "")
+
+
+# In the order in which a job sends them. What is renamed says which record it becomes.
+TARGETS = (
+    At("MKDIRS", "_commit"),
+    At("CREATE", ".tmp"),
+    At("RENAME", "job.json"),
+    At("CREATE", ".tmp", nth=2),
+    At("RENAME", ".pending"),
+    At("RENAME", "/tasks/", nth=3),
+    At("RENAME", "/committed/"),
+    At("RENAME", "/manifests/"),
+    At("RENAME", "/claim-"),
+    At("RENAME", "/replaced-"),
+    At("RENAME", "/decision"),
+    At("RENAME", ".txt.pending", nth=8),
+    At("RENAME", "/published"),
+    At("RENAME", "/trash/"),
+    At("RENAME", "_SUCCESS"),
+    At("CREATE", "/done/"),
+    At("CREATE", "/epoch-"),
+    At("RENAME", "/gone-"),
+    At("DELETE", "/gone-"),
+    At("GETFILESTATUS", "/job.json"),
+    At("OPEN", "/manifests/"),
+    At("LISTSTATUS_BATCH", "_commit"),
+)
+FAULTS: dict[str, Fault] = {
+    "reply lost": LoseReply(),
+    "500, and it happened": AnswerAfterwards(500),
+    "503": AnswerInstead(503),
+    "standby": AnswerInstead(403),
+    "reset in the reply": ResetReply(after_bytes=10),
+}
+IN_EVERY_RUN = {"reply lost"}
+STEP = 6
+"""So many requests of a job are tried in one test."""
+BY_DAY = {0, 2 * STEP}
+every_fault = pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, id=name, marks=() if name in IN_EVERY_RUN else pytest.mark.slow)
+        for name, fault in FAULTS.items()
+    ],
+)
+
+
+@pytest.fixture
+def proxy(hdfs_directory: HdfsDirectory) -> Iterator[FaultProxy]:
+    """In front of the NameNode's HTTP port."""
+    address = f"http://127.0.0.1:{hdfs_directory.cluster.http_port}"
+    with FaultProxy(address, HdfsRequest) as proxy:
+        yield proxy
+
+
+@dataclass(frozen=True)
+class ProxiedPlace(HdfsPlace):
+    proxy: FaultProxy
+
+    @property
+    def url(self) -> str:
+        return f"webhdfs://{self.proxy.endpoint_url.removeprefix('http://')}{self.root}"
+
+
+@ONE_WEB_CLIENT
+@every_fault
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=() if first in BY_DAY else pytest.mark.slow)
+        for first in range(0, len(TARGETS), STEP)
+    ],
+)
+def test_a_fault_at_each_kind_of_request(
+    hdfs_directory: HdfsDirectory, proxy: FaultProxy, fault: Fault, first: int
+) -> None:
+    """Whatever the caller is told is true, and what is left can be settled."""
+    for number, target in enumerate(TARGETS[first : first + STEP]):
+        proxy.clear()
+        place = ProxiedPlace(hdfs_directory, f"{number}/out", proxy)
+        place.put(SCENE.laid_out)
+        rule = proxy.add(
+            Rule(
+                fault,
+                operation=target.operation,
+                where=target.meets,
+                nth=target.nth,
+            )
+        )
+        told, message = attempt(SCENE, place)
+        assert rule.met, f"{target} never came"
+        proxy.clear()
+        straight = HdfsPlace(hdfs_directory, f"{number}/out")
+        try:
+            recover(SCENE, straight, told)
+        except BaseException as error:
+            error.add_note(f"{target}: {told}, {message}")
+            raise
+
+
+class Killing:
+    """Does something to the cluster around one store call of a job."""
+
+    def __init__(self, verb: str, part: str, when: str, kill: Callable[[], None]) -> None:
+        self.met = False
+        self._verb, self._part, self._when, self._kill = verb, part, when, kill
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        meets = not self.met and verb == self._verb and self._part in path
+        self.met |= meets
+        if meets and self._when == "before":
+            self._kill()
+        answer = await call()
+        if meets and self._when == "after":
+            self._kill()
+        return answer
+
+    def wrap(self, store: Store) -> Store:
+        return WrappedStore(store, self.carry)
+
+
+WHO = ["NameNode", "DataNode", "both DataNodes"]
+WHEN = {
+    "writing a file": ("write", "other", "after"),
+    "before the decision": ("create", "/decision", "before"),
+    "after the decision": ("create", "/decision", "after"),
+    "publishing": ("rename", ".txt", "after"),
+    "before the end": ("rename_directory", "", "before"),
+}
+IN_SHORT = {("NameNode", "publishing"), ("DataNode", "writing a file")}
+
+
+def _bounce(cluster: HdfsCluster, who: str) -> None:
+    bounced: list[HdfsProcess] = [cluster.name_node]
+    if who != "NameNode":
+        bounced = [*cluster.data_nodes[: 1 if who == "DataNode" else 2]]
+    for process in bounced:
+        process.kill()
+    for process in bounced:
+        process.restart()
+
+
+@pytest.mark.parametrize(
+    ("who", "when"),
+    [
+        pytest.param(who, when, marks=() if (who, when) in IN_SHORT else pytest.mark.slow)
+        for who in WHO
+        for when in WHEN
+    ],
+)
+def test_a_process_of_the_cluster_is_killed_and_comes_back(
+    hdfs_directory: HdfsDirectory, who: str, when: str
+) -> None:
+    """During a job: whatever its driver makes of it is true, and the job can be finished."""
+    place = HdfsPlace(hdfs_directory, "out")
+    place.put(SCENE.laid_out)
+    killing = Killing(*WHEN[when], lambda: _bounce(hdfs_directory.cluster, who))
+    with wrapping(killing.wrap):
+        told, _ = attempt(SCENE, place)
+    assert killing.met
+    recover(SCENE, place, told)
+
+
+@pytest.mark.parametrize("when", [pytest.param("writing a file", marks=pytest.mark.slow)])
+def test_a_data_node_is_killed_and_stays_away(hdfs_directory: HdfsDirectory, when: str) -> None:
+    """The other one is enough; nothing half written is ever taken for output."""
+    place = HdfsPlace(hdfs_directory, "out")
+    place.put(SCENE.laid_out)
+    killing = Killing(*WHEN[when], hdfs_directory.cluster.data_nodes[0].kill)
+    with wrapping(killing.wrap):
+        told, _ = attempt(SCENE, place)
+    assert killing.met
+    hdfs_directory.cluster.heal()
+    recover(SCENE, place, told)
+
+
+def test_a_cluster_that_is_not_there_is_named(hdfs_directory: HdfsDirectory) -> None:
+    """Soon, and without a job left open anywhere."""
+    cluster = hdfs_directory.cluster
+    place = HdfsPlace(hdfs_directory, "out")
+    cluster.name_node.kill()
+    told, message = attempt(replace(SCENE), place)
+    assert told == "not_committed"
+    assert "127.0.0.1" in message
+    assert "cannot be reached" in message

@@ -1,0 +1,82 @@
+"""What a job costs the NameNode, by its own count, through either client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import fsspec_commit as fc
+from tests.demo.flights import all_flights
+from tests.integration.cli.command import command
+from tests.integration.hdfs_places import HdfsPlace
+from tests.integration.s3_jobs import learn, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.servers.hdfs.plugin import HdfsDirectory
+
+SHAPES = {
+    "one file": [["part.txt"]],
+    "many files": [[f"day={day}/part.txt" for day in range(20)] for _ in range(2)],
+    "ten tasks": [["part.txt"] for _ in range(10)],
+}
+every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+RECORDS = 4  # job.json is there; claim, decision, published, and the marker that is prepared
+RENAMES_PER_COMMIT = RECORDS + 2  # the marker, and the area that goes
+ROWS = 3_000
+
+
+def run(place: HdfsPlace, tasks: list[list[str]], **options: Any) -> dict[str, int]:
+    """A whole job; what its commit cost."""
+    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
+    for names in tasks:
+        with job.task() as task:
+            for name in names:
+                write(task, name, name)
+    counts = place.above.cluster.counts
+    before = counts()
+    assert job.commit().warnings == ()
+    return {name: value - before.get(name, 0) for name, value in counts().items()}
+
+
+@every_shape
+def test_a_file_costs_one_rename_and_a_directory_is_made_once(
+    hdfs_directory: HdfsDirectory, tasks: list[list[str]]
+) -> None:
+    place = HdfsPlace(hdfs_directory, "out")
+    learn(place, "v1")
+    files = sum(map(len, tasks))
+    directories = {name.rpartition("/")[0] for names in tasks for name in names} - {""}
+    for made in (len(directories), 0):
+        cost = run(place, tasks)
+        assert cost["FilesRenamed"] <= files + RENAMES_PER_COMMIT, cost
+        # A manifest is looked at before and after it is read.
+        assert cost["FileInfoOps"] <= 4 * len(tasks) + 40, cost
+        assert cost["GetListingOps"] <= 8, cost
+        # Records, the epoch, and every directory once.
+        assert cost["FilesCreated"] <= made + RECORDS + 1, cost
+        assert cost["DeleteFileOps"] <= 4, cost
+
+
+def test_the_command_commits(hdfs_directory: HdfsDirectory, tmp_path: Path) -> None:
+    """`fsspec-commit write`, and a reader who knows nothing of it."""
+    place = HdfsPlace(hdfs_directory, "flights")
+    csv = tmp_path / "flights.csv"
+    table = all_flights().slice(0, ROWS)
+    pyarrow.csv.write_csv(table, csv)
+    options = [
+        f"--storage-option={name}={value}" for name, value in place.how["storage_options"].items()
+    ]
+    ran = command("write", csv, place.url, "--partition-by", "month", *options)
+    assert ran.status == 0, ran.err
+    assert command("explain", place.url, "--json", *options).document["committer"] == "v1"
+    rows = 0
+    for name, data in place.data().items():
+        if name.endswith(".parquet"):
+            (tmp_path / "part.parquet").write_bytes(data)
+            rows += pyarrow.parquet.read_metadata(tmp_path / "part.parquet").num_rows
+    assert rows == ROWS

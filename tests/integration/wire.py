@@ -1,0 +1,141 @@
+"""Faults on the wire to any remote store, each at each request that changes something.
+
+What the tests of it do wherever the destination is; the requests and the faults are theirs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import fsspec_commit as fc
+from tests.integration.places import RemotePlace
+from tests.integration.s3_jobs import attempt, recover
+from tests.integration.scenes import Scene
+from tests.servers.faults import Fault, Rule
+from tests.servers.proxy import FaultProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tests.servers.http_messages import Request
+    from tests.servers.server_process import ServerProcess
+
+
+@dataclass(frozen=True)
+class At:
+    """One request of a job: an action on a name, the *nth* of them.
+
+    Attributes:
+        operation: As the proxy names it.
+        name: A part of the path, or of what the query says that it is about.
+        nth: Counted from 1.
+    """
+
+    operation: str
+    name: str
+    nth: int = 1
+
+    def rule(
+        self,
+        fault: Fault | None,
+        *,
+        before: Callable[[], None] | None = None,
+        after: Callable[[], None] | None = None,
+    ) -> Rule:
+        """That it meets *fault*."""
+        return Rule(
+            fault,
+            operation=self.operation,
+            where=self._is_about,
+            nth=self.nth,
+            before=before,
+            after=after,
+        )
+
+    def _is_about(self, request: Request) -> bool:
+        told = (request.path, request.query.get("name", ""), request.query.get("prefix", ""))
+        return any(self.name in text for text in told)
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A job's way to its store, and what happens on it.
+
+    Attributes:
+        proxy: What lies between.
+        scene: The job.
+        faulty: Destinations by the proxy.
+        direct: The same destinations without it.
+    """
+
+    proxy: FaultProxy
+    scene: Scene
+    faulty: Callable[[object], RemotePlace]
+    direct: Callable[[object], RemotePlace]
+
+    def ready(self, name: object, *rules: Rule) -> RemotePlace:
+        """A destination with old files, by the proxy, on which these faults then happen."""
+        place = self.faulty(name)
+        place.put(self.scene.laid_out)
+        self.proxy.clear()
+        for rule in rules:
+            self.proxy.add(rule)
+        return place
+
+
+def fail_each(wire: Wire, fault: Fault, targets: Sequence[At]) -> None:
+    """Each of *targets* once: it is got over, the job commits, and says so."""
+    for number, target in enumerate(targets):
+        rule = target.rule(fault)
+        place = wire.ready(number, rule)
+        told, message = attempt(wire.scene, place)
+        operations = wire.proxy.operations()
+        wire.proxy.clear()
+        try:
+            assert rule.met, f"no request met it: {operations}"
+            assert (told, message) == ("done", ""), f"{told}: {message}"
+            recover(wire.scene, wire.direct(number), told)
+        except (AssertionError, fc.CommitError) as error:
+            error.add_note(f"{fault} at {target}; the caller was told {told!r}: {message}")
+            raise
+
+
+def fail_the_first_time(wire: Wire, fault: Fault, changes: Collection[str]) -> None:
+    """All of one job's changes, each when it is first asked for: it commits all the same."""
+    rule = Rule(fault, where=FirstTime(changes), times=None)
+    place = wire.ready("out", rule)
+    told, message = attempt(wire.scene, place)
+    assert rule.met
+    assert (told, message) == ("done", ""), f"{told}: {message}"
+    recover(wire.scene, wire.direct("out"), told)
+
+
+class FirstTime:
+    """Whether a change is asked for the first time."""
+
+    def __init__(self, changes: Collection[str]) -> None:
+        self._changes = changes
+        self._seen: set[tuple[str, str, str]] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Request) -> bool:
+        if request.operation not in self._changes:
+            return False
+        what = (request.operation, request.path, str(sorted(request.query.items())))
+        with self._lock:
+            is_first = what not in self._seen
+            self._seen.add(what)
+        return is_first
+
+
+def bounce(server: ServerProcess) -> Callable[[], None]:
+    """Kill *server*, and start it again."""
+
+    def bounced() -> None:
+        server.kill()
+        server.restart()
+
+    return bounced

@@ -1,0 +1,163 @@
+"""A file that is written is visible once, whatever answers are lost meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.azure import writing
+from tests.unit.stores.azure.verbs import said
+from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fsspec_commit.store import Entry
+    from fsspec_commit_stores.azure import AzureStore
+
+PATH = StorePath("bucket/out/a")
+NONCE = "x-ms-meta-fsspec_commit_nonce"
+
+
+@dataclass
+class Blob:
+    """One name of an account, with the conditions that matter here.
+
+    Attributes:
+        lost: How many writes from now on are done and not answered.
+    """
+
+    content: bytes | None = None
+    nonce: str = ""
+    lost: int = 0
+    busy: int = 0
+    writes: int = 0
+    blocks: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.writes}"'
+
+    def __call__(self, request: Received) -> Answer:
+        if request.method == "HEAD":
+            if self.content is None:
+                return said(404, "BlobNotFound")
+            told = {"ETag": self.etag, NONCE: self.nonce}
+            return Answer(200, self.content, told)
+        if self.busy:
+            self.busy -= 1
+            return said(503, "ServerBusy")
+        refusal = self._write(request)
+        if self.lost:
+            self.lost -= 1
+            return CLOSED
+        return refusal or Answer(201, headers={"ETag": self.etag})
+
+    def _write(self, request: Received) -> Answer | None:
+        if request.query.get("comp") == "block":
+            self.blocks[request.query["blockid"]] = request.body
+            return None
+        if "if-none-match" in request.headers and self.content is not None:
+            return said(409, "BlobAlreadyExists")
+        if request.headers.get("if-match", self.etag) != self.etag:
+            return said(412, "ConditionNotMet")
+        content = request.body
+        if "comp" in request.query:
+            named = [one.partition("<")[0] for one in content.decode().split("<Uncommitted>")[1:]]
+            if not self.blocks.keys() >= set(named):
+                return said(400, "InvalidBlockList")
+            content = b"".join(self.blocks[one] for one in named)
+            self.blocks.clear()
+        self.content, self.nonce = content, request.headers[NONCE]
+        self.writes += 1
+        return None
+
+
+@pytest.fixture
+def blob(flat: AzureStore, responder: Responder) -> Blob:
+    blob = Blob()
+    responder.answering = blob
+    return blob
+
+
+@pytest.fixture(params=[False, True], ids=["at once", "in blocks"])
+def data(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    if request.param:
+        monkeypatch.setattr(writing, "_BLOCK_BYTES", 4)
+    return b"0123456789"
+
+
+async def write(store: AzureStore, data: bytes) -> Entry:
+    """As the core does: whoever can go on is asked again."""
+    writer = store.writer(PATH, within=StorePath("bucket"))
+    pending = data
+    for _ in range(9):
+        try:
+            await writer.write(pending)
+            pending = b""
+            return await writer.finish()
+        except StoreError as error:
+            pending = b""
+            if not error.can_go_on:
+                raise
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("lost", range(5))
+def test_an_answer_that_is_lost(
+    runner: asyncio.Runner, flat: AzureStore, blob: Blob, data: bytes, lost: int
+) -> None:
+    """What was done is not done twice: the token is that of the one write there was."""
+    blob.lost = lost
+    written = runner.run(write(flat, data))
+    assert blob.content == data
+    assert (blob.writes, written.token, written.nonce) == (1, "1", blob.nonce)
+    assert written.size_bytes == len(data)
+
+
+@pytest.mark.parametrize("busy", [1, 4])
+def test_a_server_that_is_busy(
+    runner: asyncio.Runner, flat: AzureStore, blob: Blob, data: bytes, busy: int
+) -> None:
+    blob.busy = busy
+    assert runner.run(write(flat, data)).token == "1"
+    assert blob.content == data
+
+
+def test_what_stands_is_replaced_on_condition(
+    runner: asyncio.Runner, flat: AzureStore, blob: Blob, data: bytes
+) -> None:
+    for number in (1, 2, 3):
+        assert runner.run(write(flat, data)).token == str(number)
+
+
+def test_a_refusal_is_final(
+    runner: asyncio.Runner, flat: AzureStore, responder: Responder, data: bytes
+) -> None:
+    responder.script(said(403, "AuthorizationPermissionMismatch"))
+    with pytest.raises(StoreError) as caught:
+        runner.run(write(flat, data))
+    assert caught.value.reply is Reply.REFUSED
+    assert not caught.value.can_go_on
+    assert len(responder.received) == 1
+
+
+def test_a_late_request_does_not_replace_what_came_after_it(
+    runner: asyncio.Runner, flat: AzureStore, blob: Blob, responder: Responder
+) -> None:
+    """Given up on before it was done, and done after it was repeated."""
+    late: list[Received] = []
+
+    def given_up(request: Received) -> Answer:
+        late.append(request)
+        responder.answering = blob
+        return CLOSED
+
+    responder.answering = given_up
+    written = runner.run(write(flat, b"data"))
+    blob(late[0])
+    assert (blob.writes, written.token) == (1, "1")

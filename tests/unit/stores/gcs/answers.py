@@ -1,0 +1,37 @@
+"""Answers as GCS writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.unit.stores.s3.responder import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def error(
+    status: int,
+    reason: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    message: str = "said so",
+) -> Answer:
+    """An error of the JSON API."""
+    one = {"message": message, "domain": "global", "reason": reason}
+    told = {"error": {"code": status, "message": message, "errors": [one]}}
+    return Answer(status, json.dumps(told).encode(), headers or {})
+
+
+def said(document: Mapping[str, Any], status: int = 200, **headers: str) -> Answer:
+    """A JSON document."""
+    return Answer(status, json.dumps(document).encode(), headers)
+
+
+def resource(name: str = "out/a b", generation: int = 7, size: int = 1, **more: Any) -> Any:
+    """An object as the JSON API describes it."""
+    return {"name": name, "generation": str(generation), "size": str(size), **more}
+
+
+NO_BUCKET = error(404, "notFound", message="The specified bucket does not exist.")

@@ -1,0 +1,226 @@
+"""Connections and tokens that fail: what was never sent, what may have been done."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.auth.exceptions import RefreshError, TransportError
+from google.oauth2.credentials import Credentials
+
+from fsspec_commit.errors import Reply
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.gcs import GcsStore
+from tests.unit.stores.gcs.answers import error, resource, said
+from tests.unit.stores.gcs.verbs import CHANGES, PATH, VERBS, all_of, failure_of
+from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
+
+if TYPE_CHECKING:
+    from fsspec_commit.errors import StoreError
+    from tests.unit.stores.gcs.conftest import Opening
+
+NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
+
+
+class Renewed(Credentials):
+    """Credentials that get token-1, token-2, … or fail as they are told to."""
+
+    def __init__(self, *, failure: Exception | None = None, expired: bool = False) -> None:
+        ago = datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=1)
+        super().__init__("token-0", expiry=ago if expired else None)  # type: ignore[no-untyped-call]  # google-auth ships no types
+        self.failure = failure
+        self.renewals = 0
+
+    def refresh(self, request: Any) -> None:
+        assert request.keywords["timeout"] <= 10
+        if self.failure is not None:
+            raise self.failure
+        self.renewals += 1
+        self.token = f"token-{self.renewals}"
+        self.expiry = None
+
+
+def unused_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def tokens(responder: Responder) -> list[str]:
+    return [one.headers.get("authorization", "") for one in responder.received]
+
+
+def test_an_endpoint_that_never_answers_is_given_up(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Three tries; one that has answered before is worth more of them."""
+    url = f"http://127.0.0.1:{unused_port()}"
+    store = opening(endpoint_url=url)
+    for reply in (NOT_DONE, NOT_DONE, REFUSED, REFUSED):
+        caught = runner.run(failure_of(CHANGES["put"][0](store)))
+        assert caught.reply is reply
+        assert f"{url} cannot be reached; check endpoint_url=" in str(caught)
+
+    async def restarted() -> list[Reply]:
+        answered = await failure_of(CHANGES["put"][0](known))
+        await responder.__aexit__()
+        return [answered.reply] + [
+            (await failure_of(CHANGES["put"][0](known))).reply for _ in range(5)
+        ]
+
+    known = opening()
+    responder.script(error(429, "rateLimitExceeded"))
+    first, closed, *rest = runner.run(restarted())
+    assert first is NOT_DONE
+    assert closed in {NOT_DONE, UNKNOWN}  # the kept connection was closed under it
+    assert set(rest) == {NOT_DONE}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_connection_that_breaks_leaves_in_doubt_and_is_not_used_again(
+    runner: asyncio.Runner, responder: Responder, opening: Opening, verb: str
+) -> None:
+    """Neither gcsfs nor aiohttp sends it again: also not on a kept connection."""
+    store = opening()
+    responder.script(said({}))
+    runner.run(all_of(store.list_tree(PATH)))
+    responder.script(CLOSED)
+    caught = runner.run(failure_of(VERBS[verb][0](store)))
+    assert caught.reply is UNKNOWN
+    assert "failed before the answer" in str(caught)
+    assert len(responder.received) == 2
+
+
+@pytest.mark.parametrize("patience", ["requests_timeout", "timeout"])
+def test_a_store_that_is_silent_is_not_waited_for_for_ever(
+    runner: asyncio.Runner, patience: str
+) -> None:
+    async def silent() -> StoreError:
+        left = asyncio.Event()
+
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            left.set()
+
+        server = await asyncio.start_server(accept, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        options = {"token": "anon", "endpoint_url": url, patience: 0.1}
+        store = await GcsStore.open("gs://bucket/out", OpenOptions(storage_options=options))
+        try:
+            first = await failure_of(CHANGES["put"][0](store))
+            # Nothing is sent any more, so nothing is waited for.
+            assert (await failure_of(CHANGES["put"][0](store))).reply is REFUSED
+            return first
+        finally:
+            await store.close()
+            server.close()
+            await left.wait()
+
+    caught = runner.run(silent())
+    assert caught.reply is UNKNOWN
+    assert "did not answer in time" in str(caught)
+
+
+def test_a_body_that_breaks_off_is_in_doubt(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    store = opening()
+    responder.script(Answer(200, b"123", {"x-goog-generation": "7"}, announced=9))
+    caught = runner.run(failure_of(store.read(PATH, limit_bytes=99)))
+    assert caught.reply is UNKNOWN
+
+
+def test_nobody_says_who_he_is(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    responder.script(error(401, "required"))
+    caught = runner.run(failure_of(opening(token="anon").stat(PATH)))
+    assert caught.reply is REFUSED
+    assert "there are none (required); check token=" in str(caught)
+    assert tokens(responder) == [""]
+
+
+def test_a_token_is_renewed_before_it_is_used(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Once, also for many requests at one moment."""
+    credentials = Renewed(expired=True)
+    store = opening(token=credentials)
+    responder.script(said(resource()))
+
+    async def many() -> None:
+        await asyncio.gather(*(store.stat(PATH) for _ in range(8)))
+
+    runner.run(many())
+    assert credentials.renewals == 1
+    assert set(tokens(responder)) == {"Bearer token-1"}
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_a_token_that_is_refused_is_renewed_once(
+    runner: asyncio.Runner, responder: Responder, opening: Opening, verb: str
+) -> None:
+    """A refused one was certainly without effect: the same is sent again with another."""
+    credentials = Renewed()
+    store = opening(token=credentials)
+    responder.script(error(401, "authError"), error(403, "forbidden"))
+    caught = runner.run(failure_of(CHANGES[verb][0](store)))
+    assert "access is denied" in str(caught)
+    first, second = responder.received
+    assert tokens(responder) == ["Bearer token-0", "Bearer token-1"]
+    assert (first.method, first.target) == (second.method, second.target)
+    assert first.body == second.body
+
+
+def test_many_that_are_refused_renew_once(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    credentials = Renewed()
+    store = opening(token=credentials)
+
+    def answering(request: Received) -> Answer:
+        is_old = request.headers["authorization"] == "Bearer token-0"
+        return error(401, "authError") if is_old else said(resource())
+
+    responder.answering = answering
+
+    async def many() -> None:
+        await asyncio.gather(*(store.stat(PATH) for _ in range(8)))
+
+    runner.run(many())
+    assert credentials.renewals == 1
+
+
+GONE: Any = RefreshError
+UNREACHABLE: Any = TransportError
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        (GONE("planted-secret"), REFUSED, "cannot be renewed (RefreshError)"),
+        (GONE("planted-secret", retryable=True), NOT_DONE, "no token could be fetched"),
+        (UNREACHABLE("planted-secret"), NOT_DONE, "no token could be fetched"),
+        (ValueError("planted-secret"), REFUSED, "cannot be renewed (ValueError)"),
+    ],
+    ids=["gone", "retryable", "unreachable", "unusual"],
+)
+def test_a_token_that_cannot_be_renewed(
+    runner: asyncio.Runner,
+    responder: Responder,
+    opening: Opening,
+    failed: tuple[Exception, Reply, str],
+) -> None:
+    failure, reply, says = failed
+    store = opening(token=Renewed(failure=failure, expired=True))
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert caught.reply is reply
+    assert says in str(caught)
+    assert "planted-secret" not in str(caught)
+    assert responder.received == []

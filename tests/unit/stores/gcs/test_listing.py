@@ -1,0 +1,194 @@
+"""Listings page by page, and the deletion of all that one shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry
+from tests.unit.stores.gcs.answers import error, resource, said
+from tests.unit.stores.s3.responder import Answer, Received, Responder
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fsspec_commit_stores.gcs import GcsStore
+
+PATH = StorePath("bucket/out")
+TREE = StorePath("bucket/out/t")
+
+
+class FakeBucket:
+    """The keys of a bucket, listed in pages by tokens that are keys."""
+
+    def __init__(self, *keys: str, page: int = 2, minds_start: bool = True) -> None:
+        self.keys = sorted(keys, key=str.encode)
+        self.page = page
+        self.minds_start = minds_start
+        self.errors: dict[str, Answer] = {}
+
+    def __call__(self, request: Received) -> Answer:
+        query = request.query
+        if request.method == "DELETE":
+            key = unquote(request.path.rpartition("/")[2])
+            if key not in self.errors:
+                self.keys.remove(key)
+            return self.errors.get(key, Answer(204))
+        token = query.get("pageToken", "")
+        start = query.get("startOffset", "") if self.minds_start else ""
+        left = [
+            key
+            for key in self.keys
+            if key.startswith(query["prefix"])
+            and key.encode() > token.encode()
+            and key.encode() >= start.encode()
+        ]
+        size = min(self.page, int(query.get("maxResults", "1000")))
+        more = {"nextPageToken": left[size - 1]} if len(left) > size else {}
+        return said({"items": [resource(key) for key in left[:size]], **more})
+
+
+def tree(runner: asyncio.Runner, store: GcsStore, *, without: str | None = None) -> list[str]:
+    async def listed() -> list[str]:
+        left_out = None if without is None else StorePath(f"{PATH}/{without}")
+        found = [entry.path async for entry in store.list_tree(PATH, without=left_out)]
+        return [path.removeprefix(f"{PATH}/") for path in found]
+
+    return runner.run(listed())
+
+
+def listings(responder: Responder) -> list[dict[str, str]]:
+    return [one.query for one in responder.received if one.method == "GET"]
+
+
+def test_every_page_is_listed(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    names = ["a", "b c", "d/e", "d/e+f", "d/%41", "z?z", "\u65e5"]
+    responder.answering = FakeBucket(*(f"out/{name}" for name in names))
+    assert sorted(tree(runner, store)) == sorted(names)
+    assert len(listings(responder)) == 4
+    assert {query["prefix"] for query in listings(responder)} == {"out/"}
+    fields = {query["fields"] for query in listings(responder)}
+    assert fields == {"nextPageToken,prefixes,items(name,size,generation)"}
+
+
+def test_markers_of_directories_are_no_files(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    responder.answering = FakeBucket("out/", "out/d/", "out/d/a", page=9)
+    assert tree(runner, store) == ["d/a"]
+
+    async def children() -> list[Entry | Directory]:
+        return [child async for child in store.list_children(PATH)]
+
+    page = {"prefixes": ["out/d/"], "items": [resource("out/")]}
+    # Some servers name a prefix on each page again.
+    responder.script(said({**page, "nextPageToken": "n"}), said(page))
+    assert runner.run(children()) == [Directory(StorePath("bucket/out/d"))]
+
+
+def test_what_is_left_out_is_jumped_over(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    areas = [f"out/_commit/{number:03}" for number in range(100)]
+    keys = ["out/A", *areas, "out/_commit0", "out/_commit-1", "out/a", "out/b"]
+    responder.answering = FakeBucket(*keys)
+    expected = ["A", "_commit-1", "_commit0", "a", "b"]
+    assert tree(runner, store, without="_commit") == expected
+    assert len(listings(responder)) == 4  # 53 without jumping
+    assert listings(responder)[2]["startOffset"] == "out/_commit0"
+    assert "pageToken" not in listings(responder)[2]
+
+
+def test_a_server_that_does_not_jump_is_listed_whole(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    areas = [f"out/_commit/{number:03}" for number in range(20)]
+    responder.answering = FakeBucket("out/A", *areas, "out/a", "out/b", minds_start=False)
+    assert tree(runner, store, without="_commit") == ["A", "a", "b"]
+    assert len(listings(responder)) == 13  # 12 pages, and one that began anew
+
+
+def test_the_same_page_again_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    """A listing ends, or says that it is not whole."""
+    responder.script(said({"items": [resource("out/a")], "nextPageToken": "same"}))
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        tree(runner, store)
+
+
+@pytest.mark.parametrize("lacking", ["generation", "size"])
+def test_an_entry_that_is_not_told_apart_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore, lacking: str
+) -> None:
+    shown: dict[str, Any] = resource("out/a")
+    del shown[lacking]
+    responder.script(said({"items": [shown]}))
+    with pytest.raises(StoreError, match="does not say which content"):
+        tree(runner, store)
+
+
+def test_a_tree_is_deleted_page_by_page_from_the_front(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    bucket = FakeBucket("out/t/", "out/t/a", "out/t/b c", "out/t/d/&<e>#", "out/t/f%2Fg", "out/t0")
+    responder.answering = bucket
+    runner.run(store.delete_tree(TREE))
+    assert bucket.keys == ["out/t0"]
+    deletions = [request for request in responder.received if request.method == "DELETE"]
+    assert len(deletions) == 5
+    assert len(listings(responder)) == 3
+    assert not any("pageToken" in query for query in listings(responder))
+
+
+def test_what_was_not_deleted_is_named(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    bucket = FakeBucket(*(f"out/t/{number:02}" for number in range(30)), page=1000)
+    responder.answering = bucket
+    bucket.errors = {f"out/t/{number:02}": error(403, "forbidden") for number in range(12)}
+    with pytest.raises(StoreError) as caught:
+        runner.run(store.delete_tree(TREE))
+    assert caught.value.reply is Reply.REFUSED
+    told = str(caught.value)
+    assert told.startswith("cannot delete 'gs://bucket/out/t': left are 'out/t/00'")
+    assert "'out/t/09' and 2 more: cannot delete 'gs://bucket/out/t/00': access is denied" in told
+    bucket.errors = {"out/t/00": error(500, "backendError"), "out/t/01": error(403, "forbidden")}
+    bucket.keys = list(bucket.errors)
+    with pytest.raises(StoreError) as caught:
+        runner.run(store.delete_tree(TREE))
+    assert caught.value.reply is Reply.UNKNOWN
+    bucket.errors = {
+        "out/t/00": error(429, "rateLimitExceeded", {"Retry-After": "3"}),
+        "out/t/01": error(404, "notFound"),
+    }
+    with pytest.raises(StoreError) as caught:
+        runner.run(store.delete_tree(TREE))
+    assert caught.value.reply is Reply.NOT_DONE
+    assert caught.value.retry_after_s == 3.0
+    assert "'out/t/01'" not in str(caught.value)
+
+
+def test_files_that_come_back_end_the_deletion(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    listed = said({"items": [resource("out/t/a")], "nextPageToken": "n"})
+    responder.answering = lambda one: Answer(204) if one.method == "DELETE" else listed
+    with pytest.raises(StoreError, match="come back, or the listing is stale"):
+        runner.run(store.delete_tree(TREE))
+    assert len(responder.received) == 3
+
+
+@pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])
+def test_the_destination_itself_is_never_deleted(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore, path: str
+) -> None:
+    with pytest.raises(StoreError, match="the destination itself, or outside"):
+        runner.run(store.delete_tree(StorePath(path)))
+    assert responder.received == []

@@ -1,0 +1,160 @@
+"""What a failure of HDFS says about its effect, by the name of the exception it answers with."""
+
+from __future__ import annotations
+
+import errno
+import json
+from typing import Any
+
+import pytest
+import requests
+
+from fsspec_commit.errors import Reply
+from fsspec_commit_stores.hdfs.failures import (
+    FIRST_TRIES_MAX,
+    Asked,
+    Contact,
+    RequestFailedError,
+    Told,
+    answered,
+)
+from fsspec_commit_stores.hdfs.native import _told_by
+from fsspec_commit_stores.hdfs.web import _kind_of
+
+ASKED = Asked("rename", "/a/b", "hdfs://nn:8020")
+SECRET = "HAAEcm9vdARyb290"
+
+
+@pytest.mark.parametrize(
+    ("java_class", "message", "reply", "number"),
+    [
+        ("java.io.FileNotFoundException", "rename source /a", Reply.REFUSED, errno.ENOENT),
+        ("org.apache.hadoop.fs.FileAlreadyExistsException", "x", Reply.REFUSED, errno.EEXIST),
+        ("org.apache.hadoop.fs.ParentNotDirectoryException", "x", Reply.REFUSED, errno.ENOTDIR),
+        (
+            "org.apache.hadoop.security.AccessControlException",
+            "Permission denied: user=me",
+            Reply.REFUSED,
+            errno.EACCES,
+        ),
+        (
+            "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException",
+            "quota",
+            Reply.REFUSED,
+            errno.EDQUOT,
+        ),
+        (
+            "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException",
+            "too long",
+            Reply.REFUSED,
+            errno.ENAMETOOLONG,
+        ),
+        (
+            "org.apache.hadoop.security.token.SecretManager$InvalidToken",
+            "expired",
+            Reply.REFUSED,
+            errno.EACCES,
+        ),
+        ("org.apache.hadoop.ipc.StandbyException", "READ", Reply.NOT_DONE, errno.EAGAIN),
+        (
+            "org.apache.hadoop.hdfs.server.namenode.SafeModeException",
+            "Cannot rename /a",
+            Reply.NOT_DONE,
+            errno.EAGAIN,
+        ),
+        (
+            "org.apache.hadoop.ipc.RemoteException",
+            "Cannot create file/a. Name node is in safe mode.",
+            Reply.NOT_DONE,
+            errno.EAGAIN,
+        ),
+        ("java.io.IOException", "Namenode is in startup mode", Reply.NOT_DONE, errno.EAGAIN),
+        (
+            "java.io.IOException",
+            "File /a could only be written to 0 of the 1 minReplication nodes.",
+            Reply.NOT_DONE,
+            errno.EAGAIN,
+        ),
+        ("java.io.IOException", "/a can't be moved from an encryption zone", Reply.REFUSED, 22),
+        ("com.example.NeverHeardOfException", "", Reply.REFUSED, errno.EINVAL),
+    ],
+)
+def test_an_answer_is_known_by_its_exception(
+    java_class: str, message: str, reply: Reply, number: int
+) -> None:
+    told = Told.of(java_class, f"{message}\n\tat org.apache.hadoop.Somewhere(A.java:1)")
+    failure = answered(ASKED, told).failure
+    assert (failure.reply, failure.errno) == (reply, number)
+    assert "'/a/b'" in str(failure)
+    assert message in str(failure)
+    assert "Somewhere" not in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("error", "exception"),
+    [
+        (FileNotFoundError("/a"), "FileNotFoundException"),
+        (FileExistsError("/a"), "FileAlreadyExistsException"),
+        (IsADirectoryError("/a"), "IOException"),
+        (
+            RuntimeError('RPCError("org.apache.hadoop.ipc.StandbyException", "no\\n\\tat A")'),
+            "StandbyException",
+        ),
+        (
+            RuntimeError('FatalRPCError("org.apache.hadoop.ipc.RpcNoSuchMethodException", "x")'),
+            "RpcNoSuchMethodException",
+        ),
+        (RuntimeError("NoSASLMechanism"), "AuthenticationException"),
+        (RuntimeError('GSSAPIError(GSS_S_FAILURE, 1, "no ticket")'), "AuthenticationException"),
+        (RuntimeError('OperationFailed("Failed to complete file in time")'), None),
+        (RuntimeError('DataTransferError("closed")'), None),
+        (OSError("Connection reset by peer (os error 104)"), None),
+    ],
+)
+def test_the_native_client_hides_it_in_a_text(error: Exception, exception: str | None) -> None:
+    told = _told_by(error)
+    assert (told.exception if told else None) == exception
+
+
+def test_nobody_at_all_is_found_out_soon() -> None:
+    contact = Contact("hdfs://nn:8020")
+    replies = [contact.refused(ASKED, "OSError").failure.reply for _ in range(FIRST_TRIES_MAX)]
+    assert replies == [Reply.NOT_DONE] * (FIRST_TRIES_MAX - 1) + [Reply.REFUSED]
+
+
+def test_who_has_answered_once_is_waited_for() -> None:
+    contact = Contact("hdfs://nn:8020")
+    contact.heard()
+    for _ in range(2 * FIRST_TRIES_MAX):
+        assert contact.refused(ASKED, "OSError").failure.reply is Reply.NOT_DONE
+        assert contact.timed_out(ASKED).failure.reply is Reply.UNKNOWN
+        contact.begin("look at", "/a")
+
+
+def test_who_never_answers_is_not_waited_for_twice() -> None:
+    contact = Contact("hdfs://nn:8020")
+    assert contact.timed_out(ASKED).failure.reply is Reply.UNKNOWN
+    with pytest.raises(RequestFailedError) as caught:
+        contact.begin("look at", "/a")
+    assert caught.value.failure.reply is Reply.REFUSED
+    assert "dfs.client.socket-timeout" in str(caught.value)
+
+
+def test_of_a_client_only_the_kind_of_failure_is_told() -> None:
+    """The text of requests holds the URL, and so the delegation token."""
+    from urllib3.exceptions import MaxRetryError, NewConnectionError
+
+    reason = NewConnectionError(None, "refused")  # type: ignore[arg-type]  # no connection is needed
+    url = f"/webhdfs/v1/a?delegation={SECRET}"
+    error = requests.ConnectionError(MaxRetryError(None, url, reason))  # type: ignore[arg-type]  # nor a pool
+    assert SECRET in str(error)
+    assert _kind_of(error) == "NewConnectionError"
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"<html>", json.dumps({"a": 1}).encode()])
+def test_an_answer_without_an_exception_is_none(content: bytes) -> None:
+    from fsspec_commit_stores.hdfs.web import _json
+
+    answer: Any = requests.Response()
+    answer._content = content
+    assert "RemoteException" not in _json(answer)
