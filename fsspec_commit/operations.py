@@ -20,6 +20,8 @@ from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import abort_job
+from fsspec_commit.protocol.hadoop import HadoopJob
+from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.protocol.job_state import read_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
@@ -46,6 +48,26 @@ async def jobs(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
         return [job async for job in recovery.jobs(to.store)]
+
+
+@blocking
+async def hadoop_jobs(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,  # noqa: ARG001  # nothing is written where Hadoop's jobs are
+    single_writer: bool = False,
+) -> list[HadoopJob]:
+    """What jobs of Hadoop's own committers have left at *destination*, by name; only looks.
+
+    Spark's jobs on the JVM are such. One that is still at work looks the same as one that died:
+    nothing of Hadoop's is ever changed or deleted here.
+    """
+    async with _open(
+        destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
+    ) as to:
+        return await jobs_of_hadoop(to.store)
 
 
 def resume(

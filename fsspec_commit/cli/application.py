@@ -41,7 +41,7 @@ def _help(function: Callable[..., object]) -> str:
     )
 
 
-_PANELS = {
+_PANELS: dict[str, tuple[Callable[..., object], ...]] = {
     "Write": (write,),
     "Look": (inspect.explain, inspect.probe, inspect.jobs, inspect.show),
     "Settle": (settle.resume, settle.abort, settle.clean),

@@ -4,24 +4,42 @@ Only ``probe`` writes: small objects, which it removes.
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 import fsspec_commit as fc
 from fsspec_commit.cli.ending import Run, Status, ending
+from fsspec_commit.cli.hadoop import (
+    hadoop_document,
+    hadoop_jobs,
+    hadoop_row,
+    hadoop_rows,
+    hadoop_summary,
+    is_called,
+)
 from fsspec_commit.cli.options import (
     AsJson,
     Committer,
     CommitterName,
     Debug,
     Destination,
-    JobIdText,
     NoProbe,
     SingleWriter,
     StorageOption,
     storage_options,
 )
 from fsspec_commit.cli.output import plain
+
+_AnyJob = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[JOB_ID]",
+        help="As `jobs` shows it, or so much of its beginning or end that no other has; without it"
+        " all are shown.",
+        show_default=False,
+    ),
+]
 
 # What a job's state means for whoever finds it, and the command that settles it.
 _MEANING = {
@@ -130,7 +148,8 @@ def jobs(
     """List the jobs that have begun at a destination and are not finished.
 
     A job that has decided or published is finished with `resume`; one that is open or committing
-    may belong to a driver that is at work, and is ended with `abort` if that is gone.
+    may belong to a driver that is at work, and is ended with `abort` if that is gone. What jobs
+    of Hadoop's own committers have left is listed as `hadoop`, and only looked at.
 
     Examples:
       fsspec-commit jobs s3://out/events
@@ -140,15 +159,21 @@ def jobs(
     with ending(run):
         run.storage_options = run.hide(storage_options(storage_option))
         found = _jobs(run, single_writer=single_writer, probe=not no_probe)
-        document = {"destination": destination, "jobs": [_known(job) for job in found]}
+        others = hadoop_jobs(run, single_writer=single_writer, probe=not no_probe)
+        document = {
+            "destination": destination,
+            "jobs": [_known(job) for job in found],
+            "hadoop_jobs": [hadoop_summary(job) for job in others],
+        }
         rows = [list(_known(job).values()) for job in found]
+        rows += [hadoop_row(job) for job in others]
         columns = ("job", "state", "mode", "started", "host", "tasks committed")
         run.output.answer(document, columns, rows, none=f"no job is unfinished at {destination}")
 
 
 def show(
     destination: Destination,
-    job_id: JobIdText,
+    job_id: _AnyJob = None,
     *,
     storage_option: StorageOption = None,
     single_writer: SingleWriter = False,
@@ -156,25 +181,60 @@ def show(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Show what is known of one unfinished job, and what can be done about it.
+    """Show what is known of an unfinished job, or of all, and what can be done about it.
+
+    Of a job of Hadoop's own committers: which of its tasks had committed, and what is still to be
+    published. Nothing of Hadoop's is ever changed.
 
     Examples:
-      fsspec-commit show s3://out/events 20261120T140355-9c1e5d0a7b2f4e68
-      fsspec-commit show data/flights 9c1e --json
+      fsspec-commit show s3://out/events 9c1e
+      fsspec-commit show data/written-by-spark --json
     """
     run = Run(destination, as_json=as_json, debug=debug)
     with ending(run):
         run.storage_options = run.hide(storage_options(storage_option))
         found = _jobs(run, single_writer=single_writer, probe=not no_probe)
-        job = _matching(run, found, job_id)
-        meaning, settled_by = _MEANING[job.state]
-        known = _known(job)
-        known["committer"] = job.committer
-        known["damage"] = job.damage
-        known["meaning"] = meaning
-        known["settle_with"] = run.command(settled_by, job.job_id) if settled_by else None
-        rows = [(name.replace("_", " "), value) for name, value in known.items()]
-        run.output.answer({"destination": destination, **known}, ("what", "answer"), rows)
+        others: Sequence[fc.HadoopJob] = ()
+        if job_id is None or not any(_abbreviates(job_id, job.job_id) for job in found):
+            others = hadoop_jobs(run, single_writer=single_writer, probe=not no_probe)
+        if job_id is None:
+            _show_all(run, found, others)
+            return
+        called = [job for job in others if is_called(job, job_id)]
+        if len(called) == 1:
+            document = {"destination": destination, **hadoop_document(called[0])}
+            run.output.answer(document, ("what", "answer"), hadoop_rows(called[0]))
+            return
+        known = _shown(run, _matching(run, found, job_id))
+        run.output.answer({"destination": destination, **known}, ("what", "answer"), _rows(known))
+
+
+def _show_all(run: Run, found: Sequence[fc.JobInfo], others: Sequence[fc.HadoopJob]) -> None:
+    known = [_shown(run, job) for job in found]
+    document = {
+        "destination": run.destination,
+        "jobs": known,
+        "hadoop_jobs": [hadoop_document(job) for job in others],
+    }
+    rows = [row for job in known for row in _rows(job)]
+    rows += [row for job in others for row in hadoop_rows(job)]
+    none = f"no job is unfinished at {run.destination}"
+    run.output.answer(document, ("what", "answer"), rows, none=none)
+
+
+def _shown(run: Run, job: fc.JobInfo) -> dict[str, object]:
+    meaning, settled_by = _MEANING[job.state]
+    return {
+        **_known(job),
+        "committer": job.committer,
+        "damage": job.damage,
+        "meaning": meaning,
+        "settle_with": run.command(settled_by, job.job_id) if settled_by else None,
+    }
+
+
+def _rows(known: dict[str, object]) -> list[tuple[str, object]]:
+    return [(name.replace("_", " "), value) for name, value in known.items()]
 
 
 def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:

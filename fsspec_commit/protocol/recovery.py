@@ -20,6 +20,7 @@ from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
+from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_state import JobState, job_layouts, read_record, read_state
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
@@ -59,8 +60,8 @@ class CleanReport:
     Attributes:
         aborted: Undecided jobs that were fenced and aborted.
         deleted: Areas of jobs that were over already, and pending uploads of such jobs.
-        shown: Jobs that only a person can settle, and pending uploads that cannot be attributed
-            to any job, each with the reason.
+        shown: Jobs that only a person can settle, pending uploads that cannot be attributed to
+            any job, and what Hadoop's own jobs have left, each with the reason.
         bytes: How much that is.
         dry_run: Whether nothing was done.
     """
@@ -173,7 +174,8 @@ async def clean(
     is never touched, only shown.
 
     Pending uploads of jobs that are over are aborted, also of those whose area is gone. What
-    neither a record nor a name attributes to a job is shown.
+    neither a record nor a name attributes to a job is shown, and so is what Hadoop's own
+    committers have left: their jobs alone may settle it.
     """
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
@@ -186,6 +188,7 @@ async def clean(
         if now - started(layout.job_id) >= older_than:
             await found.settle(layout, bind)
     await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
+    await found.show_hadoops()
     return found.report()
 
 
@@ -265,6 +268,13 @@ class _Found:
             self._deleted += [f"upload of {destination.relative(one.path)}" for one in uploads]
             if not self._dry_run:
                 await self._leftovers.abort(layout, deletion.of_void_area(layout), uploads)
+
+    async def show_hadoops(self) -> None:
+        """Show what Hadoop's own jobs have left, or are still at work on."""
+        self._shown += [
+            f"{area.name}: of a job of Hadoop's {area.committer} committer, never touched"
+            for area in await hadoop_areas(self._store)
+        ]
 
     async def _is_live(self, layout: JobLayout) -> bool:
         return await self._store.stat(layout.spec) is not None

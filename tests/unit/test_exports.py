@@ -18,6 +18,8 @@ PUBLIC = {
     # recovery, choosing
     *("CleanReport", "JobInfo", "ProbeReport", "Selection"),
     *("abort", "clean", "explain", "jobs", "probe", "resume"),
+    # beside the specification: what Hadoop's own jobs have left
+    *("HadoopJob", "HadoopTask", "hadoop_jobs"),
     # stores
     *("AtomicRename", "Capabilities", "register"),
     # errors
@@ -64,6 +66,7 @@ def test_every_name_of_the_parts_is_there() -> None:
     ("function", "parameters"),
     [
         ("jobs", {"storage_options", "filesystem", "probe", "single_writer"}),
+        ("hadoop_jobs", {"storage_options", "filesystem", "probe", "single_writer"}),
         (
             "resume",
             {
