@@ -22,24 +22,25 @@ Hadoop as it is shipped commits the 2,000 only: 8 threads take N·L/8, two minut
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import repeat
-from multiprocessing import get_context
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import fsspec_commit as fc
 from tests.benchmarks import hadoop
-from tests.benchmarks.bench_memory import empty_interpreter
+from tests.benchmarks.commit_jobs import (
+    FILES_PER_TASK,
+    LEAST_STEPS,
+    Limits,
+    OurJobs,
+    Runs,
+    describe_client,
+    describe_server,
+    describe_shares,
+    our_steps,
+    writing_processes,
+)
 from tests.benchmarks.interleaved import Report, Sample, arguments, interleave
-from tests.servers.slow_s3.process import SlowS3, Statistics
+from tests.servers.slow_s3.process import SlowS3
 
 if TYPE_CHECKING:
     import argparse
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
 
 LATENCY_S = 0.05
 RATE_PER_S = 3_500
-LEAST_STEPS = 4
-FILES_PER_TASK = 20
+LIMITS = Limits(LATENCY_S, RATE_PER_S)
 GOALS = {2_000: 2.5, 20_000: 3.5}
 THROTTLED_GOAL = 0.01
 # As many calls in flight as the server's rate and latency have room for.
@@ -58,102 +58,44 @@ WARMUP_FILES = 400
 OURS_AT_RATE = f"ours, {IN_FLIGHT} in flight"
 SHIPPED, TUNED = "Hadoop, 8 threads", "Hadoop, 64 threads, 200 connections"
 SHIPPED_FILES_MAX = 2_000
-DATA = bytes(100)
-ROOT = Path(__file__).parents[2]
-
-
-def bound_s(files: int, *, steps: int) -> float:
-    """Seconds that nobody can beat who takes so many steps."""
-    return steps * LATENCY_S + max(files / RATE_PER_S, files * LATENCY_S / IN_FLIGHT)
-
-
-def write_task(spec: str, storage_options: dict[str, Any], task_id: int, files: int) -> str:
-    """Write one task's files, in a process of its own, and return its message."""
-    given = fc.JobSpec.from_json(spec)
-    with fc.Task.from_spec(given, task_id, storage_options=storage_options) as task:
-        for i in range(files):
-            with task.open(f"part-{i:05d}") as file:
-                file.write(DATA)
-    assert task.message is not None
-    return task.message.to_json()
-
-
-@dataclass
-class Runs:
-    """What one side's job commits took, run by run: the driver's figures, the server's."""
-
-    figures: list[dict[str, Any]] = field(default_factory=list)
-    seen: list[Statistics] = field(default_factory=list)
+# What a request of ours goes through: see `commit_driver.py`.
+LAYERS = (
+    ("botocore", "aiobotocore/client.py", "_make_api_call"),
+    ("aiohttp, sending", "aiobotocore/httpsession.py", "send"),
+)
 
 
 class Jobs:
     """Both sides' jobs on one slow server."""
 
-    def __init__(self, server: SlowS3, writers: ProcessPoolExecutor) -> None:
+    def __init__(self, server: SlowS3, ours: OurJobs) -> None:
         self._server = server
-        self._writers = writers
+        self._ours = ours
 
     def ours(
-        self, files: int, runs: Runs, *, in_flight: int | None = None, profiled: bool = False
+        self, files: int, runs: Runs, *, in_flight: int | None = None, watched: bool = False
     ) -> float:
-        """Seconds of our `job.commit()`, in a process of its own."""
-        tasks = max(1, files // FILES_PER_TASK)
-        self._server.set_load()
+        """Seconds of our `job.commit()`."""
         destination = f"s3://{self._server.new_bucket()}/out"
-        where = self._server.storage_options
-        options = {"tasks": tasks, "concurrency": in_flight, "storage_options": where}
-        request = {"destination": destination, "profiled": profiled, "options": options}
-        with subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.magic_driver", json.dumps(request)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as driver:
-            assert driver.stdout is not None
-            spec = driver.stdout.readline()
-            if not spec:
-                raise RuntimeError(f"the driver ended with status {driver.wait()}")
-            per_task = min(files, FILES_PER_TASK)
-            messages = self._writers.map(
-                write_task, repeat(spec), repeat(where), range(tasks), repeat(per_task), chunksize=5
-            )
-            told = "\n".join(messages)
-            before = self._slow_down()
-            answer, _ = driver.communicate(told)
-        runs.seen.append(self._server.statistics().since(before))
-        figures = json.loads(answer)
-        assert figures["files"] == files, figures
-        self._server.forget()
-        runs.figures.append(figures)
-        return float(figures["seconds"])
+        return self._ours.commit(
+            destination,
+            files,
+            runs,
+            limits=LIMITS,
+            layers=LAYERS if watched else None,
+            concurrency=in_flight,
+        )
 
     def theirs(self, jvm: hadoop.WarmMagic, files: int, runs: Runs) -> float:
         """Seconds of Hadoop's `commitJob`."""
         self._server.set_load()
         destination = f"s3a://{self._server.new_bucket()}/out"
         jvm.write(destination, tasks=files // FILES_PER_TASK, files=FILES_PER_TASK)
-        before = self._slow_down()
+        before = LIMITS.put_on(self._server)
         seconds = jvm.commit()
         runs.seen.append(self._server.statistics().since(before))
         self._server.forget()
         return seconds
-
-    def _slow_down(self) -> Statistics:
-        self._server.set_load(latency_s=LATENCY_S, rate_per_s=RATE_PER_S)
-        return self._server.statistics()
-
-
-def our_steps(report: Report, jobs: Jobs) -> int:
-    """How many steps our commit of a job of one file takes, one after the other."""
-    runs = Runs()
-    jobs.ours(1, runs)
-    [seen] = runs.seen
-    report.note(
-        f"one file: {seen.requests.total()} calls in {seen.steps} steps, "
-        f"at most {seen.in_flight_max} at a time: {dict(seen.requests)}"
-    )
-    return seen.steps
 
 
 def measure(
@@ -174,10 +116,11 @@ def measure(
     }
     samples = interleave(sides, rounds=rounds, warmups=0)
     bounds = {
-        f"the bound (k = {steps})": Sample((bound_s(files, steps=steps),) * rounds),
-        f"the least bound (k = {LEAST_STEPS})": Sample(
-            (bound_s(files, steps=LEAST_STEPS),) * rounds
-        ),
+        name: Sample((LIMITS.bound_s(files, steps=k, in_flight=IN_FLIGHT),) * rounds)
+        for name, k in (
+            (f"the bound (k = {steps})", steps),
+            (f"the least bound (k = {LEAST_STEPS})", LEAST_STEPS),
+        )
     }
     for name, bound in bounds.items():
         report.add(f"{files:,} files: {name}", bound, unit="s")
@@ -187,41 +130,15 @@ def measure(
         goals = (GOALS.get(files) if is_ours else None, None)
         for (against, bound), goal in zip(bounds.items(), goals, strict=True):
             report.compare(f"{files:,} files: {name} / {against}", sample, bound, at_most=goal)
-        describe_server(report, f"{files:,} files: {name}", sample, seen[name].seen, ours=is_ours)
-    describe_client(report, seen["ours"], files)
-
-
-def describe_server(
-    report: Report, name: str, sample: Sample, seen: list[Statistics], *, ours: bool
-) -> None:
-    """What the server saw of one side, and whether it had time enough for it."""
-    throttled = Sample(tuple(one.throttled_share for one in seen))
-    goal = THROTTLED_GOAL if ours else None
-    report.add(f"{name}: calls answered 503", throttled, unit="of all", at_most=goal)
-    pairs = zip(seen, sample.values, strict=True)
-    share = Sample(tuple(one.cpu_s / seconds for one, seconds in pairs))
-    report.add(f"{name}: the server's CPU", share, unit="of a core")
-    last = seen[-1]
-    calls, most = last.requests.total(), last.in_flight_max
-    report.note(f"{name}: {calls:,} calls, at most {most} at a time")
-
-
-def describe_client(report: Report, runs: Runs, files: int) -> None:
-    """What our driver took of its machine."""
-    cpu = Sample(tuple(one["cpu_s"] / files * 1e6 for one in runs.figures))
-    report.add(f"{files:,} files: ours, CPU a file", cpu, unit="us")
-    empty = empty_interpreter()
-    peak = Sample(tuple(one["peak_mb"] - empty for one in runs.figures))
-    report.add(f"{files:,} files: ours, peak over an empty interpreter", peak, unit="MB")
-
-
-def describe_shares(report: Report, jobs: Jobs, files: int) -> None:
-    """Where our client's CPU time goes; watched, so the run itself counts for nothing."""
-    runs = Runs()
-    jobs.ours(files, runs, profiled=True)
-    [figures] = runs.figures
-    for name, share in figures["shares"].items():
-        report.add(f"share of our CPU time: {name}", Sample((share * 100,)), unit="%")
+        most = THROTTLED_GOAL if is_ours else None
+        describe_server(
+            report,
+            f"{files:,} files: {name}",
+            sample,
+            seen[name].seen,
+            throttled_at_most=most,
+        )
+    describe_client(report, f"{files:,} files: ours", seen["ours"], files)
 
 
 def peers(stack: ExitStack, report: Report, server: SlowS3) -> dict[str, hadoop.WarmMagic]:
@@ -245,11 +162,9 @@ def compare(report: Report, options: argparse.Namespace) -> None:
     sizes = options.files or ([40] if options.quick else list(GOALS))
     with ExitStack() as stack:
         server = stack.enter_context(SlowS3())
-        writers = stack.enter_context(
-            ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
-        )
-        jobs = Jobs(server, writers)
-        steps = our_steps(report, jobs)
+        writers = stack.enter_context(writing_processes())
+        jobs = Jobs(server, OurJobs(server, writers))
+        steps = our_steps(report, "one file", jobs.ours).steps
         wanted = not (options.no_hadoop or options.quick)
         jvms = peers(stack, report, server) if wanted else {}
         for jvm in jvms.values():
@@ -259,7 +174,9 @@ def compare(report: Report, options: argparse.Namespace) -> None:
             if files > SHIPPED_FILES_MAX:
                 jvms.pop(SHIPPED, None)
             measure(report, jobs, jvms, files, rounds=rounds, steps=steps)
-        describe_shares(report, jobs, min(sizes))
+        watched = Runs()
+        jobs.ours(min(sizes), watched, watched=True)
+        describe_shares(report, "ours", watched)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REPORTED_VERSIONS = (
     *("fsspec-commit", "fsspec", "msgspec", "pyarrow", "pandas"),
-    *("s3fs", "aiobotocore", "botocore", "aiohttp"),
+    *("s3fs", "aiobotocore", "botocore", "aiohttp", "gcsfs", "adlfs", "azure-core"),
 )
 TMPFS = Path("/dev/shm")
 DISK = Path("/var/tmp")

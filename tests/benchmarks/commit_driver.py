@@ -4,7 +4,10 @@ Starts a job and prints its spec; reads the tasks' messages from standard input 
 commits, and prints what that took. Imports nothing that the library does not, unless it is asked
 to watch itself.
 
-    python -m tests.benchmarks.magic_driver '{"destination": …, "profiled": false, "options": {…}}'
+    python -m tests.benchmarks.commit_driver '{"destination": …, "layers": null, "options": {…}}'
+
+With `layers`, names of what a request goes through and where in the source it begins, outermost
+first, it is watched; see `shares`.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 import math
 import sys
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
@@ -28,11 +32,23 @@ def peak_mb() -> float:
     return int(line.split()[1]) * 1024 / 1e6
 
 
-def shares(found: Stats) -> dict[str, float]:
+# The profile's clock is the process's: a thread that waits is shown what the others take.
+WAITING = (
+    "<method 'poll' of 'select.epoll' objects>",
+    "<method 'acquire' of '_thread.lock' objects>",
+    "<method 'get' of '_queue.SimpleQueue' objects>",
+)
+
+
+def shares(found: Stats, layers: list[tuple[str, str, str]]) -> dict[str, float]:
     """Which part of the CPU time went where, from a profile of the threads.
 
-    What a coroutine awaits is counted to it, so a call of the SDK holds all that it does but to
-    wait. Replies are read in callbacks of the loop, which are not in it.
+    What a coroutine awaits is counted to it, so a layer holds all that it does but to wait, without
+    what the next one does. Replies are read in callbacks of the loop, which are in none of them.
+
+    Args:
+        found: The profile.
+        layers: A name, the end of a file's path, and the function in it that a layer begins with.
     """
     entries: dict[tuple[str, int, str], Any] = vars(found)["stats"]
 
@@ -43,23 +59,27 @@ def shares(found: Stats) -> dict[str, float]:
             if file.endswith(path) and function == name
         )
 
-    total = math.fsum(own for _, _, own, _, _ in entries.values())
-    called = inside("aiobotocore/client.py", "_make_api_call")
-    sent = inside("aiobotocore/httpsession.py", "send")
-    ours = math.fsum(
-        own for (file, _, _), (_, _, own, _, _) in entries.items() if "fsspec_commit" in file
-    )
-    return {
-        "botocore": (called - sent) / total,
-        "aiohttp, sending": sent / total,
-        "fsspec_commit": ours / total,
+    def own(name: str) -> float:
+        return math.fsum(
+            own
+            for (file, _, function), (_, _, own, _, _) in entries.items()
+            if name in file and function not in WAITING
+        )
+
+    times = [*(inside(path, function) for _, path, function in layers), 0.0]
+    split = {
+        name: outer - inner
+        for (name, _, _), (outer, inner) in zip(layers, pairwise(times), strict=True)
     }
+    split |= {name: own(f"/{name}/") for name in ("fsspec_commit_stores", "fsspec_commit")}
+    total = own("")
+    return {name: time_s / total for name, time_s in split.items()}
 
 
 def main() -> None:
     request = json.loads(sys.argv[1])
-    profile = None
-    if request["profiled"]:
+    profile, layers = None, request["layers"]
+    if layers is not None:
         from tests.benchmarks.profiles import ThreadProfile
 
         # Of the process: a profile is ended in another thread than it began in.
@@ -76,7 +96,7 @@ def main() -> None:
         "cpu_s": time.process_time() - cpu_before_s,
         "peak_mb": peak_mb(),
         "files": result.file_count,
-        "shares": {} if profile is None else shares(profile.statistics()),
+        "shares": {} if profile is None else shares(profile.statistics(), layers),
     }
     print(json.dumps(figures))
 
