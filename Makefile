@@ -51,7 +51,7 @@ nightly: $(INSTALLED) servers-nightly ## the slow searches with many more exampl
 	$(BIN)/python -m tests.benchmarks.run_all
 
 # Without a toolchain a server is left out and its tests are skipped; where CI is set, that is a failure.
-servers: $(INSTALLED) ## install the S3 servers that the tests start, pinned, under .servers (one needs Go)
+servers: $(INSTALLED) ## install the servers that the tests start, pinned, under .servers (Go, Node, Java)
 	$(BIN)/python -m tests.servers install
 
 servers-nightly: $(INSTALLED) ## these and the further servers that the probe is tried on (Go, Cargo; ten minutes)
