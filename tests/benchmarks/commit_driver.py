@@ -45,6 +45,7 @@ def shares(found: Stats, layers: list[tuple[str, str, str]]) -> dict[str, float]
 
     What a coroutine awaits is counted to it, so a layer holds all that it does but to wait, without
     what the next one does. Replies are read in callbacks of the loop, which are in none of them.
+    True of one thread: of those that work side by side each is shown what the others take.
 
     Args:
         found: The profile.

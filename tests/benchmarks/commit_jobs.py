@@ -144,6 +144,8 @@ class OurJobs:
             told = "\n".join(messages)
             before = limits.put_on(self._server)
             answer, _ = driver.communicate(told)
+        if driver.returncode:
+            raise RuntimeError(f"the commit failed with status {driver.returncode}")
         runs.seen.append(self._server.statistics().since(before))
         figures = json.loads(answer)
         assert figures["files"] == files, figures

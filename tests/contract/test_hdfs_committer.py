@@ -94,7 +94,7 @@ class TestHdfsCommits(
 
 @given_up
 @pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
-class TestWebHdfsCommits(OnCluster, LifecycleContract, DriversContract):
+class TestWebHdfsCommits(OnCluster, DriversContract):
     """What its client could do otherwise."""
 
 

@@ -66,14 +66,14 @@ def test_a_driver_elsewhere_killed_at_any_store_call(
     kills.kill_a_driver_elsewhere(processes, scene, places)
 
 
-@cases(("hdfs", "overwrite_partitions"))
+@cases()
 def test_a_resumer_killed_at_any_store_call(
     processes: Processes, scene: Scene, places: Places
 ) -> None:
     kills.kill_the_resumer(processes, scene, places)
 
 
-@cases(("hdfs", "append"))
+@cases()
 def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
     kills.wake_a_zombie(processes, scene, places)
 
