@@ -12,6 +12,7 @@ from http import HTTPStatus
 from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from azure.core.credentials import AzureSasCredential
@@ -65,7 +66,7 @@ class Connection:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=limits.connections),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=True,
+            proxy=_proxy_for(endpoints.blob),
             auto_decompress=False,
         )
         session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
@@ -128,6 +129,17 @@ class Connection:
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
+
+
+def _proxy_for(endpoint: str) -> str | None:
+    """The proxy that the environment names for *endpoint*.
+
+    Asked once. aiohttp would look for each request, in threads, and in the user's netrc as well:
+    half of all the CPU time, and credentials of another kind beside ours.
+    """
+    parts = urlsplit(endpoint)
+    host = parts.hostname or ""
+    return None if proxy_bypass(host) else getproxies().get(parts.scheme)
 
 
 def _policies_of(credential: Any) -> list[Any]:

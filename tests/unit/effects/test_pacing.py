@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.effects.pacing import BACKOFF_S, BACKOFF_S_MAX, IN_FLIGHT_MAX, TRIES_MAX, Pace
-from fsspec_commit.errors import StoreError
+from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 
 class Fixed(random.Random):
@@ -96,6 +97,84 @@ def test_the_store_is_left_alone_as_long_as_it_asked() -> None:
         return [await call(on, nth=1, lasting_s=0), await call(on, nth=1, lasting_s=0)]
 
     assert run(throttled())[0] == [3, 3]
+
+
+def round_of(on: Pace, *failures: StoreError) -> None:
+    """As many calls as may be in flight, the first of which fail."""
+    taken = 0
+    while on.enter_now():
+        taken += 1
+    for error in failures:
+        on.heard(error)
+    for _ in range(taken):
+        on.leave()
+
+
+def test_a_store_that_is_overtaxed_gets_fewer_calls_at_once() -> None:
+    on = pace(10)
+    busy = StoreError("slow down", reply=Reply.NOT_DONE)
+    round_of(on, busy, busy, busy)
+    assert on._slots == 7, "the failures of one round count once"
+    for _ in range(20):
+        round_of(on, busy)
+    assert 1 <= on._slots <= 2, "and never none"
+
+
+def test_a_store_that_keeps_up_gets_more_again_but_not_more_than_asked_for() -> None:
+    on = pace(10)
+    round_of(on, StoreError("slow down", reply=Reply.NOT_DONE))
+    seen = []
+    for _ in range(6):
+        seen.append(on._slots)
+        round_of(on)
+    assert seen[0] == 7
+    assert seen == sorted(seen)
+    assert on._slots == 10
+    round_of(on)
+    assert on._slots == 10
+
+
+def test_a_refusal_says_nothing_of_the_load() -> None:
+    on = pace(10)
+    round_of(on, StoreError("exists", reply=Reply.REFUSED))
+    assert on._slots == 10
+
+
+@pytest.mark.parametrize("rate_per_s", [500, 1_000])
+def test_under_a_limited_rate_nearly_every_call_is_answered_at_once(rate_per_s: int) -> None:
+    """A store with a bucket of tokens; without the cut two of three would be turned away."""
+    sent = 0
+
+    async def main() -> None:
+        nonlocal sent
+        on, loop = pace(64), asyncio.get_running_loop()
+        tokens, filled_s = 10.0, loop.time()
+
+        async def one() -> None:
+            nonlocal sent, tokens, filled_s
+            for nth in range(TRIES_MAX):
+                await on.enter(nth)
+                try:
+                    sent += 1
+                    tokens = min(10.0, tokens + (loop.time() - filled_s) * rate_per_s)
+                    filled_s = loop.time()
+                    answered = tokens >= 1
+                    tokens -= answered
+                    await asyncio.sleep(0.02)
+                    if answered:
+                        return
+                    on.heard(StoreError("slow down", reply=Reply.NOT_DONE))
+                finally:
+                    on.leave()
+            raise AssertionError("a call was given up")
+
+        async def files() -> AsyncIterator[list[int]]:
+            yield list(range(3_000))
+
+        await for_each(files(), lambda _: one(), in_flight_max=64)
+
+    run(main())
+    assert sent < 3_000 * 1.15
 
 
 def cancelled(when_done: Callable[[Pace], None]) -> None:
