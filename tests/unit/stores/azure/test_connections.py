@@ -1,0 +1,31 @@
+"""How requests leave the machine."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from fsspec_commit_stores.azure.connections import _proxy_for
+
+ENDPOINT = "https://account.blob.core.windows.net"
+PROXY = "http://user:secret@proxy.example.org:3128"
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+
+
+def test_the_environment_s_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _proxy_for(ENDPOINT) is None
+    monkeypatch.setenv("https_proxy", PROXY)
+    assert _proxy_for(ENDPOINT) == PROXY
+    assert _proxy_for("http://127.0.0.1:10000/account") is None, "of the other scheme"
+
+
+def test_but_not_for_hosts_that_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", PROXY)
+    monkeypatch.setenv("no_proxy", "localhost,.windows.net")
+    assert _proxy_for(ENDPOINT) is None
