@@ -78,10 +78,12 @@ def plain_filesystem(
     url: str, storage_options: Mapping[str, object] | None
 ) -> tuple[AbstractFileSystem, str]:
     """The filesystem that fsspec itself has for *url*, remembering nothing, and the path there."""
-    options = dict(storage_options or {})
-    if not url.startswith("hdfs:"):
-        # hdfs-native never remembers a listing, and takes no option that is not a text.
-        options = {"use_listings_cache": False, **options}
+    if url.startswith("hdfs:"):
+        # hdfs-native remembers no listing, and takes no option that is not a text. fsspec drops
+        # what it keeps when a process forks, and dropping one of these never ends there.
+        options = {"skip_instance_cache": True, **(storage_options or {})}
+    else:
+        options = {"use_listings_cache": False, **(storage_options or {})}
     filesystem, root = url_to_fs(url, **options)
     return filesystem, root
 

@@ -7,11 +7,13 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
+_IDLE_S = 10.0
+"""A thread without work ends by then: who drops a store without closing it leaves none behind."""
 _Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 
@@ -75,7 +77,7 @@ class Threads:
         threading.Thread(target=self._work, name=self._name, daemon=True).start()
 
     def _work(self) -> None:
-        while (waiting := self._calls.get()) is not None:
+        while (waiting := self._next()) is not None:
             future, call = waiting
             with self._lock:
                 self._waiting -= 1
@@ -85,9 +87,24 @@ class Threads:
             del waiting, future, call
             with self._lock:
                 self._idle += 1
-        with self._lock:
-            self._running -= 1
-            self._idle -= 1
+
+    def _next(self) -> _Call | None:
+        """The next call; ``None``, and counted out, when this thread is to end."""
+        while True:
+            has_idled = False
+            try:
+                waiting = self._calls.get(timeout=_IDLE_S)
+            except Empty:
+                waiting, has_idled = None, True
+            if waiting is not None:
+                return waiting
+            with self._lock:
+                # A call that is just being put has counted on this thread.
+                if has_idled and self._waiting >= self._idle:
+                    continue
+                self._running -= 1
+                self._idle -= 1
+            return None
 
 
 def _answer(future: Future[T], call: Callable[[], T]) -> None:

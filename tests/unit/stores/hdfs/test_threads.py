@@ -1,0 +1,94 @@
+"""Threads for synchronous clients: made when needed, ended when idle, replaced when given up."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from uuid import uuid4
+
+import pytest
+
+from fsspec_commit_stores.hdfs import threads
+from fsspec_commit_stores.hdfs.threads import Threads
+
+
+@pytest.fixture
+def name() -> str:
+    return f"test-{uuid4().hex}"
+
+
+def alive(name: str) -> int:
+    return sum(thread.name == name for thread in threading.enumerate())
+
+
+def soon(name: str, count: int) -> bool:
+    for _ in range(500):
+        if alive(name) == count:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_no_more_calls_run_at_once_than_there_may_be_threads(name: str) -> None:
+    pool, running, most = Threads(3, name), 0, 0
+    lock = threading.Lock()
+
+    def call() -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+
+    async def main() -> None:
+        await asyncio.gather(*(pool.run(call) for _ in range(20)))
+
+    asyncio.run(main())
+    assert most == alive(name) == 3
+    pool.close()
+    assert soon(name, 0)
+
+
+def test_idle_threads_end_and_others_take_their_place(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody closes them: a job may be dropped."""
+    monkeypatch.setattr(threads, "_IDLE_S", 0.02)
+    pool = Threads(4, name)
+
+    async def main() -> list[int]:
+        return await asyncio.gather(*(pool.run(lambda: 1) for _ in range(8)))
+
+    for _ in range(3):
+        assert sum(asyncio.run(main())) == 8
+        assert soon(name, 0)
+
+
+def test_no_call_is_forgotten_while_threads_end(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_IDLE_S", 0.001)
+    pool = Threads(4, name)
+
+    async def main() -> None:
+        for nth in range(300):
+            assert await asyncio.wait_for(pool.run(lambda: nth), 10) == nth  # noqa: B023  # awaited
+            await asyncio.sleep(0.001 if nth % 3 else 0)
+
+    asyncio.run(main())
+    assert soon(name, 0)
+
+
+def test_one_that_is_given_up_is_replaced(name: str) -> None:
+    pool, release = Threads(1, name), threading.Event()
+
+    async def main() -> int:
+        with pytest.raises(TimeoutError):
+            await pool.run(release.wait, timeout_s=0.01)
+        return await pool.run(lambda: 2)
+
+    assert asyncio.run(main()) == 2
+    release.set()
+    pool.close()
+    assert soon(name, 0)
