@@ -125,8 +125,9 @@ def check(ending: str, call: Callable[[], fc.CommitResult | None], missing: str)
 
 
 def test_every_action_of_the_adapter_is_here() -> None:
-    needed = {word for one in REQUESTS.values() for word in one.actions.split() if ":" in word}
-    assert {word.strip("(),") for word in needed} == ACTIONS.keys()
+    """All but the one of directory buckets, which no server here has."""
+    named = {word.strip("(),") for one in REQUESTS.values() for word in one.actions.split()}
+    assert {word for word in named if word.startswith("s3:")} == ACTIONS.keys()
 
 
 @on_ministack
