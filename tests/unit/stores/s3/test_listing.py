@@ -53,9 +53,7 @@ class FakeBucket:
 
     def deleted(self, request: Received) -> Answer:
         keys = [str(node.text) for node in ET.fromstring(request.body).iter() if _is_key(node)]
-        for key in keys:
-            if key not in self.errors:
-                self.keys.remove(key)
+        self.keys = [key for key in self.keys if key not in keys or key in self.errors]
         errors = (
             f"<Error>{tag('Key', key)}{tag('Code', self.errors[key])}</Error>"
             for key in keys
