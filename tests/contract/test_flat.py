@@ -8,7 +8,16 @@ import pytest
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
-from fsspec_commit.testing.committer_contract import CommitterContract
+from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.crashes import CrashesContract
+from fsspec_commit.testing.committer_contract.drivers import DriversContract
+from fsspec_commit.testing.committer_contract.given import Given
+from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
+from fsspec_commit.testing.committer_contract.lost_replies import LostRepliesContract
+from fsspec_commit.testing.committer_contract.modes import ModesContract
+from fsspec_commit.testing.committer_contract.names import NamesContract
+from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
@@ -16,6 +25,10 @@ from tests.flat.store import FlatStore
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
+
+TRIED_AT_EVERY_CALL = {"unversioned", "gcs"}
+"""By day, one with each committer."""
+given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 
 
 @pytest.fixture(params=ALL_HABITS)
@@ -54,7 +67,7 @@ class TestFlatStore(StoreContract):
         return lambda: FlatStore.open(url, OpenOptions())
 
 
-class TestFlatCommits(CommitterContract):
+class OnFlat(Given):
     @pytest.fixture
     def destination(self, bucket: Bucket) -> Iterator[str]:
         yield f"flat://{bucket.name}/out"
@@ -65,3 +78,30 @@ class TestFlatCommits(CommitterContract):
             for upload in bucket.uploads.values()
             if upload.parts and not any(upload.path.startswith(f"{root}/") for root in live)
         ] == []
+
+
+@given_up
+class TestFlatCommits(
+    OnFlat,
+    LifecycleContract,
+    AttemptsContract,
+    DriversContract,
+    ModesContract,
+    PartitionsContract,
+    NamesContract,
+    NeighboursContract,
+):
+    """All but what is tried at every call."""
+
+
+@given_up
+@pytest.mark.parametrize(
+    "bucket",
+    [
+        pytest.param(name, marks=() if name in TRIED_AT_EVERY_CALL else pytest.mark.slow)
+        for name in ALL_HABITS
+    ],
+    indirect=True,
+)
+class TestFlatFaults(OnFlat, CrashesContract, LostRepliesContract):
+    """What is tried at every call: `tests/protocol` does so on all of them, in its own way."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.integration.processes import Processes
     from tests.servers.azure.plugin import AzureContainer
 
+pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
+
 RANDOM_KILLS = 60
 ALL = {name: SCENES[name] for name in ("append", "overwrite", "overwrite_partitions")}
 

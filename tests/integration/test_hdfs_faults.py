@@ -85,7 +85,7 @@ FAULTS: dict[str, Fault] = {
 IN_EVERY_RUN = {"reply lost"}
 STEP = 6
 """So many requests of a job are tried in one test."""
-BY_DAY = {0, 2 * STEP}
+BY_DAY = {2 * STEP}
 every_fault = pytest.mark.parametrize(
     "fault",
     [

@@ -3,7 +3,7 @@
 By the name of the Java exception that the NameNode or a DataNode answers with, never by the type
 that a client makes of it: hdfs-native hides most of them in a `RuntimeError`, fsspec's WebHDFS
 makes four of them. An exception that the NameNode answers with says that nothing was done, as its
-changes are atomic; in doubt is only what was not answered.
+changes are atomic; in doubt is only what was not answered, to us or to the DataNode between.
 
 No text of a client is passed on: one of requests holds the URL, and with it a delegation token.
 """
@@ -50,6 +50,18 @@ _NOT_DONE = frozenset(
         "RetryStartFileException",
         "SafeModeException",
         "StandbyException",
+    }
+)
+# A DataNode passes on that it has lost the NameNode: what that had done by then, nobody says.
+_IN_DOUBT = frozenset(
+    {
+        "ClosedChannelException",
+        "ConnectException",
+        "EOFException",
+        "InterruptedIOException",
+        "NoRouteToHostException",
+        "SocketException",
+        "SocketTimeoutException",
     }
 )
 # What has no exception of its own: a NameNode that starts, and no DataNode that takes a block.
@@ -120,6 +132,8 @@ def answered(asked: Asked, told: Told) -> RequestFailedError:
     name = told.exception
     if name in _NOT_DONE or _NOT_DONE_TEXT.search(told.why) is not None:
         reply, number = Reply.NOT_DONE, errno.EAGAIN
+    elif name in _IN_DOUBT:
+        reply, number = Reply.UNKNOWN, errno.EIO
     else:
         reply, number = Reply.REFUSED, _NUMBERS.get(name, errno.EINVAL)
     explained = _EXPLAINED.get(name)

@@ -56,6 +56,9 @@ SECRET = "HAAEcm9vdARyb290"
             errno.EACCES,
         ),
         ("org.apache.hadoop.ipc.StandbyException", "READ", Reply.NOT_DONE, errno.EAGAIN),
+        # A DataNode that has lost the NameNode, on a connection from before its restart.
+        ("java.io.EOFException", "End of File Exception between", Reply.UNKNOWN, errno.EIO),
+        ("java.net.ConnectException", "Connection refused", Reply.UNKNOWN, errno.EIO),
         (
             "org.apache.hadoop.hdfs.server.namenode.SafeModeException",
             "Cannot rename /a",
