@@ -1,6 +1,7 @@
 """Whoever races to settle one job: at most one decides, the others are told so (P3, P7).
 
-What the tests of it do wherever the destination is: `test_two_drivers.py`, `test_s3_races.py`.
+What the tests of it do wherever the destination is: `test_two_drivers.py`, `test_s3_races.py`,
+`test_hdfs_races.py`.
 """
 
 from __future__ import annotations
@@ -151,3 +152,19 @@ def kill_after_decision(race: Race, first: int) -> int:
         if state_of(race.place.snapshot(), race.job_id) == "decided":
             return nth
     raise AssertionError("a driver of a hundred calls decides nothing")
+
+
+def of_many_drivers_one_decides(
+    processes: Processes, scene: Scene, places: Places, rounds: int, *, count: int
+) -> None:
+    """Each with attempts of its own choice: exactly one choice is there, whole."""
+    marks = [f", the choice of driver {number}" for number in range(count)]
+    for number in range(rounds):
+        race = Race(processes, scene, places(number), marks=marks)
+        answers = processes.race(*race.drivers)
+        winners = [choice for choice, answer in enumerate(answers) if "result" in answer]
+        assert len(winners) == 1, answers
+        for choice, answer in enumerate(answers):
+            if choice not in winners:
+                check_loser(answer, committed=True)
+        race.check(winners[0])

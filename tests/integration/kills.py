@@ -5,6 +5,7 @@ What the tests of it do wherever the destination is: `test_kills.py`, `test_s3_k
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, cast
 
 from tests.integration.scenes import HIDDEN, Scene
@@ -201,3 +202,23 @@ def wake_a_zombie(processes: Processes, scene: Scene, places: Places) -> None:
         else:
             # All it had left to do was what the resumer did.
             assert happened
+
+
+def kill_at_random_times(
+    processes: Processes, scene: Scene, places: Places, count: int, *, longest_s: float = 0.5
+) -> None:
+    """As many deaths of the driver as *count* says; a job that was faster is not one."""
+    chance = random.Random()
+    killed = nth = 0
+    while killed < count:
+        place = places(nth)
+        place.put(scene.laid_out)
+        answer = run(processes, scene, place, kill_after_s=chance.uniform(0, longest_s))
+        if answer["killed"]:
+            killed += 1
+            recover(processes, scene, place)
+        else:
+            assert "result" in answer, answer["error"]["traceback"]
+            settled(scene, place, happened=True)
+            longest_s *= 0.9
+        nth += 1

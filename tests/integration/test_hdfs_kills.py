@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,19 +82,4 @@ def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Pl
 def test_a_driver_killed_at_random_times_is_resumed(
     processes: Processes, scene: Scene, places: Places, count: int
 ) -> None:
-    """As many deaths as *count* says; a job that was faster is not one."""
-    chance = random.Random()
-    killed = nth = 0
-    longest = 0.5
-    while killed < count:
-        place = places(nth)
-        place.put(scene.laid_out)
-        answer = kills.run(processes, scene, place, kill_after_s=chance.uniform(0, longest))
-        if answer["killed"]:
-            killed += 1
-            kills.recover(processes, scene, place)
-        else:
-            assert "result" in answer, answer["error"]["traceback"]
-            kills.settled(scene, place, happened=True)
-            longest *= 0.9
-        nth += 1
+    kills.kill_at_random_times(processes, scene, places, count)

@@ -53,15 +53,6 @@ def test_resumers_of_one_job(processes: Processes, scene: Scene, places: Places)
 @pytest.mark.guarantees("P7")
 @rounds
 def test_of_eight_drivers_one_decides(processes: Processes, places: Places, rounds: int) -> None:
-    """Each with attempts of its own choice: exactly one choice is there, whole."""
-    scene = SCENES["append, exact"]
-    marks = [f", the choice of driver {number}" for number in range(DRIVERS)]
-    for number in range(rounds):
-        race = drivers.Race(processes, scene, places(number), marks=marks)
-        answers = processes.race(*race.drivers)
-        winners = [choice for choice, answer in enumerate(answers) if "result" in answer]
-        assert len(winners) == 1, answers
-        for choice, answer in enumerate(answers):
-            if choice not in winners:
-                drivers.check_loser(answer, committed=True)
-        race.check(winners[0])
+    drivers.of_many_drivers_one_decides(
+        processes, SCENES["append, exact"], places, rounds, count=DRIVERS
+    )
