@@ -266,7 +266,8 @@ class Store(Protocol):
         """The whole file at *path*, if there is one.
 
         Raises:
-            StoreError: It is longer than *limit_bytes* (``Reply.REFUSED``).
+            StoreError: It is longer than *limit_bytes* (``Reply.REFUSED``), or was replaced while
+                it was read (``Reply.NOT_DONE``); never a part or a mixture.
         """
 
     async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fsspec_commit.layout import StorePath
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing import StoreContract
 from fsspec_commit_stores.hdfs import HdfsStore
+from tests.servers.hdfs.kinds import LISTED_AT_ONCE
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
-    from fsspec_commit.layout import StorePath
     from fsspec_commit.testing.store_contract import ReadRaw, WriteRaw
     from tests.servers.hdfs.plugin import HdfsDirectory
 
@@ -40,3 +41,18 @@ class TestHdfsStore(StoreContract):
             hdfs_directory.write(path, data)
 
         return write
+
+    def test_names_of_any_letters_are_listed_whole(
+        self, runner: asyncio.Runner, store: HdfsStore, hdfs_directory: HdfsDirectory
+    ) -> None:
+        """The NameNode orders names by signed bytes: a page of these ends before all the others."""
+        directory = StorePath(f"{store.root}/d")
+        names = [f"{letter}{number:03}" for letter in "éa" for number in range(LISTED_AT_ONCE)]
+        for name in names:
+            hdfs_directory.write(f"{directory}/{name}", b"")
+
+        async def children() -> list[str]:
+            return [child.path async for child in store.list_children(directory)]
+
+        shown = runner.run(children())
+        assert sorted(shown) == sorted(f"{directory}/{name}" for name in names)

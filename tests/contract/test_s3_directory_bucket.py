@@ -115,7 +115,8 @@ def test_the_committer_is_manifest(url: str, server: SlowS3) -> None:
 
 def test_a_file_costs_one_rename(url: str, server: SlowS3) -> None:
     """And where an upload is not needed, none is begun."""
-    fc.explain(url, storage_options=server.storage_options)  # probes, if no test before this one has
+    # Probes, if no test before this one has.
+    fc.explain(url, storage_options=server.storage_options)
     before = server.statistics().requests
     with fc.Job(url, storage_options=server.storage_options) as job, job.task() as task:
         for number in range(20):

@@ -18,7 +18,7 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.names import Target
-from fsspec_commit.store import Entry, Expect, Store
+from fsspec_commit.store import Content, Entry, Expect, Store
 
 P = ParamSpec("P")
 G = TypeVar("G", bound="Given")
@@ -35,6 +35,7 @@ Contender: TypeAlias = Callable[[Store], Awaitable[object]]
 
 CONTENDERS = 16
 LIMIT_BYTES = 1 << 26
+_LOOKS_MAX = 14  # each after a longer time: two seconds altogether
 
 
 def driven(
@@ -121,8 +122,20 @@ async def place_at(store: Store, path: StorePath, data: bytes) -> None:
 
 async def content(store: Store, path: StorePath) -> bytes | None:
     """What the adapter reads at *path*."""
-    found = await store.read(path, limit_bytes=LIMIT_BYTES)
+    found = await read_whole(store, path)
     return None if found is None else found.data
+
+
+async def read_whole(store: Store, path: StorePath) -> Content | None:
+    """The file at *path*; asked for again while it is being replaced, as who settles does."""
+    for look in range(_LOOKS_MAX):
+        try:
+            return await store.read(path, limit_bytes=LIMIT_BYTES)
+        except StoreError as error:
+            if error.reply is not Reply.NOT_DONE:
+                raise
+        await asyncio.sleep(0.001 * 2 ** min(look, 8))
+    return await store.read(path, limit_bytes=LIMIT_BYTES)
 
 
 async def entry(store: Store, path: StorePath) -> Entry:

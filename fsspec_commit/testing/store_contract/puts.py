@@ -5,7 +5,6 @@ import asyncio
 from fsspec_commit.store import Expect, Store, Token
 from fsspec_commit.testing.store_contract.given import (
     CONTENDERS,
-    LIMIT_BYTES,
     At,
     Contender,
     Given,
@@ -16,6 +15,7 @@ from fsspec_commit.testing.store_contract.given import (
     driven,
     entry,
     place,
+    read_whole,
     refused,
     requires,
     tree,
@@ -81,7 +81,7 @@ class PutsContract(Given):
 
         async def read(store: Store) -> None:
             while writing > 0:
-                found = await store.read(at("a"), limit_bytes=LIMIT_BYTES)
+                found = await read_whole(store, at("a"))
                 assert found is not None, "a replaced file is never missing"
                 assert found.data in versions, "a part or a mixture was read"
                 assert found.entry.size_bytes == len(found.data)

@@ -1,19 +1,23 @@
 """Listings, page by page: of blobs in a flat account, of paths in a hierarchical one.
 
-Both are asked for whole directories only: what begins like a directory's name is not in it.
+Both are asked for whole directories only: what begins like a directory's name is not in it. Who
+lists can begin again, but go on only here: so the pages after the first are asked for until they
+are given.
 """
 
 import asyncio
 import errno
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 
@@ -43,8 +47,9 @@ class BlobListing:
     directory.
     """
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, ask: Ask) -> None:
         self._container = container
+        self._ask = ask
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*."""
@@ -149,7 +154,8 @@ class BlobListing:
         if name:
             query["prefix"] = f"{name}/"
         while True:
-            answer = await self._container.send("List Blobs", path, query=query)
+            asked = partial(self._container.send, "List Blobs", path, query=query)
+            answer = await (self._ask(asked) if "marker" in query else asked())
             try:
                 page = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
             except ET.ParseError:
@@ -169,8 +175,9 @@ class BlobListing:
 class PathListing:
     """Lists a hierarchical account, where directories stand by themselves."""
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, ask: Ask) -> None:
         self._container = container
+        self._ask = ask
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*.
@@ -222,12 +229,10 @@ class PathListing:
         if directory:
             query["directory"] = directory
         while True:
-            try:
-                answer = await self._container.request("Path - List", path, query=query)
-            except RequestFailedError as error:
-                if error.is_missing or error.has_code("ResourceTypeMismatch"):
-                    return
-                raise error.failure from None
+            asked = partial(self._page, path, query)
+            answer = await (self._ask(asked) if "continuation" in query else asked())
+            if answer is None:
+                return
             for found in self._found(path, answer.body):
                 # Asked for what is below a file, the service shows the file.
                 if found.path.startswith(f"{path}/"):
@@ -239,6 +244,14 @@ class PathListing:
                 why = "the store says that there is more, and not where"
                 raise self._container.doubt("Path - List", path, why)
             query["continuation"] = following
+
+    async def _page(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:
+        try:
+            return await self._container.request("Path - List", path, query=query)
+        except RequestFailedError as error:
+            if error.is_missing or error.has_code("ResourceTypeMismatch"):
+                return None
+            raise error.failure from None
 
     def _found(self, path: StorePath, body: bytes) -> list[Entry | Directory]:
         try:

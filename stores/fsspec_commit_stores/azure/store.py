@@ -16,6 +16,7 @@ from typing import Self
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
+    Ask,
     Capabilities,
     CompletesUploads,
     Content,
@@ -56,7 +57,13 @@ class AzureStore:
     direct = None
 
     def __init__(
-        self, account: Account, place: Place, *, is_hierarchical: bool, single_writer: bool
+        self,
+        account: Account,
+        place: Place,
+        ask: Ask,
+        *,
+        is_hierarchical: bool,
+        single_writer: bool,
     ) -> None:
         self._account = account
         self._root = place.root
@@ -66,8 +73,10 @@ class AzureStore:
         )
         self._renames = Renames(self._container) if is_hierarchical else None
         self._uploads = None if is_hierarchical else BlockUploads(self._container)
-        self._blobs = BlobListing(self._container)
-        self._listing: Listing = PathListing(self._container) if is_hierarchical else self._blobs
+        self._blobs = BlobListing(self._container, ask)
+        self._listing: Listing = (
+            PathListing(self._container, ask) if is_hierarchical else self._blobs
+        )
         # A job that could not even be aborted is let go of with its store still open.
         loop = asyncio.get_running_loop()
         self._unclosed = weakref.finalize(self, _close_later, account, loop)
@@ -99,6 +108,7 @@ class AzureStore:
         return cls(
             account,
             place,
+            options.ask,
             is_hierarchical=hierarchical,
             single_writer=options.single_writer,
         )

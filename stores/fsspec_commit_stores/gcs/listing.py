@@ -9,11 +9,12 @@ https://cloud.google.com/storage/docs/consistency
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.gcs.objects import entry_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
 
@@ -29,11 +30,13 @@ class Listing:
 
     Args:
         bucket: Which one.
+        ask: Repeats what only a listing can repeat: the question for a page after the first.
         deletions_max: How many deletions of a tree are on their way at once.
     """
 
-    def __init__(self, bucket: Bucket, *, deletions_max: int) -> None:
+    def __init__(self, bucket: Bucket, ask: Ask, *, deletions_max: int) -> None:
         self._bucket = bucket
+        self._ask = ask
         self._deletions_max = deletions_max
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
@@ -130,13 +133,17 @@ class Listing:
     ) -> AsyncIterator[Mapping[str, Any]]:
         """Every page; what is left of *left_out* when a page ends in it is jumped over.
 
+        Who lists can begin again, but go on only here: so the pages after the first are asked for
+        until they are given.
+
         Raises:
             StoreError: A page was not given, or it is the same one again.
         """
         at: dict[str, str] = {}
         jumped_from: dict[str, str] | None = None
         while True:
-            page = await self._page(path, **query, **at, fields=fields)
+            asked = partial(self._page, path, **query, **at, fields=fields)
+            page = await (self._ask(asked) if at else asked())
             if jumped_from is not None and not _is_from(page, at["startOffset"]):
                 # A server that does not start where it is told: page by page, then.
                 at, jumped_from, left_out = jumped_from, None, None

@@ -18,6 +18,7 @@ from typing import Self
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
+    Ask,
     Capabilities,
     Content,
     Directory,
@@ -61,14 +62,14 @@ class GcsStore:
     uploads = None
 
     def __init__(
-        self, found: Opened, place: Place, capabilities: Capabilities, *, concurrency: int
+        self, found: Opened, place: Place, capabilities: Capabilities, ask: Ask, *, concurrency: int
     ) -> None:
         self._opened = found
         self._is_google = found.is_google
         self._root = place.root
         self._capabilities = capabilities
         self._bucket = found.bucket
-        self._listing = Listing(self._bucket, deletions_max=concurrency)
+        self._listing = Listing(self._bucket, ask, deletions_max=concurrency)
         self._files = GcsFiles(self._bucket)
         # A job that could not even be aborted is let go of with its store still open.
         loop = asyncio.get_running_loop()
@@ -94,7 +95,7 @@ class GcsStore:
             facts = capabilities_of(is_google=found.is_google, single_writer=options.single_writer)
             if options.choosing:
                 facts = await facts_of(found.bucket, facts, url)
-            return cls(found, place, facts, concurrency=options.concurrency or POOL)
+            return cls(found, place, facts, options.ask, concurrency=options.concurrency or POOL)
         except BaseException:
             await close(found)
             raise

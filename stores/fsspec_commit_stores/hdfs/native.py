@@ -7,12 +7,13 @@ rename comes back as a refusal, which is looked at like any other.
 
 import re
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 from hdfs_native import Client, WriteOptions
 
+from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
@@ -22,6 +23,7 @@ from fsspec_commit_stores.hdfs.failures import (
     Contact,
     RequestFailedError,
     Told,
+    made,
 )
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.hdfs.threads import NotBegunError, Threads
@@ -94,19 +96,9 @@ class NativeRequests:
             raise
         return _status(found)
 
-    async def children(self, path: StorePath) -> AsyncIterator[tuple[str, Status]]:
-        """Names in the directory *path*, some thousand a request."""
-        try:
-            listing = await self._call("list", path, lambda: self._client.list_status(path))
-            while found := await self._call(
-                "list", path, lambda: list(islice(listing, _LISTED_AT_ONCE))
-            ):
-                for child in found:
-                    if child.path != path:
-                        yield child.path.rpartition("/")[2], _status(child)
-        except RequestFailedError as error:
-            if not error.says(MISSING, NO_DIRECTORY):
-                raise
+    def children(self, path: StorePath) -> "NativePages":
+        """What stands directly in *path*."""
+        return NativePages(self, path)
 
     async def read(self, path: StorePath, start: int, length: int) -> bytes:
         """At most *length* bytes from *start*."""
@@ -206,6 +198,48 @@ class NativeRequests:
         self._is_doubtful = True
         name = _OWN.match(str(error)) if isinstance(error, RuntimeError) else None
         return self._contact.broke(asked, name.group(1) if name else type(error).__name__)
+
+
+class NativePages:
+    """The names in a directory; the client pages by itself, and begins only in front."""
+
+    def __init__(self, requests: NativeRequests, path: StorePath) -> None:
+        self._requests = requests
+        self._path = path
+        self._listing: Iterator[Any] | None = None
+        self._last: str | None = None
+
+    async def following(self) -> Sequence[tuple[str, Status]]:
+        """Names that were not given yet; a listing that broke off begins again behind the last.
+
+        Raises:
+            RequestFailedError: Also when it broke off and its last name has gone since.
+        """
+        try:
+            found = await self._requests._call("list", self._path, self._page)  # noqa: SLF001  # its own
+        except RequestFailedError as error:
+            self._listing = None
+            if error.says(MISSING, NO_DIRECTORY):
+                return ()
+            raise
+        if found:
+            self._last = found[-1].path
+        return [(child.path.rpartition("/")[2], _status(child)) for child in found]
+
+    def _page(self) -> list[Any]:
+        if self._listing is None:
+            self._listing = self._begin()
+        return list(islice(self._listing, _LISTED_AT_ONCE))
+
+    def _begin(self) -> Iterator[Any]:
+        listed: Iterator[Any] = self._requests._client.list_status(self._path)  # noqa: SLF001  # its own
+        # A file is listed as itself.
+        listing = (child for child in listed if child.path != self._path)
+        if self._last is not None and not any(child.path == self._last for child in listing):
+            asked = Asked("list", self._path, self._requests.server)
+            why = "it changes while it is listed, and the listing broke off"
+            raise RequestFailedError(made(asked, why, Reply.NOT_DONE))
+        return listing
 
 
 class NativeFile:

@@ -1,6 +1,6 @@
 """What is asked of a cluster, whichever client carries it: every request sent once, classified."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +30,16 @@ class Status:
         return Entry(path=path, size_bytes=self.size_bytes, token=self.token)
 
 
+class Pages(Protocol):
+    """The names in one directory, some thousand a request."""
+
+    async def following(self) -> Sequence[tuple[str, Status]]:
+        """Names that were not given yet, each with its status; none at the end, or for a file.
+
+        What was not answered is asked for by the next call.
+        """
+
+
 class OpenFile(Protocol):
     """A file being written on the cluster."""
 
@@ -57,8 +67,8 @@ class Requests(Protocol):
     async def status(self, path: StorePath) -> Status | None:
         """What stands at *path*."""
 
-    def children(self, path: StorePath) -> AsyncIterator[tuple[str, Status]]:
-        """Names in the directory *path*, each with its status; nothing for a file."""
+    def children(self, path: StorePath) -> Pages:
+        """What stands directly in *path*; nothing is sent yet."""
 
     async def read(self, path: StorePath, start: int, length: int) -> bytes:
         """At most *length* bytes from *start*."""

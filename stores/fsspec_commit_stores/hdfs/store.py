@@ -5,15 +5,16 @@ everybody at once, so a listing is consistent and a rename is exclusive. It keep
 file by which to recognise it, and changes nothing on a condition but that a name is free.
 """
 
-import asyncio
 import errno
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Self
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
+    Ask,
     Capabilities,
     Content,
     Directory,
@@ -38,11 +39,8 @@ from fsspec_commit_stores.hdfs.failures import (
 )
 from fsspec_commit_stores.hdfs.opening import CAPABILITIES, place_of, requests_of
 from fsspec_commit_stores.hdfs.renaming import HdfsRenames
-from fsspec_commit_stores.hdfs.requests import Requests
+from fsspec_commit_stores.hdfs.requests import Pages, Requests, Status
 from fsspec_commit_stores.hdfs.writing import Files, HdfsWriter, is_hidden
-
-# Waiting longer each time, a second and a half altogether.
-_LOOKS_MAX = 14
 
 
 class HdfsStore:
@@ -52,8 +50,9 @@ class HdfsStore:
     direct = None
     uploads = None
 
-    def __init__(self, requests: Requests, root: StorePath) -> None:
+    def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
         self._requests = requests
+        self._ask = ask
         self._root = root
         self._directories = Directories(requests, root)
         self._files = Files(requests, self._directories)
@@ -71,7 +70,7 @@ class HdfsStore:
             ImportError: The client is not installed.
         """
         place = place_of(url)
-        return cls(requests_of(url, place, options), place.root)
+        return cls(requests_of(url, place, options), place.root, options.ask)
 
     @property
     def root(self) -> StorePath:
@@ -122,36 +121,31 @@ class HdfsStore:
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
         """The whole file at *path*; ``None`` also for a directory.
 
-        Looked at before and after, since what reads it does not say which content it read, and
-        read again while it is being replaced.
+        Looked at before and after, since what reads it does not say which content it read.
 
         Raises:
-            StoreError: It is longer than the limit, or could not be read whole (`NOT_DONE`).
+            StoreError: It is longer than the limit, or could not be read whole; `NOT_DONE` while it
+                is being replaced.
         """
         self._directories.check("read", path)
         failure = self._unsettled(path)
         try:
             before = await self._requests.status(path)
-            for look in range(_LOOKS_MAX):
-                if before is None or before.is_directory:
-                    return None
-                if before.size_bytes > limit_bytes:
-                    why = f"it has {before.size_bytes} bytes, and at most {limit_bytes} are read"
-                    raise refusal("read", path, why, errno.EFBIG)
-                data = None
-                try:
-                    data = await self._read(path, 0, before.size_bytes)
-                except RequestFailedError as error:
-                    # The blocks of a file that is replaced go while they are read.
-                    failure = error.failure
-                after = await self._requests.status(path)
-                if after == before:
-                    if data is not None:
-                        return Content(before.entry(path), data)
-                    if failure.reply is Reply.REFUSED:
-                        break
-                before = after
-                await asyncio.sleep(0.001 * 2 ** min(look, 8))
+            if before is None or before.is_directory:
+                return None
+            if before.size_bytes > limit_bytes:
+                why = f"it has {before.size_bytes} bytes, and at most {limit_bytes} are read"
+                raise refusal("read", path, why, errno.EFBIG)
+            data, failed = None, None
+            try:
+                data = await self._read(path, 0, before.size_bytes)
+            except RequestFailedError as error:
+                failed = error.failure
+            # The blocks of a file that is replaced go while they are read.
+            if await self._requests.status(path) == before:
+                if data is not None:
+                    return Content(before.entry(path), data)
+                failure = failed or failure
         except RequestFailedError as error:
             failure = error.failure
         raise failure
@@ -204,12 +198,13 @@ class HdfsStore:
         Raises:
             StoreError: A directory could not be listed.
         """
+        self._directories.check("list", path)
         left = [path]
         while left:
             directory = left.pop()
             if directory == without:
                 continue
-            async for child in self.list_children(directory):
+            async for child in self._children(directory, begun=directory != path):
                 if isinstance(child, Entry):
                     yield child
                 else:
@@ -222,18 +217,24 @@ class HdfsStore:
             StoreError: It could not be listed.
         """
         self._directories.check("list", path)
-        try:
-            async for name, status in self._requests.children(path):
+        async for child in self._children(path, begun=False):
+            yield child
+
+    async def _children(self, path: StorePath, *, begun: bool) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*.
+
+        Who lists can begin again, but go on only here: so once it is *begun*, each page is asked
+        for until it is given.
+        """
+        asked = partial(_page, self._requests.children(path))
+        while page := await (self._ask(asked) if begun else asked()):
+            begun = True
+            for name, status in page:
                 child = StorePath(f"{path}/{name}")
                 if status.is_directory:
                     yield Directory(child)
                 elif not is_hidden(name):
                     yield status.entry(child)
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            return
-        raise failure
 
     def writer(
         self,
@@ -311,6 +312,14 @@ class HdfsStore:
         else:
             return
         raise failure
+
+
+async def _page(pages: Pages) -> Sequence[tuple[str, Status]]:
+    try:
+        return await pages.following()
+    except RequestFailedError as error:
+        failure = error.failure
+    raise failure
 
 
 _store: type[Store] = HdfsStore

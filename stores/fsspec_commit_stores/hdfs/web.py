@@ -8,7 +8,7 @@ https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.ht
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -62,29 +62,9 @@ class WebRequests:
             raise
         return _status(answer["FileStatus"])
 
-    async def children(self, path: StorePath) -> AsyncIterator[tuple[str, Status]]:
-        """Names in the directory *path*, some thousand a request.
-
-        The parameter is spelled as the server reads it: Hadoop 3.5 makes every name lower case
-        before it looks for ``startAfter``, and would give the first page for ever. Of a server that
-        gives it again all is asked at once.
-        """
-        last = ""
-        while True:
-            after = {"startafter": last} if last else {}
-            answer = await self._list("LISTSTATUS_BATCH", path, **after)
-            listing = answer.get("DirectoryListing", {"partialListing": {}, "remainingEntries": 0})
-            found = _listed(listing["partialListing"])
-            if last and found and found[0][0].encode() <= last.encode():
-                for name, status in _listed(await self._list("LISTSTATUS", path)):
-                    if name.encode() > last.encode():
-                        yield name, status
-                return
-            for child in found:
-                yield child
-            if not listing["remainingEntries"] or not found:
-                return
-            last = found[-1][0]
+    def children(self, path: StorePath) -> "WebPages":
+        """What stands directly in *path*."""
+        return WebPages(self, path)
 
     async def read(self, path: StorePath, start: int, length: int) -> bytes:
         """At most *length* bytes from *start*, by way of a DataNode."""
@@ -273,6 +253,41 @@ class WebRequests:
         if answer.get("boolean") is not True:
             asked = Asked(verb, path, self.server)
             raise self._contact.answered(asked, Told(EXISTS, "the NameNode said no"))
+
+
+class WebPages:
+    """The names in a directory, each page from the last name of the one before."""
+
+    def __init__(self, requests: WebRequests, path: StorePath) -> None:
+        self._requests = requests
+        self._path = path
+        self._first: Sequence[tuple[str, Status]] = ()
+        self._last = ""
+        self._is_whole = False
+
+    async def following(self) -> Sequence[tuple[str, Status]]:
+        """Names that were not given yet.
+
+        The parameter is spelled as the server reads it: Hadoop 3.5 makes every name lower case
+        before it looks for ``startAfter``, and would give the first page for ever. Of a server that
+        gives it again all is asked at once. No order is relied on: the NameNode's is that of signed
+        bytes, where "é" comes before "a".
+        """
+        if self._is_whole:
+            return ()
+        after = {"startafter": self._last} if self._last else {}
+        answer = await self._requests._list("LISTSTATUS_BATCH", self._path, **after)  # noqa: SLF001  # its own
+        listing = answer.get("DirectoryListing", {"partialListing": {}, "remainingEntries": 0})
+        found = _listed(listing["partialListing"])
+        given = {name for name, _ in self._first}
+        if found and found[0][0] in given:
+            listed = _listed(await self._requests._list("LISTSTATUS", self._path))  # noqa: SLF001  # its own
+            self._is_whole = True
+            return [(name, status) for name, status in listed if name not in given]
+        self._is_whole = not (listing["remainingEntries"] and found)
+        self._first = self._first or found
+        self._last = found[-1][0] if found else ""
+        return found
 
 
 class _NotSentError(Exception):

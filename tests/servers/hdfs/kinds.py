@@ -22,6 +22,8 @@ _CLASS = "HdfsProcess"
 _SOURCES = (f"{_CLASS}.java", "log4j.properties")
 # Small, quick to start, and in no hurry: a cluster of three takes half a gigabyte.
 _JAVA = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+LISTED_AT_ONCE = 100
+"""Names on a page of a listing: more than one page without thousands of files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +111,7 @@ def _name_node_settings(home: Path, rpc: int, http: int) -> dict[str, object]:
         "dfs.namenode.heartbeat.recheck-interval": 500,
         "dfs.heartbeat.interval": 1,
         # Listings of more than one page without thousands of files.
-        "dfs.ls.limit": 100,
+        "dfs.ls.limit": LISTED_AT_ONCE,
         "dfs.namenode.fs-limits.max-component-length": 255,
     }
 

@@ -12,6 +12,7 @@ import pytest
 
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.azure import AzureStore, namespaces
+from tests.unit.stores.asking import ask_twice
 from tests.unit.stores.s3.responder import Answer, Responder
 
 KEY = b64encode(b"planted-account-key-of-32-bytes!").decode()
@@ -65,7 +66,7 @@ def opening(runner: asyncio.Runner, responder: Responder) -> Iterator[Opening]:
         told = Answer(200, headers={"x-ms-is-hns-enabled": str(is_hierarchical).lower()})
         responder.answering = lambda _: told
         storage_options = {"connection_string": account_at(responder.url), **options}
-        asked = OpenOptions(storage_options=storage_options, choosing=choosing)
+        asked = OpenOptions(storage_options=storage_options, choosing=choosing, ask=ask_twice)
         store = runner.run(AzureStore.open(url, asked))
         opened.append(store)
         responder.received.clear()

@@ -12,6 +12,7 @@ from google.oauth2.credentials import Credentials
 
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.gcs import GcsStore
+from tests.unit.stores.asking import ask_twice
 from tests.unit.stores.s3.responder import Responder
 
 Opening: TypeAlias = Callable[..., GcsStore]
@@ -53,7 +54,7 @@ def opening(runner: asyncio.Runner, responder: Responder) -> Iterator[Opening]:
             "endpoint_url": responder.url,
             **options,
         }
-        asked = OpenOptions(storage_options=storage_options, choosing=choosing)
+        asked = OpenOptions(storage_options=storage_options, choosing=choosing, ask=ask_twice)
         store = runner.run(GcsStore.open(url, asked))
         opened.append(store)
         return store

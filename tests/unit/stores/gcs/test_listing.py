@@ -77,6 +77,32 @@ def test_every_page_is_listed(
     assert fields == {"nextPageToken,prefixes,items(name,size,generation)"}
 
 
+def test_any_page_but_the_first_may_fail(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    """Who lists begins again when the first one does, and could not go on at a later one."""
+    names = [str(number) for number in range(7)]
+    bucket = FakeBucket(*(f"out/{name}" for name in names))
+    failed = set[str]()
+
+    def answering(request: Received) -> Answer:
+        page = request.query.get("pageToken", "")
+        if page in failed or not page:
+            return bucket(request)
+        failed.add(page)
+        return error(503, "backendError")
+
+    responder.answering = answering
+    assert tree(runner, store) == names
+    assert failed == {"out/1", "out/3", "out/5"}
+    assert len(listings(responder)) == 4 + 3
+    responder.received.clear()
+    responder.script(error(503, "backendError"))
+    with pytest.raises(StoreError):
+        tree(runner, store)
+    assert len(listings(responder)) == 1
+
+
 def test_markers_of_directories_are_no_files(
     runner: asyncio.Runner, responder: Responder, store: GcsStore
 ) -> None:

@@ -1,0 +1,78 @@
+"""Listings page by page, of paths and of blobs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.errors import StoreError
+from tests.unit.stores.azure.verbs import ROOT, all_of, said
+from tests.unit.stores.s3.responder import Answer, Received, tag, xml
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fsspec_commit_stores.azure import AzureStore
+    from tests.unit.stores.s3.responder import Responder
+
+BUSY = said(503, "ServerBusy")
+NAMES = [f"out/{number}" for number in range(7)]
+
+
+def page_of(request: Received) -> Answer:
+    """Two names, from the one that the request says; the same for either kind of account."""
+    start = int(request.query.get("continuation") or request.query.get("marker") or 0)
+    names, following = NAMES[start : start + 2], start + 2
+    more = str(following) if following < len(NAMES) else ""
+    if request.query.get("resource") == "filesystem":
+        paths = [{"name": name, "contentLength": "1", "etag": '"e"'} for name in names]
+        return Answer(200, json.dumps({"paths": paths}).encode(), {"x-ms-continuation": more})
+    properties = f"<Properties>{tag('Content-Length', 1)}{tag('Etag', 'e')}</Properties>"
+    blobs = "".join(f"<Blob>{tag('Name', name)}{properties}</Blob>" for name in names)
+    return xml("EnumerationResults", f"<Blobs>{blobs}</Blobs>", tag("NextMarker", more))
+
+
+def first_of(request: Received) -> str:
+    return request.target.replace("continuation=", "ignored=").replace("marker=", "ignored=")
+
+
+def listed(runner: asyncio.Runner, store: AzureStore) -> list[str]:
+    entries = runner.run(all_of(store.list_tree(ROOT)))
+    return [entry.path.removeprefix("bucket/") for entry in entries]
+
+
+def test_any_page_but_the_first_may_fail(
+    runner: asyncio.Runner, responder: Responder, store: AzureStore
+) -> None:
+    """Who lists begins again when the first one does, and could not go on at a later one."""
+    failed = set[str]()
+
+    def answering(request: Received) -> Answer:
+        page = request.query.get("continuation") or request.query.get("marker") or ""
+        if page in failed or not page:
+            return page_of(request)
+        failed.add(page)
+        return BUSY
+
+    responder.answering = answering
+    assert listed(runner, store) == NAMES
+    assert failed == {"2", "4", "6"}
+    assert len(responder.received) == 4 + 3
+    responder.received.clear()
+    responder.script(BUSY)
+    with pytest.raises(StoreError):
+        listed(runner, store)
+    assert len(responder.received) == 1
+
+
+def test_the_same_page_again_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: AzureStore
+) -> None:
+    """A listing ends, or says that it is not whole."""
+    responder.answering = lambda request: page_of(replace(request, target=first_of(request)))
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        listed(runner, store)
+    assert len(responder.received) == 2

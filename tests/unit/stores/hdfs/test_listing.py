@@ -1,0 +1,160 @@
+"""Listings page by page, of either client, on a cluster that breaks off in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.hdfs import HdfsStore
+from fsspec_commit_stores.hdfs.native import NativeRequests
+from tests.unit.stores.asking import ask_twice
+from tests.unit.stores.s3.responder import Answer, Received, Responder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = StorePath("/out")
+NAMES = [f"é{number}" for number in range(4)] + [f"a{number}" for number in range(4)]
+"""As the NameNode orders them, whose bytes have a sign."""
+PAGE = 2
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+async def listed(store: HdfsStore) -> list[str]:
+    try:
+        return [entry.path.rpartition("/")[2] async for entry in store.list_tree(ROOT)]
+    finally:
+        await store.close()
+
+
+class BreakingClient:
+    """hdfs-native's, whose listings break off: each time after so many more names."""
+
+    def __init__(self, *breaks: int, names: list[str] = NAMES) -> None:
+        self.names = names
+        self.breaks = list(breaks)
+        self.begun = 0
+
+    def list_status(self, path: str) -> Iterator[Any]:
+        self.begun += 1
+        end = self.breaks.pop(0) if self.breaks else None
+        for name in self.names[:end]:
+            yield SimpleNamespace(path=f"{path}/{name}", isdir=False, length=1, modification_time=1)
+        if end is not None:
+            raise RuntimeError("the connection was reset")
+
+
+def native(client: Any) -> HdfsStore:
+    requests = NativeRequests(client, "hdfs://nn", timeout_s=10, threads=1, how_to_write={})
+    return HdfsStore(requests, ROOT, ask_twice)
+
+
+class TestNative:
+    @pytest.fixture(autouse=True)
+    def pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("fsspec_commit_stores.hdfs.native._LISTED_AT_ONCE", PAGE)
+
+    def test_it_goes_on_behind_the_last_name(self) -> None:
+        client = BreakingClient(3, 5)
+        assert asyncio.run(listed(native(client))) == NAMES
+        assert client.begun == 3
+
+    def test_whose_first_names_are_not_given_is_not_asked_again(self) -> None:
+        """Who lists does that, and would ask too often."""
+        client = BreakingClient(1)
+        with pytest.raises(StoreError):
+            asyncio.run(listed(native(client)))
+        assert client.begun == 1
+
+    def test_where_the_last_name_has_gone_it_is_an_error(self) -> None:
+        """Names that were not given could stand before the place where it would go on."""
+
+        client = BreakingClient(3)
+        store = native(client)
+
+        async def changing() -> None:
+            async for entry in store.list_tree(ROOT):
+                client.names = [name for name in client.names if not entry.path.endswith(name)]
+
+        with pytest.raises(StoreError, match="it changes while it is listed") as caught:
+            asyncio.run(changing())
+        assert caught.value.reply is Reply.NOT_DONE
+
+
+class TestWeb:
+    @pytest.fixture
+    def responder(self, runner: asyncio.Runner) -> Iterator[Responder]:
+        responder = Responder()
+        runner.run(responder.__aenter__())
+        yield responder
+        runner.run(responder.__aexit__())
+
+    @pytest.fixture
+    def store(self, runner: asyncio.Runner, responder: Responder) -> HdfsStore:
+        options = OpenOptions(storage_options={"user": "me"}, ask=ask_twice)
+        url = responder.url.replace("http:", "webhdfs:")
+        return runner.run(HdfsStore.open(f"{url}{ROOT}", options))
+
+    def test_any_page_but_the_first_may_fail(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
+    ) -> None:
+        failed = set[str]()
+
+        def answering(request: Received) -> Answer:
+            page = request.query.get("startafter", "")
+            if page in failed or not page:
+                return page_of(request)
+            failed.add(page)
+            return Answer(503)
+
+        responder.answering = answering
+        assert runner.run(listed(store)) == NAMES
+        assert failed == {"é1", "é3", "a1"}
+        assert len(responder.received) == 4 + 3
+
+    def test_whose_first_page_is_not_given_is_not_asked_again(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
+    ) -> None:
+        responder.script(Answer(503))
+        with pytest.raises(StoreError):
+            runner.run(listed(store))
+        assert len(responder.received) == 1
+
+    def test_a_server_that_begins_again_is_asked_for_all(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
+    ) -> None:
+        """One that does not know the parameter, however it is spelled."""
+        responder.answering = lambda request: page_of(request, minds_start=False)
+        assert runner.run(listed(store)) == NAMES
+        assert [one.query["op"] for one in responder.received] == [
+            "LISTSTATUS_BATCH",
+            "LISTSTATUS_BATCH",
+            "LISTSTATUS",
+        ]
+
+
+def page_of(request: Received, *, minds_start: bool = True) -> Answer:
+    """Two names from the one that the request says, or all of them."""
+    after = request.query.get("startafter", "")
+    start = NAMES.index(after) + 1 if after and minds_start else 0
+    is_paged = request.query["op"] == "LISTSTATUS_BATCH"
+    names = NAMES[start : start + PAGE] if is_paged else NAMES
+    found = [
+        {"pathSuffix": name, "type": "FILE", "length": 1, "modificationTime": 1} for name in names
+    ]
+    statuses = {"FileStatuses": {"FileStatus": found}}
+    left = len(NAMES) - start - len(names)
+    batch = {"DirectoryListing": {"partialListing": statuses, "remainingEntries": left}}
+    return Answer(200, json.dumps(batch if is_paged else statuses).encode())
