@@ -10,8 +10,8 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tests.servers.azure.gen2.connection import CONTROL
 from tests.servers.azure.kinds import GEN2, account_of, key_of
+from tests.servers.http_service.connection import CONTROL
 from tests.servers.server_process import RunningServers, ServerProcess
 from tests.servers.slow_s3.process import Statistics
 
@@ -127,7 +127,7 @@ class AzureServer(ServerProcess):
     def set_load(
         self, *, latency_s: float = 0.0, rate_per_s: float | None = None, burst_s: float = 0.05
     ) -> None:
-        """From now on answer so late and so many a second; see `slow_s3/load.py`."""
+        """From now on answer so late and so many a second; see `http_service/load.py`."""
         load = {"latency_s": latency_s, "rate_per_s": rate_per_s, "burst_s": burst_s}
         self._control("PUT", "load", load)
 

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.servers.gcs.strict.http_server import CONTROL
 from tests.servers.gcs.strict.settings import Settings
+from tests.servers.http_service.connection import CONTROL
 from tests.servers.slow_s3.process import Statistics
 
 _ANSWER_WITHIN_S = 60

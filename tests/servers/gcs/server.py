@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.servers.gcs.control import Control
 from tests.servers.gcs.kinds import STRICT
-from tests.servers.gcs.strict.http_server import ACCOUNT, CONTROL, TOKEN
+from tests.servers.gcs.strict.endpoint import ACCOUNT, TOKEN
+from tests.servers.http_service.connection import CONTROL
 from tests.servers.server_process import RunningServers, ServerProcess
 
 if TYPE_CHECKING:

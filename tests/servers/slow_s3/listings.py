@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from tests.servers.slow_s3.messages import Failure, Reply, document
+from tests.servers.slow_s3.messages import Failure, document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.servers.http_service.messages import Reply
     from tests.servers.slow_s3.messages import Request
     from tests.servers.slow_s3.storage import Bucket
 

@@ -8,10 +8,9 @@ from http import HTTPStatus
 from urllib.parse import unquote, unquote_plus
 from xml.sax.saxutils import escape
 
-NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+from tests.servers.http_service.messages import Pieces, Reply
 
-# A body as it came, never joined: an object of gigabytes is not copied.
-Pieces = tuple[bytes, ...]
+NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
 class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
@@ -61,29 +60,6 @@ class Request:
         if not text.isdecimal():
             raise Failure(HTTPStatus.BAD_REQUEST, "InvalidArgument", name)
         return int(text)
-
-
-@dataclass(slots=True)
-class Reply:
-    """`length_bytes` is that of the body unless HEAD is answered, which has none."""
-
-    status: int = HTTPStatus.OK
-    headers: dict[str, str] = field(default_factory=dict)
-    pieces: Pieces = ()
-    length_bytes: int | None = None
-
-    def encoded(self, *, closing: bool) -> bytes:
-        """Status line and headers."""
-        length = self.length_bytes
-        if length is None:
-            length = sum(map(len, self.pieces))
-        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}"]
-        lines += [f"{name}: {value}" for name, value in self.headers.items()]
-        if self.status != HTTPStatus.NO_CONTENT:
-            lines.append(f"Content-Length: {length}")
-        if closing:
-            lines.append("Connection: close")
-        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def document(root: str, content: str) -> Reply:

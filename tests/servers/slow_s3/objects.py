@@ -11,11 +11,13 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from tests.servers.slow_s3.messages import NAMESPACE, Failure, Reply, document
+from tests.servers.http_service.messages import Reply
+from tests.servers.slow_s3.messages import NAMESPACE, Failure, document
 from tests.servers.slow_s3.storage import StoredObject
 
 if TYPE_CHECKING:
-    from tests.servers.slow_s3.messages import Pieces, Request
+    from tests.servers.http_service.messages import Pieces
+    from tests.servers.slow_s3.messages import Request
     from tests.servers.slow_s3.storage import Bucket
 
 _KEPT = frozenset(

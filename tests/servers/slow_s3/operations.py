@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from xml.sax.saxutils import escape
 
+from tests.servers.http_service.messages import Reply
 from tests.servers.slow_s3 import listings, objects, uploads
-from tests.servers.slow_s3.messages import Failure, Reply, Request, document, refusal
+from tests.servers.slow_s3.messages import Failure, Request, document, refusal
 from tests.servers.slow_s3.storage import Bucket, Storage
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tests.servers.http_service.connection import CONTROL
 from tests.servers.kinds import REGION
-from tests.servers.slow_s3.connection import CONTROL
 
 if TYPE_CHECKING:
     from types import TracebackType

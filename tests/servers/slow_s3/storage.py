@@ -7,7 +7,8 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from tests.servers.slow_s3.messages import Failure, Pieces
+from tests.servers.http_service.messages import Pieces
+from tests.servers.slow_s3.messages import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,39 +9,16 @@ acknowledged. Without a port it takes a free one, prints it, and ends when stand
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gc
 import os
-import signal
-import sys
 from pathlib import Path
 
 from tests.servers.azure.gen2.authorization import KEY_VARIABLE, Account
-from tests.servers.azure.gen2.connection import Connection
+from tests.servers.azure.gen2.endpoint import Gen2Endpoint
 from tests.servers.azure.gen2.journal import Journal
 from tests.servers.azure.gen2.service import Service
 from tests.servers.azure.gen2.storage import Storage
-from tests.servers.slow_s3.load import Load
-
-_BLOCK_SIZE_BYTES = 4096
-
-
-async def serve(service: Service, port: int | None) -> None:
-    loop = asyncio.get_running_loop()
-    load = Load()
-    server = await loop.create_server(
-        lambda: Connection(service, load), "127.0.0.1", port or 0, backlog=1024
-    )
-    ended = loop.create_future()
-    if port is None:
-        print(server.sockets[0].getsockname()[1], flush=True)
-
-        def look() -> None:
-            if not os.read(sys.stdin.fileno(), _BLOCK_SIZE_BYTES) and not ended.done():
-                ended.set_result(None)
-
-        loop.add_reader(sys.stdin.fileno(), look)
-    await ended
+from tests.servers.http_service.serving import serve
 
 
 def main() -> None:
@@ -50,14 +27,11 @@ def main() -> None:
     parser.add_argument("--port", type=int)
     parser.add_argument("--directory", type=Path)
     asked = parser.parse_args()
-    # Ctrl-C is for whoever started it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     journal = None if asked.directory is None else Journal(asked.directory / "journal")
     service = Service(Storage(journal), Account(asked.account, os.environ[KEY_VARIABLE]))
     # What is stored is no garbage, and to look for some in it would take longer with each file.
     gc.disable()
-    asyncio.run(serve(service, asked.port))
-    os._exit(0)
+    serve(Gen2Endpoint(service), port=asked.port or 0, until_eof=asked.port is None)
 
 
 if __name__ == "__main__":

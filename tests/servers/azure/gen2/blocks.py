@@ -23,7 +23,7 @@ from tests.servers.azure.gen2.blobs import (
 from tests.servers.azure.gen2.messages import Failure, document, http_date
 from tests.servers.azure.gen2.paths import IN_THE_WAY, check_name
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.slow_s3.messages import Reply
+from tests.servers.http_service.messages import Reply
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request

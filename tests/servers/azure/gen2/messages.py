@@ -13,7 +13,7 @@ from urllib.parse import unquote, unquote_plus
 from xml.sax.saxutils import escape
 
 from tests.servers.azure.operation_names import Level, is_dfs, method_of, operation_name
-from tests.servers.slow_s3.messages import Reply
+from tests.servers.http_service.messages import Reply
 
 # What both endpoints answer in, whatever version a client asks for.
 _NO_CONTENT_TYPE = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.servers.azure.gen2.messages import Failure, http_date
 from tests.servers.azure.gen2.paths import not_found
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.slow_s3.messages import Reply
+from tests.servers.http_service.messages import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from tests.servers.azure.gen2.conditions import check_existing, check_read, chec
 from tests.servers.azure.gen2.messages import Failure, http_date
 from tests.servers.azure.gen2.reading import check_unheld, described, file_reply
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.slow_s3.messages import Reply
+from tests.servers.http_service.messages import Reply
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request

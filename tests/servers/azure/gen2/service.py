@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.servers.azure.gen2.authorization import Account
     from tests.servers.azure.gen2.messages import Request
     from tests.servers.azure.gen2.storage import Container, Storage
-    from tests.servers.slow_s3.messages import Reply
+    from tests.servers.http_service.messages import Reply
 
 _PAGE_MAX = 5_000
 

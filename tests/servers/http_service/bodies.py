@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from http import HTTPStatus
 from typing import TYPE_CHECKING
-
-from tests.servers.slow_s3.messages import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LINE_MAX = 16_384
+
+
+class UnreadableError(Exception):
+    """Where the request ends is not known."""
 
 
 class Body:
@@ -25,7 +26,7 @@ class Body:
         """Begin with the headers of a request.
 
         Raises:
-            Failure: they do not say where the body ends.
+            UnreadableError: they do not say where the body ends.
         """
         self.pieces: list[bytes] = []
         self.size_bytes = 0
@@ -33,7 +34,7 @@ class Body:
         self._framed = _Chunks() if "chunked" in headers.get("transfer-encoding", "") else None
         length = headers.get("content-length", "0")
         if not length.isdecimal():
-            raise Failure(HTTPStatus.BAD_REQUEST, "InvalidArgument", "Content-Length")
+            raise UnreadableError("Content-Length is no number")
         self._left_bytes = int(length)
         is_coded = "aws-chunked" in headers.get("content-encoding", "") or headers.get(
             "x-amz-content-sha256", ""
@@ -52,7 +53,7 @@ class Body:
         """Take what belongs to the body; answers what comes after it.
 
         Raises:
-            Failure: chunks that are none.
+            UnreadableError: chunks that are none.
         """
         if self._framed is not None:
             found, rest = self._framed.take(data)
@@ -94,7 +95,7 @@ class _Chunks:
             if not ended:
                 self._line = line
                 if len(line) > _LINE_MAX:
-                    raise Failure(HTTPStatus.BAD_REQUEST, "IncompleteBody", "no chunk")
+                    raise UnreadableError("no chunk")
                 return found, b""
             self._line = b""
             self._end_of_line(line.strip())
@@ -107,6 +108,6 @@ class _Chunks:
         try:
             size_bytes = int(line.partition(b";")[0], 16)
         except ValueError as error:
-            raise Failure(HTTPStatus.BAD_REQUEST, "IncompleteBody", "no chunk") from error
+            raise UnreadableError("no chunk") from error
         self._in_trailer = size_bytes == 0
         self._left_bytes = size_bytes + 2 if size_bytes else 0

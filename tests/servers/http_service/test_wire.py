@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.servers.http_service.bodies import Body, UnreadableError
 from tests.servers.listening import listening
-from tests.servers.slow_s3.bodies import Body
-from tests.servers.slow_s3.messages import Failure
 from tests.servers.slow_s3.process import SlowS3
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def test_a_body_is_read_however_it_is_cut(kind: str, size_bytes: int) -> None:
     ],
 )
 def test_a_body_that_is_none_is_refused(headers: dict[str, str], sent: bytes) -> None:
-    with pytest.raises(Failure):
+    with pytest.raises(UnreadableError):
         Body(headers).take(sent)
 
 

@@ -1,0 +1,131 @@
+"""The service behind the connections: its requests named, counted and answered."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from tests.servers.gcs.strict.batch import answer_all
+from tests.servers.gcs.strict.failures import Failure, invalid, not_found, overloaded
+from tests.servers.gcs.strict.messages import Call, Reply
+from tests.servers.gcs.strict.methods import METHODS, answer
+from tests.servers.gcs.strict.routes import BATCH, route
+from tests.servers.gcs.strict.service import Service
+from tests.servers.http_service import messages as wire
+from tests.servers.http_service.load import Load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.servers.gcs.strict.state import State
+    from tests.servers.http_service.messages import Received
+
+# Where accounts get their tokens: https://developers.google.com/identity/protocols/oauth2
+TOKEN = "/token"
+ACCOUNT = "tests@tests.iam.gserviceaccount.com"
+Answered = tuple[int, dict[str, str], bytes]
+
+
+class GcsEndpoint:
+    def __init__(self, state: State) -> None:
+        self.load = Load()
+        self._service = Service(state)
+        self._limit()
+
+    def answer(self, received: Received) -> wire.Reply:
+        """Do it, or say why not."""
+        if received.target == TOKEN:
+            self.load.begin("token")
+            return _sent(_encoded(Reply(document=self._service.access.grant(ACCOUNT))))
+        body = b"".join(received.body.pieces)
+        if received.headers.get("content-encoding") == "gzip" and not _uploads(received.target):
+            # Hadoop's connector compresses what it asks.
+            body = gzip.decompress(body)
+        return _sent(self._answer(received.method, received.target, received.headers, body))
+
+    def control(self, method: str, path: str, body: bytes) -> wire.Reply:
+        """Its counts, what a test may set, its tokens, and an end of all that it holds."""
+        service = self._service
+        match method, path:
+            case "GET", "statistics":
+                return _sent(_encoded(Reply(document=self.load.statistics())))
+            case "PUT", "settings":
+                service.state.commit(("settings", json.loads(body)))
+                self._limit()
+            case "POST", "tokens":
+                service.access.admit(json.loads(body))
+            case "DELETE", "tokens":
+                service.access.revoke()
+            case "DELETE", "buckets":
+                for name in list(service.state.buckets):
+                    service.state.commit(("drop bucket", name))
+            case _:
+                return wire.Reply(HTTPStatus.NOT_FOUND)
+        return wire.Reply(HTTPStatus.NO_CONTENT)
+
+    def unreadable(self, why: str) -> wire.Reply:
+        """To what is no request."""
+        return _sent(_refused(invalid(why)))
+
+    def _answer(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> Answered:
+        """Counts a call of each operation; the calls of a batch beside the batch."""
+        raw_path, _, raw_query = target.partition("?")
+        query = dict(parse_qsl(raw_query, keep_blank_values=True))
+        found = route(method, raw_path, query)
+        operation = f"{method} {raw_path}" if found is None else found.operation
+        settings = self._service.settings
+        try:
+            if not self.load.begin(operation):
+                raise overloaded(settings.refusal_status, settings.retry_after_s)
+            if found is None:
+                raise not_found()
+            if operation == BATCH:
+                return _encoded(answer_all(headers, body, self._answer_within))
+            call = Call(
+                operation,
+                found.path,
+                query,
+                headers,
+                body,
+                f"http://{headers.get('host', '')}",
+                self._service.access.identify(headers) if METHODS[operation].needs else None,
+            )
+            return _encoded(answer(self._service, call))
+        except Failure as failure:
+            return _refused(failure)
+
+    def _answer_within(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> Answered:
+        answered = self._answer(method, target, headers, body)
+        self.load.end()
+        return answered
+
+    def _limit(self) -> None:
+        known = self._service.settings
+        self.load.set(latency_s=known.latency_s, rate_per_s=known.rate_per_s, burst_s=known.burst_s)
+
+
+def _uploads(target: str) -> bool:
+    """Whether the body is an object's content, which is kept as it comes."""
+    return target.startswith("/upload/")
+
+
+def _encoded(reply: Reply) -> Answered:
+    headers, content = reply.encoded()
+    return reply.status, headers, content
+
+
+def _refused(failure: Failure) -> Answered:
+    kind = {"Content-Type": "application/json; charset=UTF-8"} if failure.content else {}
+    return failure.status, {**kind, **failure.headers}, failure.content
+
+
+def _sent(answered: Answered) -> wire.Reply:
+    status, headers, content = answered
+    return wire.Reply(status, headers, (content,))
