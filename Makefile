@@ -46,8 +46,11 @@ check: $(INSTALLED) ## format, lint, types, layers, spelling, packaging, documen
 	$(BIN)/validate-pyproject pyproject.toml
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html
 
+# Half of the time they wait: for a server that was killed, or for an answer that does not come.
+NIGHTLY_WORKERS ?= $(shell expr 2 '*' $$(nproc))
+
 nightly: $(INSTALLED) servers-nightly ## the slow searches with many more examples, then the benchmarks
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto -m slow --ignore=tests/benchmarks
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(NIGHTLY_WORKERS) -m slow --ignore=tests/benchmarks
 	$(BIN)/python -m tests.benchmarks.run_all
 
 # Without a toolchain a server is left out and its tests are skipped; where CI is set, that is a failure.

@@ -77,5 +77,9 @@ class TestGcsHierarchicalCommitsInFull(OnServer, CommitterContract):
     """Everything, in a bucket with folders."""
 
     @pytest.fixture
+    def every(self) -> int:
+        return 5
+
+    @pytest.fixture
     def bucket(self, gcs_server: GcsServer) -> GcsBucket:
         return GcsBucket(gcs_server, gcs_server.new_bucket(**HIERARCHICAL))

@@ -1,9 +1,10 @@
 """The driver dies at any store call; somebody else settles what it left (P8)."""
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 
 import pytest
 
@@ -75,6 +76,11 @@ def dying(*faults: Fault) -> Iterator[list[Fault]]:
         yield fired
 
 
+def some(faults: Iterator[Fault], every: int) -> Iterator[Fault]:
+    """Every so-many-th of *faults*, from a random one of the first on."""
+    return islice(faults, random.randrange(every), None, every)
+
+
 @pytest.mark.guarantees("P1", "P2", "P5", "P6", "P8", "P9")
 class CrashesContract(Given):
     """Crash points."""
@@ -83,7 +89,7 @@ class CrashesContract(Given):
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("first", ["resume", "abort"])
     def test_a_crash_at_any_call_can_be_settled(
-        self, place: Place, mode: fc.Mode, first: str
+        self, place: Place, mode: fc.Mode, first: str, every: int
     ) -> None:
         """Before, during and after: all of the old or all of the new, byte for byte (P1-P9)."""
         fresh = (place.beside(f"/{number}") for number in count())
@@ -94,13 +100,14 @@ class CrashesContract(Given):
             return there
 
         outcomes = set[str]()
-        for fault in crash_points(lambda: run(with_old(), mode)):
+        for fault in some(crash_points(lambda: run(with_old(), mode)), every):
             there = with_old()
             with dying(fault) as fired:
                 run(there, mode)
             assert fired == [fault], f"{fault} did not happen"
             outcomes.add(self._check(there, mode, fault, first))
-        assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
+        if every == 1:
+            assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
 
     def _check(self, place: Place, mode: fc.Mode, fault: Fault, first: str) -> str:
         old, new = shown(OLD), AFTER[mode]
@@ -122,7 +129,9 @@ class CrashesContract(Given):
 
     @gives_up_files
     @pytest.mark.parametrize("mode", MODES)
-    def test_a_crash_of_the_recovery_can_be_settled(self, place: Place, mode: fc.Mode) -> None:
+    def test_a_crash_of_the_recovery_can_be_settled(
+        self, place: Place, mode: fc.Mode, every: int
+    ) -> None:
         """A decided job is finished by whoever comes last, wherever the others died (P8)."""
         fresh = (place.beside(f"/{number}") for number in count())
 
@@ -145,7 +154,7 @@ class CrashesContract(Given):
 
         self._decisions = [Fault("create", nth, "crash_after") for nth in range(1, 30)]
         prepared = decided()
-        for fault in crash_points(lambda: resume(prepared)):
+        for fault in some(crash_points(lambda: resume(prepared)), every):
             there = decided()
             with dying(fault) as fired:
                 resume(there)
@@ -160,7 +169,7 @@ class CrashesContract(Given):
     _decisions: list[Fault]
 
     @gives_up_files
-    def test_a_crash_of_an_abort_can_be_settled(self, place: Place) -> None:
+    def test_a_crash_of_an_abort_can_be_settled(self, place: Place, every: int) -> None:
         """Nothing of the job becomes visible, wherever the abort died (P5)."""
         fresh = (place.beside(f"/{number}") for number in count())
 
@@ -176,7 +185,7 @@ class CrashesContract(Given):
             fc.abort(job.destination, job.job_id, **place.how)
 
         prepared = ready()
-        for fault in crash_points(lambda: abort(prepared)):
+        for fault in some(crash_points(lambda: abort(prepared)), every):
             job = ready()
             there = replace(place, url=job.destination)
             with dying(fault):

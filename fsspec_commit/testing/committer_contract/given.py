@@ -185,6 +185,15 @@ class Given:
         return "auto"
 
     @pytest.fixture
+    def every(self) -> int:
+        """Faults are tried at every so-many-th call, from a random one on; at each by default.
+
+        For stores on which a job takes long. An odd number, or all would be tried before a call,
+        and none after it.
+        """
+        return 1
+
+    @pytest.fixture
     def place(
         self, destination: str, storage_options: Mapping[str, object], committer: Request
     ) -> Place:
