@@ -16,13 +16,11 @@ from azure.storage.blob import AccountSasPermissions, ResourceTypes, generate_ac
 
 import fsspec_commit as fc
 from fsspec_commit.ids import SYSTEM_IDS
-from tests.integration.cli.command import command
 from tests.integration.s3_users import settle, told, told_by_the_command, write
 from tests.integration.test_s3_mistakes import nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.azure.server import AzureServer
@@ -199,20 +197,6 @@ class TestNobodyThere:
 
 
 class TestTheCommand:
-    def test_it_writes(
-        self, azure_container: AzureContainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """In both kinds of accounts, and says by which committer."""
-        source = tmp_path / "a.csv"
-        source.write_text("day,clicks\n1,2\n2,3\n", "utf-8")
-        text = azure_container.storage_options["connection_string"]
-        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)
-        url = f"{azure_container.url}/clicks"
-        ran = command("write", source, url, "--partition-by", "day", "--json")
-        assert ran.status == 0, ran.err
-        chosen = "manifest" if azure_container.server.is_hierarchical else "magic"
-        assert (ran.document["committer"], ran.document["rows"]) == (chosen, 2)
-
     def test_it_fails_in_one_line(self, azure_container: AzureContainer) -> None:
         options = with_key(azure_container.server, WRONG_KEY)
         line = told_by_the_command("jobs", f"{azure_container.url}/out", options=options)

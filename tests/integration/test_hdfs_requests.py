@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
 
 import fsspec_commit as fc
-from tests.demo.flights import all_flights
-from tests.integration.cli.command import command
 from tests.integration.hdfs_places import HdfsPlace
 from tests.integration.s3_jobs import learn, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.servers.hdfs.plugin import HdfsDirectory
 
 SHAPES = {
@@ -60,23 +54,3 @@ def test_a_file_costs_one_rename_and_a_directory_is_made_once(
         # Records, the epoch, and every directory once.
         assert cost["FilesCreated"] <= made + RECORDS + 1, cost
         assert cost["DeleteFileOps"] <= 4, cost
-
-
-def test_the_command_commits(hdfs_directory: HdfsDirectory, tmp_path: Path) -> None:
-    """`fsspec-commit write`, and a reader who knows nothing of it."""
-    place = HdfsPlace(hdfs_directory, "flights")
-    csv = tmp_path / "flights.csv"
-    table = all_flights().slice(0, ROWS)
-    pyarrow.csv.write_csv(table, csv)
-    options = [
-        f"--storage-option={name}={value}" for name, value in place.how["storage_options"].items()
-    ]
-    ran = command("write", csv, place.url, "--partition-by", "month", *options)
-    assert ran.status == 0, ran.err
-    assert command("explain", place.url, "--json", *options).document["committer"] == "v1"
-    rows = 0
-    for name, data in place.data().items():
-        if name.endswith(".parquet"):
-            (tmp_path / "part.parquet").write_bytes(data)
-            rows += pyarrow.parquet.read_metadata(tmp_path / "part.parquet").num_rows
-    assert rows == ROWS
