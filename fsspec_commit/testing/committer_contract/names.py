@@ -106,6 +106,7 @@ class NamesContract(Given):
         try:
             place.put({f"d/{name}": b"old"})
         except Exception:  # noqa: BLE001  # every fsspec refuses by a type of its own
+            place.put({"d/plain": b"old"})  # so that it is the name
             pytest.skip("this store declares the name invalid: plain fsspec cannot write it")
         place.commit(mode="overwrite")
         assert f"d/{name}" not in place.everything() or name.startswith((".", "_"))
