@@ -69,3 +69,7 @@ class TestFlatCommits(
 @pytest.mark.slow
 class TestAzureCommitsInFull(OnServer, CommitterContract):
     """Everything, in both."""
+
+    @pytest.fixture
+    def every(self) -> int:
+        return 3

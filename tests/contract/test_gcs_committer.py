@@ -69,6 +69,10 @@ class TestGcsCommits(
 class TestGcsCommitsInFull(OnServer, CommitterContract):
     """Everything."""
 
+    @pytest.fixture
+    def every(self) -> int:
+        return 3
+
 
 @pytest.mark.slow
 @given_up
@@ -78,7 +82,7 @@ class TestGcsHierarchicalCommitsInFull(OnServer, CommitterContract):
 
     @pytest.fixture
     def every(self) -> int:
-        return 5
+        return 9
 
     @pytest.fixture
     def bucket(self, gcs_server: GcsServer) -> GcsBucket:

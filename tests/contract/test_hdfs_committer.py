@@ -101,8 +101,8 @@ class TestWebHdfsCommits(OnCluster, DriversContract):
 @given_up
 @pytest.mark.slow
 class TestHdfsCommitsInFull(OnCluster, CommitterContract):
-    """Everything, through both; faults at every single call through the first."""
+    """Everything, through both; faults at more calls through the first."""
 
     @pytest.fixture
     def every(self, hdfs_directory: HdfsDirectory) -> int:
-        return 1 if hdfs_directory.protocol == "hdfs" else 5
+        return 3 if hdfs_directory.protocol == "hdfs" else 9

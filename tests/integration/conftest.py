@@ -16,6 +16,8 @@ from tests.integration.processes import Processes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_BY_NIGHT = 11
+
 
 @pytest.fixture(autouse=True)
 def jobs_given_up_are_collected(request: pytest.FixtureRequest) -> Iterator[None]:
@@ -30,6 +32,12 @@ def jobs_given_up_are_collected(request: pytest.FixtureRequest) -> Iterator[None
 def processes() -> Iterator[Processes]:
     with Processes() as processes:
         yield processes
+
+
+@pytest.fixture
+def every(request: pytest.FixtureRequest) -> int:
+    """At which store calls there are deaths: all by day; by night, with all the scenes, some."""
+    return _BY_NIGHT if request.node.get_closest_marker("slow") else 1
 
 
 @pytest.fixture

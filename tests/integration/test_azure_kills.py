@@ -32,31 +32,33 @@ every_scene = pytest.mark.parametrize("scene", ALL.values(), ids=ALL)
 @pytest.mark.slow
 @every_scene
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_the_driver(processes, scene, places)
+    kills.kill_the_driver(processes, scene, places, every)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_a_task(processes, scene, places)
+    kills.kill_a_task(processes, scene, places, every)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places)
+    kills.kill_the_resumer(processes, scene, places, every)
 
 
 @pytest.mark.slow
 @every_scene
-def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
-    kills.wake_a_zombie(processes, scene, places)
+def test_a_zombie_changes_nothing(
+    processes: Processes, scene: Scene, places: Places, every: int
+) -> None:
+    kills.wake_a_zombie(processes, scene, places, every)
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])

@@ -32,41 +32,43 @@ def places(fast: Path) -> Places:
 
 @every_scene
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_the_driver(processes, scene, places)
+    kills.kill_the_driver(processes, scene, places, every)
 
 
 @every_scene
 def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_a_task(processes, scene, places)
+    kills.kill_a_task(processes, scene, places, every)
 
 
 @some_scenes
 def test_a_driver_elsewhere_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_a_driver_elsewhere(processes, scene, places)
+    kills.kill_a_driver_elsewhere(processes, scene, places, every)
 
 
 @some_scenes
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places)
+    kills.kill_the_resumer(processes, scene, places, every)
 
 
 @every_scene
-def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
-    kills.wake_a_zombie(processes, scene, places)
+def test_a_zombie_changes_nothing(
+    processes: Processes, scene: Scene, places: Places, every: int
+) -> None:
+    kills.wake_a_zombie(processes, scene, places, every)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_driver_killed_at_a_random_time(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
     chance = random.Random()
     for nth in range(150):

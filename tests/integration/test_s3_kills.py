@@ -70,35 +70,37 @@ def places(s3_bucket: S3Bucket, scene: Scene) -> Places:
 
 @cases({("ministack", "overwrite, in place"), ("seaweedfs", "append")})
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_the_driver(processes, scene, places)
+    kills.kill_the_driver(processes, scene, places, every)
 
 
 @cases({("versitygw", "append, exact")})
 def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_a_task(processes, scene, places)
+    kills.kill_a_task(processes, scene, places, every)
 
 
 @cases(set())
 def test_a_driver_elsewhere_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_a_driver_elsewhere(processes, scene, places)
+    kills.kill_a_driver_elsewhere(processes, scene, places, every)
 
 
 @cases({("versitygw", "append")})
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places
+    processes: Processes, scene: Scene, places: Places, every: int
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places)
+    kills.kill_the_resumer(processes, scene, places, every)
 
 
 @cases({("seaweedfs", "append, exact")})
-def test_a_zombie_changes_nothing(processes: Processes, scene: Scene, places: Places) -> None:
-    kills.wake_a_zombie(processes, scene, places)
+def test_a_zombie_changes_nothing(
+    processes: Processes, scene: Scene, places: Places, every: int
+) -> None:
+    kills.wake_a_zombie(processes, scene, places, every)
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])
