@@ -1,7 +1,7 @@
 """kill -9 at every store call, of tasks and of drivers: everything or nothing, and never stuck.
 
-What the tests of it do wherever the destination is: `test_kills.py`, `test_s3_kills.py`. Where a death
-costs a second and there are thousands, *every* so-many-th call is tried, from a random one on.
+What the tests of it do wherever the destination is: `test_kills.py`, `test_s3_kills.py`. Where a
+death costs a second and there are thousands, *every* so-many-th call is tried, from a random one.
 """
 
 from __future__ import annotations
