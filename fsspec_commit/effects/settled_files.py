@@ -1,6 +1,7 @@
 """Renames of files, settled: whoever repeats one, the file is at its target once."""
 
 import asyncio
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -108,10 +109,8 @@ class SettledFiles(Counted):
 
     async def _rename(self, move: "_Move", expecting: Expectation) -> bool | None:
         """The same; ``None`` when it was refused and the file that was expected is not there."""
-        refused = False
 
         async def apply() -> bool:
-            nonlocal refused
             # Not through `_counted`: a job renames every file of it.
             begin = self.clock()
             try:
@@ -124,11 +123,10 @@ class SettledFiles(Counted):
                 )
             except StoreError as error:
                 self._statistics.failed("op_rename")
-                refused = refused or error.reply is Reply.REFUSED
-                if move.yielding and error.reply is Reply.REFUSED:
-                    # What was in the way may be gone by the next look: then it is tried again.
-                    raise StoreError(str(error), reply=Reply.UNKNOWN, path=error.path) from error
-                raise
+                told = move.heard(error)
+                if told is error:
+                    raise
+                raise told from error
             self._statistics.took("op_rename", self.clock() - begin)
             return True
 
@@ -142,7 +140,7 @@ class SettledFiles(Counted):
                 if isinstance(left, Entry) and left.token != move.token:
                     return False  # Another's content has the name: there is nothing to bring.
                 if left is not None:
-                    makes_way = refused and there is None and not isinstance(expecting, Expect)
+                    makes_way = move.refused and there is None and not isinstance(expecting, Expect)
                     return None if makes_way else Undone.UNDONE
                 if look + 1 < move.looks:
                     await asyncio.sleep(0.01 * 4**look)
@@ -152,9 +150,9 @@ class SettledFiles(Counted):
         return await settle(effect, self._pace)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Move:
-    """What is to be brought where, and how it is recognised there."""
+    """What is to be brought where, how it is recognised there, and what was answered so far."""
 
     source: StorePath
     target: StorePath
@@ -163,6 +161,22 @@ class _Move:
     within: StorePath
     looks: int
     yielding: bool
+    refused: bool = False
+    missed: int = 0
+
+    def heard(self, error: StoreError) -> StoreError:
+        """What a failure of the rename says; a refusal that may be none by the next look: nothing.
+
+        What was in the way may be gone, and a source that was missing be back: where files are
+        removed by way of a trash, others take them to look at them.
+        """
+        if error.reply is not Reply.REFUSED:
+            return error
+        self.refused = True
+        self.missed += error.errno == errno.ENOENT
+        if self.yielding or (error.errno == errno.ENOENT and self.missed <= LOOKS_MAX):
+            return StoreError(str(error), reply=Reply.UNKNOWN, path=error.path)
+        return error
 
     def is_done_by(self, there: Entry) -> bool:
         """Whether what stands at the target is what was to come, or as good."""

@@ -10,11 +10,14 @@ from botocore.exceptions import ClientError
 
 import fsspec_commit as fc
 from fsspec_commit.store import OpenOptions
+from fsspec_commit.testing import assert_committed
 from fsspec_commit.testing.committer_contract import CommitterContract
 from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from fsspec_commit_stores.s3 import S3Store
+from tests.servers.faults import AnswerInstead, Rule
+from tests.servers.proxy import FaultProxy
 from tests.servers.server import new_client
 from tests.servers.slow_s3.process import SlowS3
 
@@ -125,3 +128,22 @@ def test_a_file_costs_one_rename(url: str, server: SlowS3) -> None:
     made = server.statistics().requests - before
     assert made["RenameObject"] == 20 + 1  # the marker
     assert made["CreateMultipartUpload"] == made["CopyObject"] == 0
+
+
+def test_a_denied_rename_says_what_to_allow(url: str, server: SlowS3) -> None:
+    """After the decision: the job is finished by whoever may rename."""
+    with FaultProxy(server.endpoint_url) as proxy:
+        options = {**server.storage_options, "endpoint_url": proxy.endpoint_url}
+        fc.explain(url, storage_options=options)  # probes
+        denied = AnswerInstead(403, "AccessDenied")
+        proxy.add(Rule(denied, where=lambda one: "renameObject" in one.query, times=None))
+        with (
+            pytest.raises(fc.PartialCommitError, match="s3express:CreateSession") as caught,
+            fc.Job(url, storage_options=options) as job,
+            job.task() as task,
+            task.open("a.txt", "w") as file,
+        ):
+            file.write("1")
+    assert caught.value.job_id is not None
+    fc.resume(url, caught.value.job_id, storage_options=server.storage_options)
+    assert_committed(url, file_count=1, storage_options=server.storage_options)

@@ -7,6 +7,7 @@ SeaweedFS, versitygw, MinIO and s3s-fs; each habit here is one of theirs, of Goo
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from hashlib import md5
@@ -140,7 +141,7 @@ class Bucket:
             self.moves["rename"] += 1
             found = self.objects.get(source)
             if found is None or token not in {None, found.token}:
-                raise refused(source, "there is no such object")
+                raise refused(source, "there is no such object", errno.ENOENT)
             if target in self.directories:
                 raise refused(target, "it is a directory")
             if not self._has_parent(target):
@@ -302,8 +303,10 @@ class ParentMissingError(Exception):
     """The directory that an object is to be renamed into is not there."""
 
 
-def refused(path: str, why: str) -> StoreError:
-    return StoreError(f"{path!r}: {why}", reply=Reply.REFUSED, path=path)
+def refused(path: str, why: str, number: int | None = None) -> StoreError:
+    error = StoreError(f"{path!r}: {why}", reply=Reply.REFUSED, path=path)
+    error.errno = number
+    return error
 
 
 def _etag(data: bytes) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
+from errno import ENOENT
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_files import Carried
+from fsspec_commit.effects.settled_files import LOOKS_MAX, Carried
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
@@ -100,6 +101,40 @@ def test_a_file_arrives_once(kind: str, script: str, calls: str) -> None:
     assert server.calls == calls.split()
     assert server.rename(), "and again it is done"
     assert server.shown == {"target": b"ours"}
+
+
+@every_kind
+def test_a_file_that_was_taken_and_put_back_is_brought(kind: str) -> None:
+    """Who removes files by way of a trash, as disks need it, takes one to look at it."""
+    server, taken = Server(kind), []
+
+    def before() -> None:
+        if server.calls == ["rename"]:
+            taken.append(server.bucket.objects.pop(SOURCE))
+        elif taken:
+            server.bucket.objects[SOURCE] = taken.pop()
+
+    server.before = before
+    assert server.rename()
+    assert server.shown == {"target": b"ours"}
+
+
+@every_kind
+def test_a_refusal_that_stays_is_one(kind: str) -> None:
+    """Of a source that is there, whatever the store says of it."""
+    server = Server(kind)
+
+    def before() -> None:
+        if server.calls[-1] == "rename":
+            error = StoreError("no", reply=Reply.REFUSED, path=SOURCE)
+            error.errno = ENOENT
+            raise error
+
+    server.before = before
+    with pytest.raises(StoreError, match="no"):
+        server.rename()
+    assert server.calls.count("rename") == LOOKS_MAX + 1
+    assert server.shown == {"source": b"ours"}
 
 
 @every_kind
