@@ -124,14 +124,20 @@ class TrialGround:
 
 
 async def _puts_and_listings(ground: TrialGround) -> Shown:
-    """Two create one file, of whom one wins; it is replaced and deleted by tokens, and listed."""
+    """Two create one file, of whom one wins; it is replaced and deleted by tokens, and listed.
+
+    A third comes late: that one of two is refused can also be a collision.
+    """
     path = ground.path("created")
-    tokens = await _race(ground.put(path, data, Expect.ABSENT) for data in (b"one", b"two"))
-    won = [token for token in tokens if token is not None]
-    exclusive = len(won) == 1 and (
-        await ground.content(path) == (b"one" if tokens[0] is not None else b"two")
+    rivals = [b"one", b"two"]
+    tokens = await _race(ground.put(path, data, Expect.ABSENT) for data in rivals)
+    won = [(data, token) for data, token in zip(rivals, tokens, strict=True) if token is not None]
+    exclusive = (
+        len(won) == 1
+        and await _answer(ground.put(path, b"late", Expect.ABSENT)) is None
+        and await ground.content(path) == won[0][0]
     )
-    old = won[0] if exclusive else await ground.put(path, b"old", Expect.ANYTHING)
+    old = won[0][1] if exclusive else await ground.put(path, b"old", Expect.ANYTHING)
     new = await _answer(ground.put(path, b"new", old))
     stale = await _answer(ground.put(path, b"stale", old))
     if new is None:
@@ -153,7 +159,10 @@ async def _puts_and_listings(ground: TrialGround) -> Shown:
 
 
 async def _renames(ground: TrialGround) -> Shown:
-    """Two files, then two directories, are renamed to one name: one wins, and moves whole."""
+    """Two files, then two directories, are renamed to one name: one wins, and moves whole.
+
+    The other one does not come late either.
+    """
     files, directories = ground.store.files, ground.store.directories
     if files is None:
         return {"atomic_rename": AtomicRename.NONE, "exclusive_rename": False}
@@ -191,9 +200,14 @@ async def _file_renames(ground: TrialGround, files: RenamesFiles) -> Shown:
     copied = not kept and store.capabilities.token_survives_rename is True
     moved = not copied and all(left[number] is None for number in winners)
     standing = [entry.token for entry in left if isinstance(entry, Entry)]
+    exclusive = (
+        len(winners) == 1
+        and tokens[1 - winners[0]] in standing
+        and await _answer(rename(1 - winners[0])) is None
+    )
     return {
         "atomic_rename": AtomicRename.FILE if moved else AtomicRename.NONE,
-        "exclusive_rename": len(winners) == 1 and tokens[1 - winners[0]] in standing,
+        "exclusive_rename": exclusive,
         "token_survives_rename": kept,
     }
 
@@ -213,7 +227,8 @@ async def _directory_renames(ground: TrialGround, directories: RenamesDirectorie
         return False
     winner, loser = sources if won[0] else reversed(sources)
     return (
-        await ground.content(StorePath(f"{target}/file")) == winner.encode()
+        await _answer(rename(loser)) is None
+        and await ground.content(StorePath(f"{target}/file")) == winner.encode()
         and await ground.store.stat(StorePath(f"{winner}/file")) is None
         and await ground.content(StorePath(f"{loser}/file")) == loser.encode()
     )

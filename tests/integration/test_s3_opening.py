@@ -149,12 +149,13 @@ def test_what_cannot_be_removed_is_said(
 @pytest.mark.slow
 @pytest.mark.parametrize("s3_server", ["s3s-fs"], indirect=True)
 def test_a_server_without_a_request_is_refused_with_the_reason(s3_bucket: S3Bucket) -> None:
-    """It does not list uploads, which would be got over, and minds no condition, which is not."""
+    """It does not list uploads, which would be got over; what is not, two at once may not see."""
     url, options = f"{s3_bucket.url}/out", s3_bucket.storage_options
     selection = fc.explain(url, storage_options=options)
     assert selection.committer is None
-    assert "no exclusive create" in selection.reasons[-1]
-    facts = selection.capabilities.facts()
-    assert (facts["uploads_listable"], facts["exclusive_create"]) == (False, False)
-    assert "no exclusive create" in told(lambda: write(url, options))
+    whys = ("no exclusive create", "listing is not consistent")
+    assert any(why in selection.reasons[-1] for why in whys), selection.reasons
+    assert selection.capabilities.uploads_listable is False
+    text = told(lambda: write(url, options))
+    assert any(why in text for why in whys), text
     assert s3_bucket.server.client.list_objects_v2(Bucket=s3_bucket.name)["KeyCount"] == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from fsspec_commit.store import Capabilities, Directory, Entry, Expect, Expectation, Token, Writer
 from fsspec_commit.testing.wrapped import WrappedStore
@@ -56,6 +56,22 @@ class CheckingFirst(LyingPuts):
         if await self.stat(path) is not None:
             raise refuse(path)
         await asyncio.sleep(0)
+        return Expect.ANYTHING
+
+
+class Stumbling(LyingPuts):
+    """An exclusive create that overwrites, and fails where another one is under way."""
+
+    _under_way: ClassVar[set[StorePath]] = set()
+
+    async def instead_of(self, expecting: Expectation, path: StorePath) -> Expectation:
+        if expecting is not Expect.ABSENT:
+            return expecting
+        if path in self._under_way:
+            raise refuse(path)
+        self._under_way.add(path)
+        await asyncio.sleep(0)
+        self._under_way.remove(path)
         return Expect.ANYTHING
 
 

@@ -17,6 +17,7 @@ from tests.unit.store.liars import (
     RefusingTokens,
     StaleChildren,
     StaleTree,
+    Stumbling,
     WritingInPlace,
 )
 from tests.unit.store.probing import found, root
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     [
         (Overwriting, {"exclusive_create"}),
         (CheckingFirst, {"exclusive_create"}),
+        (Stumbling, {"exclusive_create"}),
         (IgnoringTokens, {"replace_if_match"}),
         (RefusingTokens, {"replace_if_match"}),
         (DeletingAnything, {"delete_if_match"}),

@@ -19,6 +19,7 @@ class Files:
 
     def __init__(self, store: MemoryStore, lie: str) -> None:
         self.store, self.lie = store, lie
+        self.under_way = set[StorePath]()
 
     async def rename(
         self,
@@ -43,6 +44,15 @@ class Files:
                 await honest.rename(
                     source, target, token=token, expecting=Expect.ANYTHING, within=within
                 )
+            case "stumbles":
+                if target in self.under_way:
+                    raise refuse(target)
+                self.under_way.add(target)
+                await asyncio.sleep(0)
+                self.under_way.remove(target)
+                await honest.rename(
+                    source, target, token=token, expecting=Expect.ANYTHING, within=within
+                )
             case "says yes":
                 pass
             case "refuses":
@@ -61,6 +71,7 @@ class Files:
     [
         ("overwrites", {"exclusive_rename"}),
         ("checks first", {"exclusive_rename"}),
+        ("stumbles", {"exclusive_rename"}),
         ("copies", {"atomic_rename", "token_survives_rename"}),
         ("copies and deletes", {"atomic_rename", "token_survives_rename"}),
         (
