@@ -49,8 +49,8 @@ BY_CHANCE = {
     "s3s-fs": (
         "exclusive_create",
         (
-            "it looks and then writes, so two who create one file at one moment can both succeed, and "
-            "its listing is not consistent"
+            "it looks and then writes, so two who create one file at one moment can both "
+            "succeed, and its listing is not consistent"
         ),
     ),
 }
