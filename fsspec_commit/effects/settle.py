@@ -17,9 +17,17 @@ T = TypeVar("T")
 
 
 class Undone(Enum):
-    """What ``observe`` answers when the change certainly has not happened."""
+    """What ``observe`` answers when the change certainly has not happened.
+
+    ``OVERTAKEN`` says more: what the last refusal was for is so no longer. It is tried again.
+    """
 
     UNDONE = "undone"
+    OVERTAKEN = "overtaken"
+
+
+OVERTAKEN_MAX = 4
+"""How often a refusal is taken for one that is so no longer."""
 
 
 @dataclass(slots=True)
@@ -49,7 +57,7 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
     last: StoreError | None = None
     refusal: StoreError | None = None
     doubt = False
-    backoff = 0
+    backoff = overtaken = 0
     for _ in range(TRIES_MAX):
         if backoff or not pace.enter_now():
             await pace.enter(backoff)
@@ -59,7 +67,9 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
                 seen = await effect.observe()
                 if not isinstance(seen, Undone):
                     return seen
-                _raise_again(refusal)
+                overtaken += seen is Undone.OVERTAKEN
+                is_obsolete = seen is Undone.OVERTAKEN and overtaken <= OVERTAKEN_MAX
+                _raise_again(None if is_obsolete else refusal)
             observing = False
             return await effect.apply()
         except StoreError as error:

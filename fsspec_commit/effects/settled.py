@@ -1,5 +1,6 @@
 """The store as the protocol sees it: paced, counted, settled, every deletion permitted."""
 
+import errno
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 
@@ -135,18 +136,24 @@ class SettledStore(Counted):
         """Create a record exclusively, and say what stands at *path* now.
 
         An unknown outcome is never resolved by absence: the create is repeated until a record
-        stands, ours or another's.
+        stands, ours or another's. So it is when the record that was in the way has gone.
 
         Returns:
             *data* if we came first, else what another wrote; ``None`` when *within* is gone, so
             that nothing can be created there any more.
         """
+        was_in_the_way = False
 
         async def apply() -> bytes | None:
-            await self._counted(
-                "op_create",
-                self._store.put(path, data, expecting=Expect.ABSENT, within=within),
-            )
+            nonlocal was_in_the_way
+            try:
+                await self._counted(
+                    "op_create",
+                    self._store.put(path, data, expecting=Expect.ABSENT, within=within),
+                )
+            except StoreError as error:
+                was_in_the_way = error.errno == errno.EEXIST
+                raise
             return data
 
         async def observe() -> bytes | Undone | None:
@@ -155,7 +162,7 @@ class SettledStore(Counted):
                 return content.data
             if within is not None and await self._store.stat(within) is None:
                 return None
-            return Undone.UNDONE
+            return Undone.OVERTAKEN if was_in_the_way else Undone.UNDONE
 
         return await settle(Effect(apply, observe, "creating", path), self._pace)
 

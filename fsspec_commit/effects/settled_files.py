@@ -140,8 +140,9 @@ class SettledFiles(Counted):
                 if isinstance(left, Entry) and left.token != move.token:
                     return False  # Another's content has the name: there is nothing to bring.
                 if left is not None:
-                    makes_way = move.refused and there is None and not isinstance(expecting, Expect)
-                    return None if makes_way else Undone.UNDONE
+                    refused = move.refusal is not None and there is None
+                    makes_way = refused and not isinstance(expecting, Expect)
+                    return None if makes_way else move.undone()
                 if look + 1 < move.looks:
                     await asyncio.sleep(0.01 * 4**look)
             return False
@@ -161,22 +162,23 @@ class _Move:
     within: StorePath
     looks: int
     yielding: bool
-    refused: bool = False
-    missed: int = 0
+    refusal: StoreError | None = None
 
     def heard(self, error: StoreError) -> StoreError:
-        """What a failure of the rename says; a refusal that may be none by the next look: nothing.
-
-        What was in the way may be gone, and a source that was missing be back: where files are
-        removed by way of a trash, others take them to look at them.
-        """
+        """What a failure of the rename says; what is in the way of one that yields may go."""
         if error.reply is not Reply.REFUSED:
             return error
-        self.refused = True
-        self.missed += error.errno == errno.ENOENT
-        if self.yielding or (error.errno == errno.ENOENT and self.missed <= LOOKS_MAX):
-            return StoreError(str(error), reply=Reply.UNKNOWN, path=error.path)
-        return error
+        self.refusal = error
+        return StoreError(str(error), path=error.path) if self.yielding else error
+
+    def undone(self) -> Undone:
+        """What it says that the source is still there.
+
+        Where files are removed by way of a trash others take them to look at them, and put them
+        back: one that was missing is tried again.
+        """
+        missed = self.refusal is not None and self.refusal.errno == errno.ENOENT
+        return Undone.OVERTAKEN if missed else Undone.UNDONE
 
     def is_done_by(self, there: Entry) -> bool:
         """Whether what stands at the target is what was to come, or as good."""

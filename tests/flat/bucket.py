@@ -157,7 +157,7 @@ class Bucket:
             if source not in self.directories or f"{target}/".startswith(f"{source}/"):
                 raise refused(source, "there is no such directory, or it is in the way of itself")
             if target in self.directories or target in self.objects:
-                raise refused(target, "it exists")
+                raise refused(target, "it exists", errno.EEXIST)
             if not self._has_parent(target):
                 raise ParentMissingError(target)
             length = len(source)
@@ -269,9 +269,9 @@ class Bucket:
     def _check(self, path: StorePath, expecting: Expectation) -> None:
         there = self.objects.get(path)
         if expecting is Expect.ABSENT and there is not None:
-            raise refused(path, "it exists")
+            raise refused(path, "it exists", errno.EEXIST)
         if not isinstance(expecting, Expect) and (there is None or there.token != expecting):
-            raise refused(path, "it is not what was expected there")
+            raise refused(path, "it is not what was expected there", errno.EEXIST)
 
     def _token(self, data: bytes) -> Token:
         etag = _etag(data)

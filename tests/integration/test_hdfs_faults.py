@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCENE = Scene({**SCENES["overwrite, in place"].options, "idempotency_key": "k"}, PARTITIONED)
+given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 ONE_WEB_CLIENT = pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
 
 
@@ -198,6 +199,7 @@ def _bounce(cluster: HdfsCluster, who: str) -> None:
         for when in WHEN
     ],
 )
+@given_up
 def test_a_process_of_the_cluster_is_killed_and_comes_back(
     hdfs_directory: HdfsDirectory, who: str, when: str
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_process_of_the_cluster_is_killed_and_comes_back(
 
 
 @pytest.mark.parametrize("when", [pytest.param("writing a file", marks=pytest.mark.slow)])
+@given_up
 def test_a_data_node_is_killed_and_stays_away(hdfs_directory: HdfsDirectory, when: str) -> None:
     """The other one is enough; nothing half written is ever taken for output."""
     place = HdfsPlace(hdfs_directory, "out")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
-from fsspec_commit.effects.settle import Effect, Undone, ask, settle
+from fsspec_commit.effects.settle import OVERTAKEN_MAX, Effect, Undone, ask, settle
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
 from tests.unit.effects.virtual_time import run
@@ -204,6 +204,31 @@ def test_no_answer_is_ever_wrong(
             pass
         case _:
             assert creation.stands == answer
+
+
+def test_a_refusal_that_is_so_no_longer_is_tried_again() -> None:
+    """A few times: what is refused each time is."""
+    refusals = [StoreError(f"refused {number}", reply=REFUSED) for number in range(TRIES_MAX)]
+    calls: list[str] = []
+
+    async def apply() -> str:
+        calls.append("apply")
+        if calls.count("apply") <= times:
+            raise refusals[calls.count("apply") - 1]
+        return "done"
+
+    async def observe() -> Undone:
+        calls.append("observe")
+        return Undone.OVERTAKEN
+
+    effect = Effect(apply, observe, "creating", "a")
+    times = OVERTAKEN_MAX
+    assert run(settle(effect, pace()))[0] == "done"
+    assert calls == [*["apply", "observe"] * times, "apply"]
+    calls, times = [], TRIES_MAX
+    with pytest.raises(StoreError, match=f"refused {OVERTAKEN_MAX}"):
+        run(settle(effect, pace()))
+    assert calls == ["apply", "observe"] * (1 + OVERTAKEN_MAX)
 
 
 def test_what_cannot_be_known_says_what_it_is_about() -> None:

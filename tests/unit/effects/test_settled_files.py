@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from fsspec_commit.effects.settle import OVERTAKEN_MAX
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_files import LOOKS_MAX, Carried
+from fsspec_commit.effects.settled_files import Carried
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
@@ -133,7 +134,7 @@ def test_a_refusal_that_stays_is_one(kind: str) -> None:
     server.before = before
     with pytest.raises(StoreError, match="no"):
         server.rename()
-    assert server.calls.count("rename") == LOOKS_MAX + 1
+    assert server.calls.count("rename") == 1 + OVERTAKEN_MAX
     assert server.shown == {"source": b"ours"}
 
 
