@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -57,10 +58,14 @@ class MakesAnew(Makes):
 
 
 class _MakingOnce(_Making):
+    # Else all of those who come at one moment may look before the first one makes it.
+    _one_at_a_time = Lock()
+
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
-        if plain.isdir(path):
-            raise StoreError(f"{path!r} exists", reply=Reply.REFUSED)
-        await super().make_directory(path, within=within)
+        with self._one_at_a_time:
+            if plain.isdir(path):
+                raise StoreError(f"{path!r} exists", reply=Reply.REFUSED)
+            await super().make_directory(path, within=within)
 
 
 class MakesOnce(Makes):
