@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from tests.servers.hdfs.plugin import HdfsDirectory
     from tests.servers.plugin import S3Bucket
 
+# The flights come with the demo, which the wheel does not bring.
+pytestmark = pytest.mark.checkout
+
 EVERY = 100
 MONTHS = 12
 DATA = re.compile(r"month=\d+/[^/]+\.parquet")
