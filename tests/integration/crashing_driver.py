@@ -9,6 +9,7 @@ run by a fresh fork, all at the same moment; a line with all their answers comes
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
 import json
 import os
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import DirectWriter, Entry, Store, WritesDirectly
 
+_HUNG_S = 240
 T = TypeVar("T")
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -240,6 +242,8 @@ class Child:
         self.pipe, theirs = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
+            # Sooner than the test that waits is ended, so that it says where this one hung.
+            faulthandler.dump_traceback_later(_HUNG_S, exit=True)
             try:
                 os.close(self.pipe)
                 os.read(gate, 1)
