@@ -69,7 +69,9 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
                     return seen
                 overtaken += seen is Undone.OVERTAKEN
                 is_obsolete = seen is Undone.OVERTAKEN and overtaken <= OVERTAKEN_MAX
-                _raise_again(None if is_obsolete else refusal)
+                # Of what is sent from now on it says nothing.
+                refusal = None if is_obsolete else refusal
+                _raise_again(refusal)
             observing = False
             return await effect.apply()
         except StoreError as error:

@@ -231,6 +231,26 @@ def test_a_refusal_that_is_so_no_longer_is_tried_again() -> None:
     assert calls == ["apply", "observe"] * (1 + OVERTAKEN_MAX)
 
 
+def test_a_refusal_that_is_so_no_longer_says_nothing_of_what_comes_after() -> None:
+    """The second try is in doubt: it may happen late, and the first one's refusal is not its."""
+    answers = [StoreError("refused", reply=REFUSED), StoreError("lost", reply=UNKNOWN)]
+    observed = [Undone.OVERTAKEN, Undone.UNDONE]
+    calls: list[str] = []
+
+    async def apply() -> str:
+        calls.append("apply")
+        if answers:
+            raise answers.pop(0)
+        return "done"
+
+    async def observe() -> Undone:
+        calls.append("observe")
+        return observed.pop(0)
+
+    assert run(settle(Effect(apply, observe, "creating", "a"), pace()))[0] == "done"
+    assert calls == ["apply", "observe", "apply", "observe", "apply"]
+
+
 def test_what_cannot_be_known_says_what_it_is_about() -> None:
     with pytest.raises(CommitStateUnknownError) as caught:
         run(settle(Creation([("now", UNKNOWN)], DOWN).effect(), pace()))
