@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
@@ -32,6 +32,7 @@ class Creation:
     Attributes:
         stands: What the store holds.
         calls: What was asked of it.
+        is_repeated: One that was refused where nothing stands is tried again, as for records.
     """
 
     def __init__(
@@ -39,7 +40,11 @@ class Creation:
         applying: list[Step] | None = None,
         observing: list[Reply | None] | None = None,
         stands: str | None = None,
+        *,
+        is_repeated: bool = False,
     ) -> None:
+        self.is_repeated = is_repeated
+        self._refused = False
         self.applying, self.observing = list(applying or ()), list(observing or ())
         self.stands = stands
         self.calls: list[str] = []
@@ -52,6 +57,7 @@ class Creation:
         self._catch_up()
         self.calls.append("apply")
         happens, reply = self.applying.pop(0) if self.applying else ("now", None)
+        self._refused = reply is REFUSED
         if self.stands is not None:
             raise StoreError("there is one", reply=REFUSED if reply is None else reply)
         if happens == "now":
@@ -66,7 +72,8 @@ class Creation:
         reply = self.observing.pop(0) if self.observing else None
         if reply is not None:
             raise StoreError(f"observe: {reply.value}", reply=reply, path="x")
-        seen = self.stands or Undone.UNDONE
+        absent = Undone.OVERTAKEN if self.is_repeated and self._refused else Undone.UNDONE
+        seen = self.stands or absent
         self._catch_up()
         return seen
 
@@ -188,11 +195,13 @@ STEPS: st.SearchStrategy[Step] = st.sampled_from(
     st.lists(STEPS, max_size=12),
     st.lists(REPLIES, max_size=12),
     st.sampled_from([None, "theirs"]),
+    st.booleans(),
 )
+@example([("never", REFUSED), ("late", UNKNOWN)], [], None, True)
 def test_no_answer_is_ever_wrong(
-    applying: list[Step], observing: list[Reply | None], stands: str | None
+    applying: list[Step], observing: list[Reply | None], stands: str | None, is_repeated: bool
 ) -> None:
-    creation = Creation(applying, observing, stands)
+    creation = Creation(applying, observing, stands, is_repeated=is_repeated)
     answer = outcome(creation)
     assert len([call for call in creation.calls if call == "apply"]) <= TRIES_MAX
     match answer:
