@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from msgspec import structs
+
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.effects.settle import ask
 from fsspec_commit.effects.settled import SettledStore
@@ -190,7 +192,13 @@ class Destination:
         return selection
 
     def bind(self, record: JobRecord) -> BoundJob:
-        """Bind the committer that *record* names; it is never selected again."""
+        """Bind the committer that *record* names; it is never selected again.
+
+        The job is where it was found: a directory may have been moved since the record was
+        written, and a record may say anything. Messages and commands name the place that was
+        opened.
+        """
+        record = structs.replace(record, destination=self.place.url)
         bound = bind(record.committer, self.store, record.capabilities)
         layout = DestinationLayout(self.store.root).job(record.job_id)
         return BoundJob(

@@ -65,7 +65,7 @@ class CommitError(Exception):
         path: str | None = None,
         stage: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(_printable(message))
         self.outcome: Outcome = outcome or self.default_outcome
         self.job_id = job_id
         self.task_id = task_id
@@ -80,6 +80,16 @@ class CommitError(Exception):
         if isinstance(self, OSError):
             state["errno"] = self.errno  # an OSError keeps it beside its other attributes
         return _rebuild, (type(self), self.args, state)
+
+
+def _printable(message: str) -> str:
+    """A message without control characters: it may quote a record that anybody could have written.
+
+    Printed as they are, they would steer a terminal or forge a line of a log.
+    """
+    if message.isprintable():
+        return message
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in message)
 
 
 def _rebuild(

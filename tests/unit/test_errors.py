@@ -92,7 +92,7 @@ def test_its_outcome_and_its_other_attributes(kind: type[CommitError]) -> None:
 @every_class
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_it_travels_with_everything(kind: type[CommitError], protocol: int) -> None:
-    error = kind("was 'a/b'\nlost", outcome="unknown", **WHERE, **OWN.get(kind, {}))
+    error = kind("was 'a/b': ∅", outcome="unknown", **WHERE, **OWN.get(kind, {}))
     error.add_note("finish with: …")
     for copied in (pickle.loads(pickle.dumps(error, protocol)), copy.copy(error)):
         assert type(copied) is kind
@@ -120,6 +120,14 @@ def test_an_os_error_of_ours_says_its_message_only() -> None:
     assert error.errno is None
     assert error.reply is Reply.UNKNOWN
     assert str(DestinationExistsError("it is there")) == "it is there"
+
+
+def test_a_message_never_steers_a_terminal_or_forges_a_line_of_a_log() -> None:
+    """A message may quote a record, and anybody who can write to the destination can write one."""
+    quoted = "\x1b]0;title\x07, \u202eright to left, a line\nERROR and another; naïve ✔"
+    assert str(CommitError(f"aborted by {quoted}")) == (
+        r"aborted by \x1b]0;title\x07, \u202eright to left, a line\nERROR and another; naïve ✔"
+    )
 
 
 def test_a_request_error_has_a_stable_code() -> None:
