@@ -154,8 +154,10 @@ class ConcurrentJobError(ConflictError):
 class JobNotActiveError(ConflictError):
     """This very job was settled by somebody else.
 
-    ``outcome`` is ``"committed"`` when a resumer or another driver committed it and
-    ``"not_committed"`` when it was aborted, which is also how an older job fences this one.
+    ``outcome`` is ``"committed"`` when a resumer or another driver committed it,
+    ``"not_committed"`` when it was aborted, which is also how an older job fences this one, and
+    ``"unknown"`` when it is over and nothing on the store says how it ended: look at the
+    destination before it is run again.
     """
 
 

@@ -22,7 +22,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.hadoop import HadoopJob
 from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
-from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.selection import Selection, leftover_uploads

@@ -16,7 +16,7 @@ from fsspec_commit.names import Partition, Target, partition_of
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec, open_spec, unpicklable

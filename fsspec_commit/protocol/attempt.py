@@ -12,7 +12,7 @@ from fsspec_commit.errors import (
     failing_as,
 )
 from fsspec_commit.layout import AttemptLayout
-from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.records.job import ChosenRecord, Collect, TaskCommit
 

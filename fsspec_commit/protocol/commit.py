@@ -25,9 +25,15 @@ from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.job_records import standing_decision
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
-from fsspec_commit.protocol.overtaken import finished_by_another, is_over, settled_by_another
+from fsspec_commit.protocol.overtaken import (
+    ended_by_another,
+    finished_by_another,
+    is_over,
+    settled_by_another,
+)
 from fsspec_commit.protocol.replaced import (
     ReplacedFiles,
     delete_replaced,
@@ -324,11 +330,15 @@ async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
     try:
         return await decide(job.store, job.layout, wanted)
     except JobNotActiveError as error:
+        if error.outcome == "unknown":
+            raise await ended_by_another(job) from error
         if error.outcome == "committed":
             error.add_note(f"if it is not finished, finish it: {job.settle_command('resume')}")
-        if error.outcome != "not_committed":
             raise
-        return await recall(job.store, job.layout.decision, Decision)
+    try:
+        return await standing_decision(job.store, job.layout)
+    except JobNotActiveError:
+        return None  # It was aborted, by whoever has removed its area since.
 
 
 @failing_as(CommitFailedError)

@@ -2,11 +2,12 @@
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import CommitStateUnknownError, JobNotActiveError, failing_as
 from fsspec_commit.layout import JobLayout
+from fsspec_commit.protocol.job_records import over, read_record, standing_decision
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision, JobRecord
+from fsspec_commit.records.job import Decision
 
 
 async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> Standing[Decision]:
@@ -30,22 +31,21 @@ async def _confirmed(
 ) -> Standing[Decision]:
     """Our decision, if it counts. While a store does not say, it may: that is not known."""
     if ours is None:
-        raise settled_as(layout, await recall(store, layout.decision, Decision))
-    if await recall(store, layout.spec, JobRecord) is None:
+        raise settled_as(layout, await standing_decision(store, layout))
+    if await read_record(store, layout) is None:
         await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))
         raise settled_as(layout, None)
     return ours
 
 
 def settled_as(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:
-    """What somebody is told whose job was settled by *other*, or is over without a trace."""
+    """What somebody is told whose job was settled by *other*, or is over without a trace.
+
+    *other* counts: see :func:`~fsspec_commit.protocol.job_records.standing_decision`.
+    """
     job_id = layout.job_id
     if other is None:
-        message = (
-            f"job {job_id} was finished or aborted by somebody else; look at the destination "
-            "before you run it again"
-        )
-        return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="decide")
+        return over(layout)
     by = f" by {other.record.by}" if other.record.by else ""
     if other.record.state == "aborted":
         message = f"job {job_id} was aborted{by}; nothing of it is visible, run it again"

@@ -6,10 +6,11 @@ from typing import Literal, TypeAlias
 
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import recall
-from fsspec_commit.errors import RecordError
+from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout
+from fsspec_commit.protocol.job_records import standing_decision
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, JobRecord
+from fsspec_commit.records.job import Claim, Decision
 from fsspec_commit.store import Directory, Entry
 
 State: TypeAlias = Literal[
@@ -68,12 +69,14 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
     decision: Standing[Decision] | None = None
     try:
         if layout.decision in children:
-            decision = await recall(store, layout.decision, Decision)
+            decision = await standing_decision(store, layout)
         else:
             for path in sorted(children):
                 if layout.claim_nonce(path) is not None:
                     claim = await recall(store, path, Claim)
                     claims.extend([claim.record] if claim is not None else [])
+    except JobNotActiveError:
+        return JobState(layout, "void")
     except RecordError as error:
         return JobState(layout, "damaged", damage=str(error))
     state: State = "committing" if claims else "open"
@@ -84,14 +87,3 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
             state = "published" if layout.published in children else "decided"
     manifests = any(path.endswith("/manifests") for path in children)
     return JobState(layout, state, decision, tuple(claims), manifests)
-
-
-async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
-    """``job.json``, or ``None`` when the job is over or never was."""
-    standing = await recall(store, layout.spec, JobRecord)
-    if standing is None:
-        return None
-    if standing.record.job_id != layout.job_id:
-        message = f"{layout.spec} is another job's"
-        raise RecordError(message, job_id=layout.job_id, path=layout.spec)
-    return standing.record

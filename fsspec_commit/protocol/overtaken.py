@@ -1,12 +1,10 @@
 """What a driver is told whose job somebody else has ended: a resumer, an aborter, a twin."""
 
-from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
-from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.listing import ending, old_files
-from fsspec_commit.records.job import Decision
 
 
 async def is_over(job: BoundJob) -> bool:
@@ -28,37 +26,44 @@ async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveE
     """What *error*, met before a decision of ours stood, is really due to, if to somebody else.
 
     A job that another settles looks like many things: a manifest that is gone, a name that is
-    taken. The decision is read first: a job that shows none and has no ``job.json`` afterwards is
-    over. ``None`` while nobody has settled it, or when that is not known.
+    taken. ``None`` while nobody has settled it, or when that is not known.
     """
     doubtful = "unknown" if isinstance(error, JobNotActiveError) else "not_committed"
     if error.outcome != doubtful:
         return None
     try:
-        standing = await recall(job.store, job.layout.decision, Decision)
-        if await read_record(job.store, job.layout) is None:
-            return await ended_by_another(job)
+        standing = await standing_decision(job.store, job.layout)
+    except JobNotActiveError:
+        return await ended_by_another(job)
     except CommitError:
         return None
     return None if standing is None else settled_as(job.layout, standing)
 
 
 async def ended_by_another(job: BoundJob) -> JobNotActiveError:
-    """The end of a driver that finds its job gone before it has decided.
+    """The end of whoever finds the job gone that they would have settled.
 
     No tombstone says how the job ended, but its files do: their names carry its id, and only a
     committed job has any. Without one it is not known: a later job may have replaced them.
     """
     job_id = job.record.job_id
-    async with ending(old_files(job)) as files:
-        async for name, _ in files:
-            if f"-{job_id}-" in name:
-                message = f"job {job_id} was committed by somebody else; do not run it again"
-                return JobNotActiveError(
-                    message, job_id=job_id, outcome="committed", stage="decide"
-                )
+    if await _shows_files(job):
+        message = f"job {job_id} was committed by somebody else; do not run it again"
+        return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="decide")
     message = (
         f"job {job_id} was aborted, or committed and replaced since, by somebody else; look at "
         f"{job.record.destination!r} before you run it again"
     )
     return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="decide")
+
+
+async def _shows_files(job: BoundJob) -> bool:
+    """Whether a file is named by the job; what cannot be listed shows none."""
+    try:
+        async with ending(old_files(job)) as files:
+            async for name, _ in files:
+                if f"-{job.record.job_id}-" in name:
+                    return True
+    except CommitError:
+        return False
+    return False

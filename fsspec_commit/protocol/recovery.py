@@ -21,7 +21,8 @@ from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
 from fsspec_commit.protocol.hadoop import hadoop_areas
-from fsspec_commit.protocol.job_state import JobState, job_layouts, read_record, read_state
+from fsspec_commit.protocol.job_records import read_record, standing_decision
+from fsspec_commit.protocol.job_state import JobState, job_layouts, read_state
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
@@ -128,11 +129,12 @@ async def resume_job(
         JobNotActiveError: It was aborted, or is over.
         PartialCommitError: It is still not finished.
     """
-    decision = await recall(job.store, job.layout.decision, Decision)
     job_id = job.record.job_id
+    try:
+        decision = await standing_decision(job.store, job.layout)
+    except JobNotActiveError as error:
+        raise await ended_by_another(job) from error
     if decision is None:
-        if await is_over(job):
-            raise await ended_by_another(job)
         message = (
             f"job {job_id} has not decided; its driver may still commit it; abort it with: "
             f"{job.settle_command('abort')}"

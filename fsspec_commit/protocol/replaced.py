@@ -29,7 +29,7 @@ from fsspec_commit.names import (
     standing_name,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.job_state import read_record
+from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.listing import (
     ending,
     first_visible,

@@ -11,6 +11,7 @@ from fsspec_commit.testing.committer_contract.lost_replies import LostRepliesCon
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
 
 
@@ -20,6 +21,7 @@ class CommitterContract(
     LifecycleContract,
     AttemptsContract,
     DriversContract,
+    OvertakenContract,
     ModesContract,
     PartitionsContract,
     NamesContract,

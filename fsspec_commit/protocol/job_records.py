@@ -1,0 +1,45 @@
+"""The records of a job as they stand: how everybody reads what somebody else may have made."""
+
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import recall
+from fsspec_commit.errors import JobNotActiveError, RecordError
+from fsspec_commit.layout import JobLayout
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Decision, JobRecord
+
+
+async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
+    """``job.json``, or ``None`` when the job is over or never was."""
+    standing = await recall(store, layout.spec, JobRecord)
+    if standing is None:
+        return None
+    if standing.record.job_id != layout.job_id:
+        message = f"{layout.spec} is another job's"
+        raise RecordError(message, job_id=layout.job_id, path=layout.spec)
+    return standing.record
+
+
+async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[Decision] | None:
+    """The decision of a job that is not over; ``None`` while there is none.
+
+    The only way to believe a decision of somebody else's. ``job.json`` is read after it, never
+    before: where nothing refuses a record in an area that is gone, a decision that came too late
+    stands there until its author takes it back, and for long if they have died. Since ``job.json``
+    never comes back, one that stands afterwards stood when the decision was created.
+
+    Raises:
+        JobNotActiveError: The job is over, whatever decision is found; how it ended is not known.
+    """
+    decision = await recall(store, layout.decision, Decision)
+    if await read_record(store, layout) is None:
+        raise over(layout)
+    return decision
+
+
+def over(layout: JobLayout) -> JobNotActiveError:
+    """What somebody is told whose job has no ``job.json`` any more: no record says how it ended."""
+    message = (
+        f"job {layout.job_id} was finished or aborted by somebody else; look at the destination "
+        "before you run it again"
+    )
+    return JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="decide")

@@ -1,0 +1,153 @@
+"""Jobs that somebody settles between two requests of another: nobody believes what is over."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Store
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.committer_contract.given import TASKS, Given, Place
+from fsspec_commit.testing.faults import Crash
+from fsspec_commit.testing.wrapped import WrappedStore
+
+T = TypeVar("T")
+
+
+class _Before:
+    """Before the first call *verb* on a path with this *ending*, somebody else acts.
+
+    Whoever is made to wait for that may then die: their call is made, and none after it.
+    """
+
+    def __init__(self, verb: str, ending: str, act: Callable[[], object], *, dies: bool) -> None:
+        self._call = verb, ending
+        self._act: Callable[[], object] | None = act
+        self._dies = dies
+        self._dead = False
+
+    def __call__(self, store: Store) -> Store:
+        return WrappedStore(store, self._carry)
+
+    async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if self._dead:
+            raise Crash(verb)
+        if verb != self._call[0] or not path.endswith(self._call[1]) or self._act is None:
+            return await call()
+        act, self._act = self._act, None
+        await asyncio.to_thread(act)
+        self._dead = self._dies
+        answer = await call()
+        if self._dies:
+            raise Crash(verb)
+        return answer
+
+
+@contextmanager
+def _before(
+    verb: str, ending: str, act: Callable[[], object], *, dies: bool = False
+) -> Iterator[None]:
+    """Stores that are opened inside wait before that call until *act* has returned."""
+    with wrapping(_Before(verb, ending, act, dies=dies)):
+        yield
+
+
+@pytest.mark.guarantees("P5", "P6", "P7")
+class OvertakenContract(Given):
+    """Where nothing refuses a record in an area that is gone, one that comes too late stands there.
+
+    What it says is not so: it was written when the job had been settled otherwise.
+    """
+
+    def _ready(self, place: Place) -> tuple[fc.Job, list[fc.TaskCommit]]:
+        job = place.job(mode="append").start()
+        return job, [place.attempt(job.spec, n, files) for n, files in enumerate(TASKS)]
+
+    def _committed_with_an_aborters_decision(
+        self, place: Place, job: fc.Job, messages: list[fc.TaskCommit]
+    ) -> None:
+        """A twin commits while an aborter stands still, who then decides, too late, and dies."""
+        twin = place.driver(job.spec)
+        committing = _before("create", "/decision", lambda: twin.commit(messages), dies=True)
+        with committing, suppress(Crash, fc.JobNotActiveError):
+            fc.abort(place.url, job.job_id, **place.how)
+
+    def _aborted_with_a_drivers_decision(
+        self, place: Place, job: fc.Job, messages: list[fc.TaskCommit]
+    ) -> None:
+        """An operator aborts while a driver stands still, who then decides, too late, and dies."""
+
+        def abort() -> None:
+            fc.abort(place.url, job.job_id, **place.how)
+
+        with _before("create", "/decision", abort, dies=True):
+            twin = place.driver(job.spec)
+        with suppress(Crash, fc.JobNotActiveError):
+            twin.commit(messages)
+
+    @pytest.mark.parametrize("ending", ["commit", "abort"])
+    def test_an_aborted_decision_that_came_too_late(self, place: Place, ending: str) -> None:
+        """A committed job is not called aborted, nor does `abort` of it return."""
+        job, messages = self._ready(place)
+        self._committed_with_an_aborters_decision(place, job, messages)
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            job.commit(messages) if ending == "commit" else job.abort()
+        assert caught.value.outcome != "not_committed", caught.value
+        with pytest.raises(fc.JobNotActiveError) as elsewhere:
+            fc.abort(place.url, job.job_id, **place.how)
+        assert elsewhere.value.outcome != "not_committed"
+        place.clean()
+        place.assert_committed(*TASKS)
+
+    def test_it_came_while_a_driver_stood_still(self, place: Place) -> None:
+        """The driver finds its create refused, by a decision that means nothing."""
+        job, messages = self._ready(place)
+
+        def settle() -> None:
+            self._committed_with_an_aborters_decision(place, job, messages)
+
+        with _before("create", "/decision", settle):
+            driver = place.driver(job.spec)
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            driver.commit(messages)
+        assert caught.value.outcome != "not_committed", caught.value
+        place.clean()
+        place.assert_committed(*TASKS)
+
+    def test_a_committed_decision_that_came_too_late(self, place: Place) -> None:
+        """An aborted job is not called committed by who meets it."""
+        job, messages = self._ready(place)
+        self._aborted_with_a_drivers_decision(place, job, messages)
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            job.commit(messages)
+        assert caught.value.outcome != "committed", caught.value
+        with pytest.raises(fc.CommitError):
+            fc.resume(place.url, job.job_id, **place.how)
+        place.clean()
+        place.assert_untouched()
+
+    def test_it_came_while_a_resumer_stood_still(self, place: Place) -> None:
+        """The resumer has found the job alive, and then its decision: nothing is published."""
+        job, messages = self._ready(place)
+
+        def settle() -> None:
+            self._aborted_with_a_drivers_decision(place, job, messages)
+
+        with _before("read", "/decision", settle), pytest.raises(fc.CommitError) as caught:
+            fc.resume(place.url, job.job_id, **place.how)
+        assert caught.value.outcome != "committed", caught.value
+        place.clean()
+        place.assert_untouched()
+
+    def test_a_twin_commits_before_an_abort(self, place: Place) -> None:
+        """`abort` says that it came too late, and how the job ended; nothing goes (P6)."""
+        job, messages = self._ready(place)
+        place.driver(job.spec).commit(messages)
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            job.abort()
+        assert caught.value.outcome == "committed", caught.value
+        place.assert_committed(*TASKS)

@@ -1,0 +1,22 @@
+"""The rules about a job that may be over hold in every interleaving; each weaker one fails."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from tests.specs.job_over import Weakened, explore
+
+
+def test_the_rules_hold() -> None:
+    found = explore()
+    assert found.problem is None, f"{found.problem}: {' | '.join(found.trace)}"
+    assert found.states > 10_000, "it explored next to nothing"
+
+
+@pytest.mark.parametrize("weakened", get_args(Weakened))
+def test_each_weaker_rule_fails(weakened: Weakened) -> None:
+    found = explore(weakened)
+    assert found.problem is not None, f"without this rule all is well: {found.states} states"
+    assert found.trace
