@@ -32,16 +32,21 @@ _POLL_S_MAX = 0.5
 def conflicts(one: Claim, other: Claim) -> bool:
     """Whether two jobs must not commit at the same time; pure.
 
-    They may when both only add files that nobody else can name, or touch different partitions.
-    Two jobs with one idempotency key never may.
+    They may when both only add files and no name can be written by both, or when they touch
+    different partitions. Two jobs with one idempotency key never may.
     """
     if one.key_digest is not None and one.key_digest == other.key_digest:
         return True
-    if all(claim.mode == "append" and claim.names == "unique" for claim in (one, other)):
+    if _only_add(one, other) and not (one.reusable_names and other.reusable_names):
         return False
     if one.partitions is None or other.partitions is None:
         return True
     return _overlap(one.partitions, other.partitions)
+
+
+def _only_add(*claims: Claim) -> bool:
+    """Whether all of *claims* add files, which have names of their own wherever names can."""
+    return all(claim.mode == "append" and claim.names == "unique" for claim in claims)
 
 
 def _overlap(ones: Iterable[str], others: Iterable[str]) -> bool:
@@ -54,8 +59,10 @@ def _overlap(ones: Iterable[str], others: Iterable[str]) -> bool:
     return below(mine, theirs) or below(theirs, mine)
 
 
-def claim_of(record: JobRecord, written: set[Partition], nonce: str) -> Claim:
-    """What a job touches, given the partitions that its files are in."""
+def claim_of(
+    record: JobRecord, written: set[Partition], nonce: str, *, reusable_names: bool
+) -> Claim:
+    """What a job touches, given the partitions that its files are in, and what they are called."""
     touched = {*written, *record.partitions}
     bounded = record.mode in {"append", "overwrite_partitions"} and len(touched) <= PARTITIONS_MAX
     return Claim(
@@ -64,6 +71,7 @@ def claim_of(record: JobRecord, written: set[Partition], nonce: str) -> Claim:
         mode=record.mode,
         names=record.names,
         partitions=tuple(sorted(touched)) if bounded else None,
+        reusable_names=reusable_names,
         key_digest=record.key_digest,
     )
 
@@ -76,8 +84,16 @@ class HeldClaim:
     epochs: tuple[Entry, ...]
 
 
-async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -> HeldClaim:
+async def take_claim(
+    job: BoundJob, written: set[Partition], *, reusable_names: bool, wait_s: float
+) -> HeldClaim:
     """Hold a claim beside which no conflicting job can commit.
+
+    Args:
+        job: The job, bound.
+        written: The partitions that its files are in.
+        reusable_names: Whether it writes names that another job could write as well.
+        wait_s: How long to wait for a conflicting job.
 
     Returns:
         The claim, which stands. It is withdrawn, or goes with the job's area.
@@ -88,7 +104,8 @@ async def take_claim(job: BoundJob, written: set[Partition], *, wait_s: float) -
     """
     deadline = asyncio.get_running_loop().time() + wait_s
     while True:
-        claim = claim_of(job.record, written, job.store.ids.nonce())
+        nonce = job.store.ids.nonce()
+        claim = claim_of(job.record, written, nonce, reusable_names=reusable_names)
         path = job.layout.claim(claim.nonce)
         if await establish(job.store, path, claim, within=job.layout.area) is None:
             message = f"job {claim.job_id} is already finished or aborted"

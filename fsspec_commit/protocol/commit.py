@@ -132,7 +132,9 @@ async def prepare_job(
     chosen = await _chosen(job, messages)
     new = await check_new_files(job, ChosenManifests(job, chosen))  # 1    P1 P2 P10
     _refuse_empty(job, new)
-    held = await take_claim(job, new.partitions, wait_s=wait_s)  # 2    P11
+    held = await take_claim(  # 2    P11
+        job, new.partitions, reusable_names=new.may_meet_others, wait_s=wait_s
+    )
     claim = held.claim
     try:
         if await is_done(job) or not await may_write(job, new):

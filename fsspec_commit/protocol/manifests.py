@@ -9,7 +9,13 @@ from fsspec_commit.committers import AttemptFiles, ManifestBytes, NewFile
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import AttemptLayout
-from fsspec_commit.names import Partition, partition_of, unique_suffix, with_those_above
+from fsspec_commit.names import (
+    Partition,
+    is_visible,
+    partition_of,
+    unique_suffix,
+    with_those_above,
+)
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
 from fsspec_commit.records.job import TaskCommit
@@ -128,6 +134,15 @@ class NewFiles:
         for name in names:
             if own not in name:
                 self.reusable.add(name)
+
+    @property
+    def may_meet_others(self) -> bool:
+        """Whether another job could write one of the names as well.
+
+        A hidden directory counts: the name could be that of another job's hidden file, which
+        keeps its name.
+        """
+        return len(self.reusable) > 0 or not all(map(is_visible, self.partitions))
 
     def directories(self) -> set[str]:
         """Every directory that the new files need, with those above them."""

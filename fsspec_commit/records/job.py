@@ -116,7 +116,8 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     """Commit has begun: what the job may touch until it is withdrawn or finished.
 
     ``partitions`` holds directories; ``None`` is the whole destination. What lies below them
-    counts as touched as well.
+    counts as touched as well. ``reusable_names`` says whether the job writes a name that another
+    job could give to a file: what does not say so is taken to.
     """
 
     format: Literal["fsspec_commit.Claim"] = "fsspec_commit.Claim"
@@ -126,6 +127,7 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     mode: Mode
     names: Names
     partitions: tuple[ShortText, ...] | None
+    reusable_names: bool = True
     key_digest: Digest | None = None
 
 

@@ -5,13 +5,28 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.testing.committer_contract.crashes import dying, gives_up_files
 from fsspec_commit.testing.committer_contract.given import (
     TASKS,
+    Files,
     Given,
     Place,
+    raises,
     shown,
     write,
 )
+from fsspec_commit.testing.faults import Fault
+
+
+def decided(place: Place, files: Files) -> Place:
+    """A destination at which an append of *files* has decided, and died."""
+    for nth in range(1, 30):
+        there = place.beside(f"/{nth}")
+        with dying(Fault("create", nth, "crash_after")):
+            there.commit([files], mode="append")
+        if [info.state for info in fc.jobs(there.url, **there.how)] == ["decided"]:
+            return there
+    raise AssertionError("no crash leaves a job that is decided")
 
 
 @pytest.mark.guarantees("P4", "P11")
@@ -77,6 +92,33 @@ class NeighboursContract(Given):
         with ThreadPoolExecutor(len(jobs)) as threads:
             assert set(threads.map(commit, range(len(jobs)))) == {"committed"}
         place.assert_committed(*jobs)
+
+    @gives_up_files
+    def test_appends_of_one_hidden_name_commit_one_after_the_other(self, place: Place) -> None:
+        """Hidden names are not made unique: the second job is told before it decides (P8, P11)."""
+        first, second = {"a.txt": b"1", "_notes": b"1"}, {"b.txt": b"2", "_notes": b"2"}
+        there = decided(place, first)
+        with raises(fc.ConcurrentJobError, "not_committed"):
+            there.commit([second], mode="append", wait_s=0.1)
+        there.commit([{"c.txt": b"3"}], mode="append", wait_s=0.1)
+        (info,) = fc.jobs(there.url, **there.how)
+        fc.resume(there.url, info.job_id, **there.how)
+        with raises(fc.DestinationExistsError, "not_committed"):
+            there.commit([second], mode="append", wait_s=0.1)
+        assert there.everything()["_notes"] == b"1"
+        there.assert_committed({"a.txt": b"1"}, {"c.txt": b"3"})
+
+    @gives_up_files
+    def test_a_hidden_file_and_a_hidden_directory_of_one_name(self, place: Place) -> None:
+        """Two appends cannot have both: the second is told before it decides (P8, P11)."""
+        pairs = [("_notes", "_notes/part.txt"), ("_notes/part.txt", "_notes")]
+        for turn, (first, second) in enumerate(pairs):
+            there = decided(place.beside(f"-{turn}"), {first: b"1"})
+            with raises(fc.ConcurrentJobError, "not_committed"):
+                there.commit([{second: b"2"}], mode="append", wait_s=0.1)
+            (info,) = fc.jobs(there.url, **there.how)
+            fc.resume(there.url, info.job_id, **there.how)
+            there.assert_committed()
 
     def test_overwrites_at_once_are_as_one_after_the_other(self, place: Place) -> None:
         """What is left is the output of one, whole; who lost changed nothing (P11)."""

@@ -87,6 +87,7 @@ CLAIMS = st.builds(
     mode=st.sampled_from(MODES),
     names=st.sampled_from(["unique", "exact"]),
     partitions=st.none() | st.lists(PLAIN_TEXT, max_size=4).map(tuple),
+    reusable_names=st.booleans(),
     key_digest=st.none() | DIGESTS,
 )
 IDENTITIES = st.none() | st.builds(FileIdentity, size=COUNTS, token=PLAIN_TEXT)
