@@ -83,13 +83,15 @@ class CommitError(Exception):
 
 
 def _printable(message: str) -> str:
-    """A message without control characters: it may quote a record that anybody could have written.
+    """A message on one line, without control characters.
 
-    Printed as they are, they would steer a terminal or forge a line of a log.
+    It may quote a record that anybody could have written: printed as they are, they would steer
+    a terminal or forge a line of a log.
     """
     if message.isprintable():
         return message
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in message)
+    line = " ".join(message.split())
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)
 
 
 def _rebuild(

@@ -126,7 +126,7 @@ def test_a_message_never_steers_a_terminal_or_forges_a_line_of_a_log() -> None:
     """A message may quote a record, and anybody who can write to the destination can write one."""
     quoted = "\x1b]0;title\x07, \u202eright to left, a line\nERROR and another; naïve ✔"
     assert str(CommitError(f"aborted by {quoted}")) == (
-        r"aborted by \x1b]0;title\x07, \u202eright to left, a line\nERROR and another; naïve ✔"
+        r"aborted by \x1b]0;title\x07, \u202eright to left, a line ERROR and another; naïve ✔"
     )
 
 
