@@ -3,6 +3,9 @@
 ``task.open`` returns the outermost object, which owns every layer below it. The layers of the
 standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a file whose writer
 failed; ours discard it when its ``with`` block is left by an exception or it is garbage.
+
+Garbage is told of and left: the collector calls ``__del__`` on any thread, in the midst of any
+call, where waiting for the loop or a lock could be waiting for oneself.
 """
 
 import io
@@ -11,6 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, Any, Self
 
+from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.committers import NewFile
 from fsspec_commit.errors import StoreError
 from fsspec_commit.names import Target, target
@@ -60,11 +64,11 @@ class AttemptFile(io.BufferedIOBase):
 
     def __init__(
         self,
-        name: str,
+        name: Target,
         sink: DirectWriter[NewFile],
         *,
-        ended: Callable[[str], None],
-        abandoned: Callable[[str], None],
+        names: AttemptNames,
+        leave: Callable[[DirectWriter[NewFile]], None],
         explain: Callable[[StoreError], None],
     ) -> None:
         super().__init__()
@@ -72,8 +76,8 @@ class AttemptFile(io.BufferedIOBase):
         self.mode = "wb"
         self.finished: NewFile | None = None
         self._sink = sink
-        self._ended = ended
-        self._abandoned = abandoned
+        self._names = names
+        self._leave = leave
         self._explain = explain
         self._position = 0
         self._over = False
@@ -101,25 +105,40 @@ class AttemptFile(io.BufferedIOBase):
             return
         self._over = True
         try:
-            self.finished = self._sink.finish()
+            finished = self._sink.finish()
         except BaseException as error:
-            self._sink.discard()
+            self._drop(self._names.fail)
             if isinstance(error, StoreError):
                 self._explain(error)
             raise
-        finally:
-            self._ended(self.name)
-            super().close()
+        self.finished = finished
+        self._names.finish(self.name, finished.target)
+        super().close()
 
     def discard(self) -> None:
         """Leave nothing of the file."""
-        if self._over:
-            return
+        if not self._over:
+            self._drop(self._names.discard)
+
+    def fail(self) -> None:
+        """Leave nothing of the file, which a layer above could not close."""
+        if not self._over:
+            self._drop(self._names.fail)
+
+    def abandon(self) -> None:
+        """Leave it to the task to discard the file; never waits."""
+        if not self._over:
+            self._over = True
+            self._names.abandon(self.name)
+            self._leave(self._sink)
+            super().close()
+
+    def _drop(self, tell: Callable[[str], None]) -> None:
         self._over = True
         try:
             self._sink.discard()
         finally:
-            self._ended(self.name)
+            tell(self.name)
             super().close()
 
     def __enter__(self) -> Self:
@@ -139,9 +158,8 @@ class AttemptFile(io.BufferedIOBase):
     def __del__(self) -> None:
         # Nobody will ever close it: that is how a writer that failed leaves its file behind, and
         # how one that forgets to close loses it. The task cannot tell, and asks.
-        if not getattr(self, "_over", True):
-            self._abandoned(self.name)
-            self.discard()
+        if hasattr(self, "_over"):
+            self.abandon()
 
 
 class _Undercoat(io.RawIOBase):
@@ -211,7 +229,7 @@ class LayeredFile:
         try:
             self._outer.close()
         except BaseException:
-            self._file.discard()
+            self._file.fail()
             raise
         self._file.close()
 
@@ -236,6 +254,11 @@ class LayeredFile:
             self.close()
         else:
             self.discard()
+
+    def __del__(self) -> None:
+        # Before the layers are, which would write what they hold.
+        if hasattr(self, "closed"):
+            self._file.abandon()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

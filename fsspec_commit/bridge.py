@@ -19,17 +19,21 @@ T = TypeVar("T")
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
-_pid: int | None = None
 
 
 def loop() -> asyncio.AbstractEventLoop:
     """Our own loop in its daemon thread; a new one after fork."""
-    global _loop, _pid  # one per process is the point
+    global _loop  # noqa: PLW0603  # one per process is the point
+    # Without the lock once there is one: who asks may be interrupting somebody who holds it.
+    running = _loop
+    if running is not None:
+        return running
     with _lock:
-        if _loop is None or _pid != os.getpid():
-            _loop, _pid = asyncio.new_event_loop(), os.getpid()
-            thread = threading.Thread(target=_loop.run_forever, name="fsspec-commit", daemon=True)
+        if _loop is None:
+            running = asyncio.new_event_loop()
+            thread = threading.Thread(target=running.run_forever, name="fsspec-commit", daemon=True)
             thread.start()
+            _loop = running
         return _loop
 
 

@@ -12,7 +12,33 @@ from typing import IO, Any
 from fsspec import AbstractFileSystem
 
 from fsspec_commit.attempt_file import WRITE_ONCE, bare_path
+from fsspec_commit.attempt_names import AttemptNames
+from fsspec_commit.names import Target
 from fsspec_commit.spec import unpicklable
+
+
+class _InTransaction:
+    """A file of one of fsspec's transactions: rolled back, what its name held is gone as well."""
+
+    def __init__(
+        self, name: Target, file: Any, names: AttemptNames, remove: Callable[[Target], None]
+    ) -> None:
+        self._name = name
+        self._file = file
+        self._names = names
+        self._remove = remove
+        self._rewrites = names.is_spoiled(name)
+
+    def commit(self) -> None:
+        """Nothing to do: the file counts once it is closed."""
+
+    def discard(self) -> None:
+        """Leave nothing of the file, closed or not."""
+        self._file.discard()
+        if self._name in self._names.removable():
+            self._remove(self._name)
+            if self._rewrites:
+                self._names.spoil(self._name)
 
 
 class AttemptFileSystem(AbstractFileSystem):
@@ -27,12 +53,14 @@ class AttemptFileSystem(AbstractFileSystem):
         *,
         open_file: Callable[..., IO[Any]],
         sizes: Callable[[], dict[str, int]],
-        remove: Callable[[str], None],
+        names: AttemptNames,
+        remove: Callable[[Target], None],
     ) -> None:
         super().__init__(skip_instance_cache=True)
         self.protocol = f"commit-{attempt_id}"
         self._open_file = open_file
         self._sizes = sizes
+        self._names = names
         self._remove = remove
 
     @classmethod
@@ -57,7 +85,11 @@ class AttemptFileSystem(AbstractFileSystem):
     ) -> IO[Any]:
         """Open a new file of the attempt; see :meth:`fsspec_commit.Task.open`."""
         text = {name: options[name] for name in ("encoding", "newline") if name in options}
-        return self._open_file(path, mode, compression=compression, **text)
+        file = self._open_file(path, mode, compression=compression, **text)
+        if self._intrans:
+            name = Target(bare_path(path))
+            self.transaction.files.append(_InTransaction(name, file, self._names, self._remove))
+        return file
 
     def _open(self, path: str, mode: str = "wb", **_: Any) -> IO[Any]:
         return self._open_file(path, mode)
@@ -102,17 +134,18 @@ class AttemptFileSystem(AbstractFileSystem):
         return found if detail else list(found)
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Drop own finished files; a directory only with *recursive*."""
+        """Drop own files, finished or spoiled; a directory only with *recursive*."""
         for one in [path] if isinstance(path, str) else path:
             bare = bare_path(one)
-            if bare in self._sizes():
-                self._remove(bare)
+            names = self._names.removable()
+            if bare in names:
+                self._remove(Target(bare))
                 continue
-            below = [name for name in self._sizes() if name.startswith(f"{bare}/")]
+            below = [name for name in names if name.startswith(f"{bare}/")]
             if below and not recursive:
                 raise IsADirectoryError(one)
             for name in below:
-                self._remove(name)
+                self._remove(Target(name))
 
     def rm_file(self, path: str) -> None:
         """Drop one own finished file."""

@@ -2,14 +2,16 @@
 
 import io
 import os
-import threading
 import weakref
+from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from fsspec_commit import bridge
 from fsspec_commit.attempt_file import AttemptFile, LayeredFile, check_mode, given_name
+from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.names import Partition, Target, partition_of
@@ -24,7 +26,9 @@ from fsspec_commit.spec import JobSpec, open_spec, unpicklable
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+    from fsspec_commit.committers import NewFile
     from fsspec_commit.filesystem import AttemptFileSystem
+    from fsspec_commit.store import DirectWriter
 
 
 class TaskOwner(Protocol):
@@ -64,13 +68,10 @@ class Task:
         self._layout = job.layout.attempt(task_id, self.attempt_id)
         self._output = job.committer.attempt(self._layout)
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
-        self._lock = threading.Lock()
-        self._open_files: set[str] = set()
-        self._abandoned: set[str] = set()
-        # Weakly: a file that nobody holds any more discards itself.
+        self._names = AttemptNames(task_id)
+        # Weakly: a file that nobody holds any more leaves its writer to the task.
         self._files: weakref.WeakSet[AttemptFile] = weakref.WeakSet()
-        self._names: dict[str, Target] = {}
-        self._sizes: dict[str, int] = {}
+        self._left: deque[DirectWriter[NewFile]] = deque()
         self._pid = os.getpid()
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
@@ -111,6 +112,7 @@ class Task:
                 self.attempt_id,
                 open_file=self.open,
                 sizes=self._finished_sizes,
+                names=self._names,
                 remove=self._remove,
             )
         return self._filesystem
@@ -132,7 +134,8 @@ class Task:
         """Open a new file of this attempt.
 
         An exception inside ``with task.open(...)`` discards the file, and so does garbage
-        collection. Opening a closed name again replaces it.
+        collection. Opening a closed name again replaces it: from then on, until the name is
+        written whole or removed, the task does not commit.
 
         Args:
             path: Its name relative to the destination; directories come by themselves.
@@ -150,23 +153,27 @@ class Task:
         self._check("open a file")
         check_mode(mode)
         name = given_name(path)
-        if "x" in mode and name in self._names:
+        if "x" in mode and self._names.exists(name):
             raise FileExistsError(f"this attempt has written {name!r} already")
         file = self._open_binary(name)
         if "b" in mode and compression is None:
             return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
-        return LayeredFile(  # type: ignore[return-value]  # has what a writable file has
-            file,
-            mode,
-            lambda raw: _layers(
-                raw,
-                mode=mode,
-                encoding=encoding,
-                newline=newline,
-                compression=compression,
-                path=path,
-            ),
-        )
+        try:
+            return LayeredFile(  # type: ignore[return-value]  # has what a writable file has
+                file,
+                mode,
+                lambda raw: _layers(
+                    raw,
+                    mode=mode,
+                    encoding=encoding,
+                    newline=newline,
+                    compression=compression,
+                    path=path,
+                ),
+            )
+        except BaseException:
+            file.discard()
+            raise
 
     def commit(self) -> TaskCommit:
         """Fix what the attempt produced; nothing becomes visible.
@@ -175,14 +182,14 @@ class Task:
             The message for ``job.commit(messages)``; the attempt counts once the driver has it.
 
         Raises:
-            RequestError: A file is still open.
+            RequestError: A file is still open, or one was opened and not finished.
             JobNotActiveError: The job was settled while the task ran.
             CommitFailedError: It did not happen; run the task again.
         """
         if self._state == "committed" and self.message is not None:
             return self.message
         self._check("commit")
-        self._refuse_unfinished()
+        self._names.refuse_unfinished()
         self._state = "committing"
         self.message = bridge.run(self._commit())
         self._state = "committed"
@@ -226,25 +233,6 @@ class Task:
         elif self._state != "committed":
             self._fail(error)
 
-    def _refuse_unfinished(self) -> None:
-        """Commit no attempt of which a part may be missing (P1)."""
-        if self._open_files:
-            name, kind = min(self._open_files), "file_open"
-            message = (
-                f"task {self.task_id} has an open file {name!r}; close it before the task ends, "
-                'or write it inside "with task.open(...)"'
-            )
-        elif self._abandoned:
-            name, kind = min(self._abandoned), "file_abandoned"
-            message = (
-                f"task {self.task_id} opened {name!r} and let go of it without closing it, so it "
-                'was dropped; write it inside "with task.open(...)", or close it yourself where '
-                "a library leaves that to you (polars: contextlib.ExitStack)"
-            )
-        else:
-            return
-        raise RequestError(message, kind=kind, task_id=self.task_id, path=name)
-
     def _fail(self, error: BaseException) -> None:
         if self._owner is not None:
             self._owner.task_failed(self, error)
@@ -260,6 +248,7 @@ class Task:
         begun, self._state = self._state == "committing", "aborted"
         for file in list(self._files):
             file.discard()
+        self._discard_left()
         bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
 
     async def _commit(self) -> TaskCommit:
@@ -287,29 +276,27 @@ class Task:
 
     def _open_binary(self, name: Target) -> AttemptFile:
         final = self._final_name(name)
-        with self._lock:
-            if name in self._open_files:
-                message = f"{name!r} is open already in task {self.task_id}; close it first"
-                raise RequestError(message, kind="file_open", task_id=self.task_id, path=name)
-            self._open_files.add(name)
-            self._abandoned.discard(name)
-            self._names[name] = final
+        self._discard_left()
+        self._names.begin(name)
         try:
             sink = self._output.direct_writer(final) or PartSink(self._output.writer(final))
         except BaseException as error:
-            self._ended(name)
+            self._names.discard(name)
             if isinstance(error, StoreError):
                 self._explain(error)
             raise
         file = AttemptFile(
-            name,
-            sink,
-            ended=self._ended,
-            abandoned=self._abandoned.add,
-            explain=self._explain,
+            name, sink, names=self._names, leave=self._left.append, explain=self._explain
         )
         self._files.add(file)
         return file
+
+    def _discard_left(self) -> None:
+        """Discard what the writers of files that are garbage have left."""
+        while self._left:
+            # What cannot be discarded now is in no list, and goes with the rest of the attempt.
+            with suppress(CommitError, OSError, IndexError):
+                self._left.popleft().discard()
 
     def _final_name(self, name: Target) -> Target:
         record = self._job.record
@@ -326,18 +313,22 @@ class Task:
                 message, job_id=job_id, task_id=self.task_id, outcome="unknown", stage="write"
             ) from error
 
-    def _ended(self, name: str) -> None:
-        with self._lock:
-            self._open_files.discard(name)
-
     def _finished_sizes(self) -> dict[str, int]:
         sizes = {file.target: file.size_bytes for file in self._output.finished()}
-        return {name: sizes[final] for name, final in self._names.items() if final in sizes}
+        whole = self._names.whole().items()
+        return {name: sizes[final] for name, final in whole if final in sizes}
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, name: Target) -> None:
         self._check("remove a file")
-        final = self._names.pop(name)
-        bridge.run(self._output.delete(final))
+        self._discard_left()
+        self._names.spoil(name)
+        try:
+            bridge.run(self._output.delete(self._final_name(name)))
+        except CommitError:
+            # It is in no list any more; what the store still holds goes with the attempt.
+            self._names.forget(name)
+            raise
+        self._names.forget(name)
 
     def _check(self, what: str) -> None:
         self._check_process()

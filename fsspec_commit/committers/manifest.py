@@ -10,14 +10,13 @@ from operator import attrgetter
 from fsspec_commit.committers import AttemptOutput, NewFile
 from fsspec_commit.committers.renaming import RenamingCommitter
 from fsspec_commit.committers.working_files import WorkingFiles
-from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.errors import CommitFailedError, JobNotActiveError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import Target
 from fsspec_commit.records.job import CommitterName
-from fsspec_commit.store import Entry, Token, Writer
+from fsspec_commit.store import Writer
 
 
 class ManifestAttempt(WorkingFiles):
@@ -25,7 +24,7 @@ class ManifestAttempt(WorkingFiles):
 
     A request that was given up may be carried out late, and replace what was written under the
     same name since: then the token that the manifest names would be gone. So a name is not written
-    again once a request of its writer was left unanswered, and a file is dropped by its token.
+    again once a request of its writer was left unanswered.
     """
 
     def writer(self, name: Target) -> Writer[NewFile]:
@@ -43,12 +42,12 @@ class ManifestAttempt(WorkingFiles):
         return super().writer(name)
 
     async def delete(self, name: Target) -> None:
-        """Drop a finished file, and no other of its name."""
-        file = self._finished.pop(name, None)
-        if file is not None:
-            path = self._layout.working_file(name)
-            there = Entry(path=path, size_bytes=file.size_bytes, token=Token(file.token))
-            await self._store.delete_if_same(there, deletion.of_own_attempt(self._layout))
+        """Leave a finished file out of the list; it goes with the job's area.
+
+        It is not deleted: that would take a condition, which disks do not know, since a request
+        of its name that was given up may be carried out late.
+        """
+        self._finished.pop(name, None)
 
     async def seal(self, rows: int | None) -> bytes:
         """List the files.

@@ -13,6 +13,7 @@ from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
 from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
 
 
 @pytest.mark.committer_contract
@@ -20,6 +21,7 @@ from fsspec_commit.testing.committer_contract.partitions import PartitionsContra
 class CommitterContract(
     LifecycleContract,
     AttemptsContract,
+    RewritesContract,
     DriversContract,
     OvertakenContract,
     ModesContract,

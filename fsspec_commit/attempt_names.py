@@ -1,0 +1,134 @@
+"""What each name of an attempt stands for: a whole file, one that is being written, or nothing.
+
+Opening a name again gives up what it held, on every store: disks replace a file when it is opened
+and others when it is closed, and what is committed must not depend on that. So from then on the
+name is *spoiled*, until it is written whole or removed, and a task with a spoiled name does not
+commit: neither content is what its writer meant.
+"""
+
+from collections.abc import Collection
+from typing import Literal
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.names import Target
+
+Spoiled = Literal["rewritten", "not finished", "abandoned"]
+
+
+class AttemptNames:
+    """The names that an attempt has opened; safe to use from many threads.
+
+    Nothing here waits for a lock: a file that is garbage tells of itself whenever the collector
+    finds it, which may be in the midst of any other call. Each step is one operation of a
+    dictionary instead.
+    """
+
+    def __init__(self, task_id: int) -> None:
+        self._task_id = task_id
+        self._writing: dict[str, object] = {}
+        self._whole: dict[str, Target] = {}
+        self._spoiled: dict[str, Spoiled] = {}
+
+    def begin(self, name: Target) -> None:
+        """A file of that name is opened.
+
+        Raises:
+            RequestError: One is open already.
+        """
+        writer = object()
+        if self._writing.setdefault(name, writer) is not writer:
+            self._refuse_open(name)
+        if name in self._whole:
+            self._spoiled[name] = "rewritten"
+            self._whole.pop(name)
+
+    def finish(self, name: str, final: Target) -> None:
+        """It was closed, and is whole; it will be published as *final*."""
+        self._whole[name] = final
+        self._spoiled.pop(name, None)
+        self._writing.pop(name, None)
+
+    def discard(self, name: str) -> None:
+        """Its writer has given it up, and knows."""
+        self._writing.pop(name, None)
+
+    def fail(self, name: str) -> None:
+        """It could not be closed; libraries keep that to themselves, so the task has to say it."""
+        self._spoiled[name] = "not finished"
+        self._writing.pop(name, None)
+
+    def abandon(self, name: str) -> None:
+        """Nobody can close it any more; called by the garbage collector, at any moment."""
+        self._spoiled[name] = "abandoned"
+        self._writing.pop(name, None)
+
+    def spoil(self, name: str) -> None:
+        """What it holds is not to be committed, and about to be removed.
+
+        Raises:
+            RequestError: It is being written.
+        """
+        if name in self._writing:
+            self._refuse_open(name)
+        self._spoiled.setdefault(name, "rewritten")
+        self._whole.pop(name, None)
+
+    def forget(self, name: str) -> None:
+        """What it held is removed: it is as if it had never been opened."""
+        self._spoiled.pop(name, None)
+
+    def exists(self, name: str) -> bool:
+        """Whether a file of that name is whole, or being written."""
+        return name in self._whole or name in self._writing
+
+    def whole(self) -> dict[str, Target]:
+        """The names of finished files, and what they will be published as."""
+        return dict(self._whole)
+
+    def removable(self) -> Collection[str]:
+        """The names that removing means something for: the whole ones and the spoiled ones."""
+        return {**self._whole, **self._spoiled}
+
+    def is_spoiled(self, name: str) -> bool:
+        """Whether the task cannot commit before that name is written whole, or removed."""
+        return name in self._spoiled
+
+    def refuse_unfinished(self) -> None:
+        """Commit no attempt of which a part may be missing (P1).
+
+        Raises:
+            RequestError: A file is open, or a name spoiled.
+        """
+        writing, spoiled = list(self._writing), dict(self._spoiled)
+        if writing:
+            name = min(writing)
+            message = (
+                f"task {self._task_id} has an open file {name!r}; close it before the task ends, "
+                'or write it inside "with task.open(...)"'
+            )
+            raise RequestError(message, kind="file_open", task_id=self._task_id, path=name)
+        if spoiled:
+            name, how = min(spoiled.items())
+            raise self._refusal(name, how)
+
+    def _refusal(self, name: str, how: Spoiled) -> RequestError:
+        again = f"write it again, or remove it: task.filesystem.rm({name!r})"
+        if how == "abandoned":
+            message = (
+                f"task {self._task_id} opened {name!r} and let go of it without closing it, so it "
+                'was dropped; write it inside "with task.open(...)", or close it yourself where '
+                "a library leaves that to you (polars: contextlib.ExitStack)"
+            )
+            return RequestError(message, kind="file_abandoned", task_id=self._task_id, path=name)
+        if how == "rewritten":
+            message = (
+                f"task {self._task_id} opened {name!r} a second time and did not finish it, so "
+                f"neither what it held nor what was to replace it is there; {again}"
+            )
+        else:
+            message = f"task {self._task_id} could not close {name!r}, so it is not whole; {again}"
+        return RequestError(message, kind="file_discarded", task_id=self._task_id, path=name)
+
+    def _refuse_open(self, name: str) -> None:
+        message = f"{name!r} is open already in task {self._task_id}; close it first"
+        raise RequestError(message, kind="file_open", task_id=self._task_id, path=name)
