@@ -77,6 +77,14 @@ class DestinationLayout:
         """What a listed path is called relative to the destination."""
         return path[len(self._below("")) :]
 
+    def others_above(self, path: StorePath) -> Iterator["DestinationLayout"]:
+        """Every other directory that *path* is below: each may be a destination as well."""
+        above = path.rpartition("/")[0]
+        while above:
+            if above != self.root:
+                yield DestinationLayout(StorePath(above))
+            above = above.rpartition("/")[0]
+
     def epoch(self, nonce: Nonce) -> StorePath:
         """The empty file by which a reader sees that a job has finished meanwhile."""
         return self._below(f"{AREA}/{_EPOCH}{nonce}")

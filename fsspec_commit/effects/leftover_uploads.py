@@ -3,9 +3,12 @@
 An upload belongs to the job that recorded it in its area, else to the job that its key names.
 What neither attributes is never aborted, only shown: it may be anybody's. A record wins over a
 name, because files of one job may be copied by another under their exact names.
+
+A name does not say at which destination its job is: there may be others above and below.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from fsspec_commit.effects import deletion
@@ -19,10 +22,26 @@ from fsspec_commit.ids import JobId, Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import job_named_in
 from fsspec_commit.records.upload import UploadRecord
-from fsspec_commit.store import Directory, PendingUpload
+from fsspec_commit.store import Directory, Entry, PendingUpload
 
 T = TypeVar("T")
 _Key: TypeAlias = tuple[StorePath, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Uploads that are not ours to abort: of other destinations' jobs, or perhaps."""
+
+    theirs: frozenset[_Key]
+    doubtful: frozenset[_Key]
+
+    def is_theirs(self, upload: PendingUpload) -> bool:
+        """Whether a job of another destination has begun it, and may complete it."""
+        return _key(upload) in self.theirs
+
+    def may_be_theirs(self, upload: PendingUpload) -> bool:
+        """Whether that is not known: the store does not let us look for such a job."""
+        return _key(upload) in self.doubtful
 
 
 class LeftoverUploads:
@@ -90,6 +109,37 @@ class LeftoverUploads:
         recorded = await self._recorded_by_all(destination) if pending else set[_Key]()
         return [(_job_of(one), one) for one in pending if _key(one) not in recorded]
 
+    async def elsewhere(
+        self, destination: DestinationLayout, named: Sequence[tuple[JobId, PendingUpload]]
+    ) -> "Elsewhere":
+        """Which of the *named* uploads may be of jobs at destinations above or below this one.
+
+        Looks once at each directory that one of them is below. An upload was begun when its job
+        had an area, and was listed before we look: where there is none, the job is over.
+        """
+        others = {
+            other.root: other for _, one in named for other in destination.others_above(one.path)
+        }
+        found: dict[StorePath, set[JobId] | None] = {}
+        recorded = set[_Key]()
+
+        async def look(other: DestinationLayout) -> None:
+            areas = await self._store.list_children_if_allowed(other.areas)
+            found[other.root] = None if areas is None else set(_jobs_among(areas, other))
+
+        await for_each(_once([*others.values()]), look, in_flight_max=self._store.in_flight_max)
+        for root, jobs in found.items():
+            for job_id in jobs or ():
+                recorded.update(map(_key, await self._recorded(others[root].job(job_id), ())))
+        theirs, doubtful = set[_Key](), set[_Key]()
+        for job_id, one in named:
+            jobs_above = [found[other.root] for other in destination.others_above(one.path)]
+            if _key(one) in recorded or any(job_id in (jobs or ()) for jobs in jobs_above):
+                theirs.add(_key(one))
+            elif None in jobs_above:
+                doubtful.add(_key(one))
+        return Elsewhere(frozenset(theirs), frozenset(doubtful))
+
     async def _pending_of(
         self, layout: JobLayout, published: Collection[AttemptLayout]
     ) -> list[PendingUpload]:
@@ -114,9 +164,8 @@ class LeftoverUploads:
         self, destination: DestinationLayout, *, but: JobLayout | None = None
     ) -> set[_Key]:
         recorded = set[_Key]()
-        for child in await self._store.list_children(destination.areas):
-            job_id = destination.job_of(child.path) if isinstance(child, Directory) else None
-            if job_id is not None and (but is None or job_id != but.job_id):
+        for job_id in _jobs_among(await self._store.list_children(destination.areas), destination):
+            if but is None or job_id != but.job_id:
                 recorded.update(map(_key, await self._recorded(destination.job(job_id), ())))
         return recorded
 
@@ -145,6 +194,13 @@ class LeftoverUploads:
 
         await for_each(_once(paths), read, in_flight_max=self._store.in_flight_max)
         return found
+
+
+def _jobs_among(
+    children: Sequence[Entry | Directory], destination: DestinationLayout
+) -> list[JobId]:
+    found = (destination.job_of(child.path) for child in children if isinstance(child, Directory))
+    return [job_id for job_id in found if job_id is not None]
 
 
 def _job_of(upload: PendingUpload) -> JobId | None:

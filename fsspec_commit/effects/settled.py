@@ -12,7 +12,7 @@ from fsspec_commit.effects.settled_directories import SettledDirectories, Settle
 from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.effects.settled_writer import SettledWriter
-from fsspec_commit.errors import CommitStateUnknownError, StoreError
+from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.records import RECORD_BYTES_MAX
@@ -122,6 +122,15 @@ class SettledStore(Counted):
             return [child async for child in self._store.list_children(path)]
 
         return await self._ask("op_list_status", listing)
+
+    async def list_children_if_allowed(self, path: StorePath) -> list[Entry | Directory] | None:
+        """The same where we may have no business; ``None`` when the store refuses to tell."""
+        try:
+            return await self.list_children(path)
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None
 
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None

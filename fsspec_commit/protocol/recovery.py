@@ -1,6 +1,6 @@
 """Other people's jobs: list them, finish them, abort them, clean up after them."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -263,13 +263,34 @@ class _Found:
         self._deleted += [f"upload of {destination.relative(one.path)}" for one in of_probes]
         if not self._dry_run:
             await self._leftovers.abort_of_probes(destination, of_probes)
-        for job_id, uploads in sorted(by_job.items()):
-            layout = destination.job(job_id)
-            if job_id in self._left_alone or await self._is_live(layout):
-                continue
-            self._deleted += [f"upload of {destination.relative(one.path)}" for one in uploads]
+        over = {
+            destination.job(job_id): uploads
+            for job_id, uploads in sorted(by_job.items())
+            if job_id not in self._left_alone and not await self._is_live(destination.job(job_id))
+        }
+        await self._abort_of_jobs_over(self._leftovers, destination, over)
+
+    async def _abort_of_jobs_over(
+        self,
+        leftovers: LeftoverUploads,
+        destination: DestinationLayout,
+        over: Mapping[JobLayout, Sequence[PendingUpload]],
+    ) -> None:
+        """Abort uploads whose job has no area here, unless it may be another destination's."""
+        named = [(layout.job_id, upload) for layout, found in over.items() for upload in found]
+        elsewhere = await leftovers.elsewhere(destination, named)
+        for layout, found in over.items():
+            ours: list[PendingUpload] = []
+            for upload in found:
+                name = destination.relative(upload.path)
+                if elsewhere.may_be_theirs(upload):
+                    where = "a directory above or below which cannot be listed"
+                    self._shown.append(f"{name}: a pending upload, maybe of a job at {where}")
+                elif not elsewhere.is_theirs(upload):
+                    self._deleted.append(f"upload of {name}")
+                    ours.append(upload)
             if not self._dry_run:
-                await self._leftovers.abort(layout, deletion.of_void_area(layout), uploads)
+                await leftovers.abort(layout, deletion.of_void_area(layout), ours)
 
     async def show_hadoops(self) -> None:
         """Show what Hadoop's own jobs have left, or are still at work on."""

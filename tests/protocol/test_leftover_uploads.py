@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -12,13 +12,17 @@ import fsspec_commit as fc
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.recording import recorded_calls
-from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.flat.bucket import HABITS, Bucket, make_bucket, refused, remove_bucket
 from tests.flat.store import FLAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+
+T = TypeVar("T")
 
 OTHER = "20261101T000000-0123456789abcdef"
 """A job that nobody knows."""
@@ -276,3 +280,55 @@ def test_the_echo_of_a_decision_is_no_damage(bucket: Bucket) -> None:
     assert "damaged, a committed decision stands but job.json is gone" in line
     assert decision in bucket.objects
     assert begun in bucket.uploads, "it may be all that is left of a file"
+
+
+@pytest.mark.parametrize("names", ["unique", "exact"])
+@pytest.mark.parametrize("cleaned", ["", "out/sub"], ids=["above", "below"])
+@pytest.mark.guarantees("P4", "P8")
+def test_jobs_of_other_destinations_keep_theirs(bucket: Bucket, names: str, cleaned: str) -> None:
+    """Decided and unfinished ones, and those that are at work: nothing of them is lost."""
+    if names == "exact" and bucket.habits.keyed_by == "path":
+        pytest.skip("exact names are refused")
+    written = ("a.txt", "sub/b.txt", f"sub/part-{OTHER}-0.txt")
+    decided, living = (job_at(bucket, names=names) for _ in range(2))
+    messages = [write(job.task(), *written[n:]).commit() for n, job in enumerate([decided, living])]
+    with inject(Fault("complete", 1, "crash_before")), suppress(Crash):
+        fc.Job.from_spec(decided.spec).commit(messages[:1])
+    pending = dict(bucket.uploads)
+    stray = bucket.start(StorePath(f"{bucket.name}/out/sub/part-{OTHER}-1.txt"), SYSTEM_IDS.nonce())
+    where = f"{FLAT}://{bucket.name}/{cleaned}".rstrip("/")
+    report = fc.clean(where, older_than=timedelta(0), dry_run=False)
+    assert dict(bucket.uploads, **{stray.upload_id: None}) == {**pending, stray.upload_id: None}
+    assert (stray.upload_id in bucket.uploads) != bucket.habits.listable
+    assert len(report.deleted) == bucket.habits.listable
+    fc.resume(url(bucket), decided.job_id)
+    if names == "unique":
+        living.commit(messages[1:])
+
+
+def test_a_clean_asks_each_directory_once_whose_jobs_it_holds(listed: Bucket) -> None:
+    for directory in ("", "a/", "a/b/"):
+        for number in range(5):
+            upload(listed, f"{directory}part-{OTHER}-{number}.txt")
+    with recorded_calls() as calls:
+        clean(listed)
+    assert listed.uploads == {}
+    looked = [call.path[len(listed.name) :] for call in calls if call.verb == "list_children"]
+    others = [path for path in looked if path.endswith("/_commit") and path != "/out/_commit"]
+    assert sorted(others) == ["/_commit", "/out/a/_commit", "/out/a/b/_commit"]
+
+
+def test_what_may_be_of_a_job_that_cannot_be_looked_for_is_shown(listed: Bucket) -> None:
+    """A user who may list below a prefix only: whose they are is not known."""
+    upload(listed, f"part-{OTHER}-0.txt")
+
+    async def denied(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if (verb, path) == ("list_children", f"{listed.name}/_commit"):
+            raise refused(path, "403")
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, denied)):
+        report = clean(listed)
+    assert report.deleted == ()
+    assert len(report.shown) == 1
+    assert names_pending(listed) == [f"part-{OTHER}-0.txt"]

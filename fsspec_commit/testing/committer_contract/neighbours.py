@@ -57,6 +57,17 @@ class NeighboursContract(Given):
         places[3].assert_committed(TASKS[0])
         places[0].assert_committed(TASKS[0])
 
+    def test_a_clean_above_and_one_below_leave_a_job_alone(self, place: Place) -> None:
+        """What a job is about to publish is its own, wherever somebody else cleans up."""
+        there, files = place.beside("/below"), {"part.txt": b"1", "d/part.txt": b"2"}
+        job = there.job(mode="append").start()
+        with job.task() as task:
+            write(task, files)
+        place.clean()
+        there.beside("/d").clean()
+        job.commit()
+        there.assert_committed(files)
+
     def test_jobs_at_one_destination_append(self, place: Place) -> None:
         """Interleaved, an open writer across the other's commit (HADOOP-17318): both are there."""
         first, second = place.job(mode="append").start(), place.job(mode="append").start()
