@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")
 _SKEW_MAX_S = 15 * 60  # "a request must reach the service within 15 minutes of its date"
@@ -167,11 +168,12 @@ def reply_of(answer: Answer) -> Reply:
         return Reply.REFUSED
     if answer.status == HTTPStatus.NOT_IMPLEMENTED:
         return Reply.REFUSED
-    # A bare 503 may be a proxy's, sent after Azure had done it.
-    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in {
-        0,
-        HTTPStatus.REQUEST_TIMEOUT,
-    }:
+    # A bare 503, or a redirection, may be a proxy's, sent after Azure had done it.
+    if (
+        answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
+        or is_redirection(answer.status)
+    ):
         return Reply.UNKNOWN
     return Reply.REFUSED
 
@@ -198,6 +200,9 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
         )
     elif code in _EXPLAINED:
         why = f"{_EXPLAINED[code]} ({code})"
+    elif is_redirection(answer.status):
+        origin = origin_of(answer.headers.get("location", ""))
+        why = f"{why_redirected(answer.status, origin)}; check the account and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         why = f"access is denied ({how}); allow {actions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:

@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 _LOOKED_AT = frozenset({"date", "retry-after"})
 _REASON = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
@@ -76,12 +77,14 @@ class Answer:
         reason: The first error's ``reason``; empty where it was not GCS that has answered.
         is_bucket_missing: Whether it is the bucket that is not found, and not the object.
         headers: Those that say how long to wait, by lower-cased names.
+        redirected_to: Scheme and host that the answer points to, if it does.
     """
 
     status: int
     reason: str
     is_bucket_missing: bool
     headers: Mapping[str, str]
+    redirected_to: str = ""
 
 
 def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -89,6 +92,7 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     reason, message = _told(body)
     if status == HTTPStatus.BAD_REQUEST and _REQUESTER_PAYS_TEXT in message:
         reason = "userProjectMissing"  # Its own reason is "required", as of any parameter.
+    location = next((held for name, held in headers.items() if name.lower() == "location"), "")
     return Answer(
         status=status,
         reason=reason,
@@ -96,6 +100,7 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
         headers={
             name.lower(): value for name, value in headers.items() if name.lower() in _LOOKED_AT
         },
+        redirected_to=origin_of(location),
     )
 
 
@@ -110,11 +115,13 @@ def reply_of(answer: Answer) -> Reply:
     # Of two requests on one name at one moment one is told 409: this one was not applied.
     if answer.status == HTTPStatus.CONFLICT:
         return Reply.NOT_DONE
-    # A 503 is a proxy's, or the service's in the middle of it: neither says what was done.
-    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in {
-        0,
-        HTTPStatus.REQUEST_TIMEOUT,
-    }:
+    # A 503 is a proxy's, or the service's in the middle of it, and a redirection is a proxy's:
+    # none of them says what was done.
+    if (
+        answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
+        or is_redirection(answer.status)
+    ):
         return Reply.UNKNOWN
     return Reply.REFUSED
 
@@ -154,8 +161,9 @@ def why_of(answer: Answer, *, permissions: str) -> str:
         why = f"it is not there ({how})"
     elif reply_of(answer) is Reply.NOT_DONE:
         why = f"the store asked to try again later ({how})"
-    elif HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
-        why = f"it was answered by a redirection (HTTP {answer.status}); check endpoint_url="
+    elif is_redirection(answer.status):
+        redirected = why_redirected(answer.status, answer.redirected_to)
+        why = f"{redirected}; check endpoint_url= and the proxy"
     else:
         status = f"{answer.status} " if reason else ""
         why = f"the store answered {status}{how}"

@@ -70,4 +70,6 @@ class Authorization:
 
 def _refresh(refresh: Callable[[Any], None]) -> None:
     with requests.Session() as session:
+        # What is sent is a secret: it goes to the one who is asked, and no further.
+        session.max_redirects = 0
         refresh(partial(Request(session), timeout=_TIMEOUT_S))

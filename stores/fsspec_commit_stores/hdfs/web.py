@@ -7,9 +7,7 @@ synchronous one, so that every request is a call in a thread, with a timeout, se
 https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.html
 """
 
-import json
 from collections.abc import Iterable, Sequence
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -30,10 +28,11 @@ from fsspec_commit_stores.hdfs.failures import (
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.hdfs.threads import Threads
 from fsspec_commit_stores.hdfs.upload import Upload
+from fsspec_commit_stores.hdfs.web_answers import data_node_of, failure_of, object_of
+from fsspec_commit_stores.http.redirections import origin_of
 
 _DATA_NODES_MAX = 3
 _OCTETS = {"content-type": "application/octet-stream"}
-_THROTTLED = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
 class WebRequests:
@@ -47,6 +46,7 @@ class WebRequests:
         self._threads = Threads(threads, "webhdfs")
         self._filesystem = filesystem
         self._session: requests.Session = filesystem.session
+        self._session_elsewhere = _without_credentials(self._session)
         self._timeout_s = timeout_s
         self._contact = Contact(self.server)
         # Data nodes that did not take a connection: the NameNode goes on naming them for minutes.
@@ -55,7 +55,7 @@ class WebRequests:
     async def status(self, path: StorePath) -> Status | None:
         """What stands at *path*."""
         try:
-            answer = await self._ask("GET", "GETFILESTATUS", path, "look at")
+            answer = await self._ask("GET", "GETFILESTATUS", path, "look at", holding="FileStatus")
         except RequestFailedError as error:
             if error.says(MISSING, NO_DIRECTORY):
                 return None
@@ -90,7 +90,7 @@ class WebRequests:
 
     async def make_directories(self, path: StorePath) -> None:
         """Make a directory and all above it; one that is there is done."""
-        answer = await self._ask("PUT", "MKDIRS", path, "make the directory")
+        answer = await self._ask("PUT", "MKDIRS", path, "make the directory", holding="boolean")
         self._check(answer, "make the directory", path)
 
     async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:
@@ -102,7 +102,14 @@ class WebRequests:
         how = "OVERWRITE" if replacing else "NONE"
         verb = f"rename {source!r} to"
         answer = await self._ask(
-            "PUT", "RENAME", source, verb, target, destination=target, renameoptions=how
+            "PUT",
+            "RENAME",
+            source,
+            verb,
+            holding="",
+            about=target,
+            destination=target,
+            renameoptions=how,
         )
         if answer:
             asked = Asked(verb, target, self.server)
@@ -115,17 +122,23 @@ class WebRequests:
 
     async def delete(self, path: StorePath, *, recursive: bool) -> None:
         """Delete; a missing path, to which the answer is "no", is done."""
-        await self._ask("DELETE", "DELETE", path, "delete", recursive=str(recursive).lower())
+        how = str(recursive).lower()
+        await self._ask("DELETE", "DELETE", path, "delete", holding="boolean", recursive=how)
 
     async def close(self) -> None:
         """Close the connections; threads end with the calls that are still running."""
         self._threads.close()
         self._session.close()
+        self._session_elsewhere.close()
 
-    async def _list(self, op: str, path: StorePath, **parameters: object) -> dict[str, Any]:
+    async def _list(
+        self, op: str, path: StorePath, holding: str, **parameters: object
+    ) -> dict[str, Any]:
         """One page; an empty answer where there is no directory."""
         try:
-            return await self._ask("GET", op, path, "list", None, **parameters)
+            return await self._ask(
+                "GET", op, path, "list", holding=holding, about=None, **parameters
+            )
         except RequestFailedError as error:
             if error.says(MISSING, NO_DIRECTORY):
                 return {}
@@ -152,7 +165,7 @@ class WebRequests:
         tries = 0
         while True:
             tries += 1
-            location = self._redirected(asked, method, op, parameters)
+            location = self._located(asked, method, op, parameters)
             try:
                 answer = self._send(asked, method, location, **how)
             except _NotSentError as error:
@@ -163,19 +176,24 @@ class WebRequests:
             if tries == _DATA_NODES_MAX:
                 raise failure
 
-    def _redirected(self, asked: Asked, method: str, op: str, parameters: dict[str, object]) -> str:
+    def _located(self, asked: Asked, method: str, op: str, parameters: dict[str, object]) -> str:
         """Where the NameNode sends us for data."""
         shunned = {"excludedatanodes": ",".join(self._shunned)} if self._shunned else {}
         try:
             answer = self._request(asked, method, op, asked.path, {**parameters, **shunned})
+            location = data_node_of(asked, answer)
         except RequestFailedError:
             self._shunned.clear()  # There may be no other one, and one of these may be back.
             raise
-        location = answer.headers.get("Location")
-        if location is None:
-            why = f"{self.server} does not say which DataNode has it"
-            raise RequestFailedError(made(asked, why, Reply.NOT_DONE))
-        return str(self._filesystem._apply_proxy(location))  # noqa: SLF001  # it has no other name
+        return self._proxied(location)
+
+    def _proxied(self, url: str) -> str:
+        return str(self._filesystem._apply_proxy(url))  # noqa: SLF001  # it has no other name
+
+    def _session_for(self, url: str) -> requests.Session:
+        """Who asks, a DataNode is told by the NameNode's own words: no password is for it."""
+        is_named = origin_of(url) == origin_of(self._proxied(self._filesystem.url))
+        return self._session if is_named else self._session_elsewhere
 
     async def _ask(
         self,
@@ -183,25 +201,31 @@ class WebRequests:
         op: str,
         path: StorePath,
         verb: str,
+        *,
+        holding: str,
         about: StorePath | None = None,
         **parameters: object,
     ) -> dict[str, Any]:
         asked = self._contact.begin(verb, about or path)
-        return await self._threads.run(
-            lambda: _json(self._request(asked, method, op, path, parameters))
-        )
+
+        def answer() -> dict[str, Any]:
+            told = self._request(asked, method, op, path, parameters)
+            return object_of(asked, self._checked(asked, told), holding)
+
+        return await self._threads.run(answer)
 
     def _request(
         self, asked: Asked, method: str, op: str, path: str, parameters: dict[str, object]
     ) -> requests.Response:
-        url = self._filesystem._apply_proxy(f"{self._filesystem.url}{quote(path)}")  # noqa: SLF001  # see above
+        url = self._proxied(f"{self._filesystem.url}{quote(path)}")
         sent = {**parameters, **self._filesystem.pars, "op": op}
         try:
             answer = self._send(asked, method, url, params=sent)
         except _NotSentError as error:
             failure = error.failure
         else:
-            return self._checked(asked, answer)
+            self._contact.heard()
+            return answer
         raise failure
 
     def _send(self, asked: Asked, method: str, url: str, **how: Any) -> requests.Response:
@@ -213,7 +237,7 @@ class WebRequests:
         """
         failure: Exception
         try:
-            return self._session.request(
+            return self._session_for(url).request(
                 method, url, allow_redirects=False, timeout=self._timeout_s, **how
             )
         except requests.ConnectTimeout:
@@ -231,23 +255,10 @@ class WebRequests:
 
     def _checked(self, asked: Asked, answer: requests.Response) -> requests.Response:
         self._contact.heard()
-        if answer.status_code < HTTPStatus.BAD_REQUEST:
-            return answer
-        remote = _json(answer).get("RemoteException")
-        if isinstance(remote, dict):
-            name = str(remote.get("javaClassName") or remote.get("exception"))
-            told = Told.of(name, str(remote.get("message") or ""))
-            raise self._contact.answered(asked, told)
-        why = f"{self.server} answered {answer.status_code}"
-        if answer.status_code == HTTPStatus.UNAUTHORIZED:
-            why = f"{why}: log in (kinit), or check user=, password= and token="
-        if answer.status_code in _THROTTLED:
-            reply = Reply.NOT_DONE
-        elif answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
-            reply = Reply.REFUSED
-        else:
-            reply = Reply.UNKNOWN
-        raise RequestFailedError(made(asked, why, reply))
+        failure = failure_of(asked, answer)
+        if failure is not None:
+            raise failure
+        return answer
 
     def _check(self, answer: dict[str, Any], verb: str, path: StorePath) -> None:
         if answer.get("boolean") is not True:
@@ -276,12 +287,15 @@ class WebPages:
         if self._is_whole:
             return ()
         after = {"startafter": self._last} if self._last else {}
-        answer = await self._requests._list("LISTSTATUS_BATCH", self._path, **after)  # noqa: SLF001  # its own
+        answer = await self._requests._list(  # noqa: SLF001  # its own
+            "LISTSTATUS_BATCH", self._path, "DirectoryListing", **after
+        )
         listing = answer.get("DirectoryListing", {"partialListing": {}, "remainingEntries": 0})
         found = _listed(listing["partialListing"])
         given = {name for name, _ in self._first}
         if found and found[0][0] in given:
-            listed = _listed(await self._requests._list("LISTSTATUS", self._path))  # noqa: SLF001  # its own
+            whole = "LISTSTATUS", self._path, "FileStatuses"
+            listed = _listed(await self._requests._list(*whole))  # noqa: SLF001  # its own
             self._is_whole = True
             return [(name, status) for name, status in listed if name not in given]
         self._is_whole = not (listing["remainingEntries"] and found)
@@ -308,13 +322,20 @@ def _kind_of(error: requests.RequestException) -> str:
     return type(cause).__name__
 
 
-def _json(answer: requests.Response) -> dict[str, Any]:
-    """The body, if it is an object of JSON."""
-    try:
-        found = json.loads(answer.content) if answer.content else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def _without_credentials(session: requests.Session) -> requests.Session:
+    """A session with the connections of *session*: no password, ticket or cookie of its own.
+
+    Saying how to authenticate keeps it from the user's netrc as well.
+    """
+    other = requests.Session()
+    other.verify, other.cert = session.verify, session.cert
+    other.auth = _nobody
+    other.adapters = session.adapters
+    return other
+
+
+def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
 
 
 def _listed(listing: dict[str, Any]) -> list[tuple[str, Status]]:

@@ -15,6 +15,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
@@ -149,15 +150,16 @@ def reply_of(answer: Answer) -> Reply:
     if answer.code in _UNKNOWN:
         return Reply.UNKNOWN
     # Before the status: an error inside a 200 says by its code alone what it is.
-    if answer.code in _EXPLAINED or answer.code in _DENIED:
+    if answer.code in _EXPLAINED or answer.code in _DENIED or _is_wrong_region(answer):
         return Reply.REFUSED
     if answer.status == HTTPStatus.NOT_IMPLEMENTED:
         return Reply.REFUSED
-    # A bare 503 may be a proxy's, sent after S3 had done it.
-    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in {
-        0,
-        HTTPStatus.REQUEST_TIMEOUT,
-    }:
+    # A bare 503, or a redirection, may be a proxy's, sent after S3 had done it.
+    if (
+        answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
+        or is_redirection(answer.status)
+    ):
         return Reply.UNKNOWN
     return Reply.REFUSED
 
@@ -170,9 +172,9 @@ def is_refusal_of_its_own(answer: Answer) -> bool:
     general = {"NoSuchBucket", "RequestTimeTooSkewed", "SignatureDoesNotMatch", "InvalidToken"}
     return (
         reply_of(answer) is Reply.REFUSED
-        and answer.code not in general | _WRONG_REGION
+        and answer.code not in general
         and _EXPLAINED.get(answer.code) not in {_EXPIRED, _WRONG_KEY}
-        and not _is_redirect(answer)
+        and not _is_wrong_region(answer)
     )
 
 
@@ -187,10 +189,13 @@ def why_of(answer: Answer, *, actions: str) -> str:
     how = code if answer.has_code else f"HTTP {answer.status}"
     if code == "RequestTimeTooSkewed":
         why = f"this machine's clock {_skew(answer)}; set it right"
-    elif code in _WRONG_REGION or _is_redirect(answer):
+    elif _is_wrong_region(answer):
         why = f"the bucket is in {_region(answer)}; set client_kwargs={{'region_name': …}} to it"
     elif code in _EXPLAINED:
         why = f"{_EXPLAINED[code]} ({code})"
+    elif is_redirection(answer.status):
+        origin = origin_of(answer.headers.get("location", ""))
+        why = f"{why_redirected(answer.status, origin)}; check endpoint_url= and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         why = f"access is denied ({how}); allow {actions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:
@@ -227,15 +232,24 @@ def retry_after_s_of(answer: Answer) -> float | None:
         return None
 
 
-def _is_redirect(answer: Answer) -> bool:
-    return HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
+def _is_wrong_region(answer: Answer) -> bool:
+    """Whether S3 itself says so: by a code or, to a HEAD, by the region's name."""
+    return answer.code in _WRONG_REGION or (
+        is_redirection(answer.status) and _named_region(answer) is not None
+    )
+
+
+def _named_region(answer: Answer) -> str | None:
+    found = answer.headers.get("x-amz-bucket-region") or str(answer.error.get("Region") or "")
+    return found if _REGION.fullmatch(found) else None
 
 
 def _region(answer: Answer) -> str:
-    found = answer.headers.get("x-amz-bucket-region") or str(answer.error.get("Region") or "")
-    if _REGION.fullmatch(found):
-        return f"the region {found!r}, not in the one that was asked ({answer.code})"
-    return f"another region than the one that was asked ({answer.code})"
+    how = answer.code if answer.has_code else f"HTTP {answer.status}"
+    found = _named_region(answer)
+    if found is not None:
+        return f"the region {found!r}, not in the one that was asked ({how})"
+    return f"another region than the one that was asked ({how})"
 
 
 def _skew(answer: Answer) -> str:

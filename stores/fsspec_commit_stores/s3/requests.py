@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from botocore.exceptions import ClientError
+
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.http.redirections import is_redirection
 from fsspec_commit_stores.s3.answers import Answer, answer_of
 from fsspec_commit_stores.s3.failures import (
     FAILURES,
@@ -158,7 +161,10 @@ class Bucket:
             failure = self._failed(self._asked(method, path, parameters), error)
         else:
             self._has_answered = True
-            return answer
+            if not _is_redirected(answer):
+                return answer
+            elsewhere = ClientError(answer, REQUESTS[method].name)
+            failure = self._failed(self._asked(method, path, parameters), elsewhere)
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failure
 
@@ -227,3 +233,11 @@ class Bucket:
                 name: value for name, value in self._wanted.items() if name in known
             }
         return known
+
+
+def _is_redirected(answer: Mapping[str, Any]) -> bool:
+    """Whether it is a 300, which botocore takes for a success."""
+    found = is_redirection(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if found and "Body" in answer:
+        answer["Body"].close()
+    return found

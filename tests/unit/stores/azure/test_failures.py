@@ -268,3 +268,31 @@ class TestNotAuthenticated:
         why = self.why(runner, responder, store, format_datetime(SYSTEM_IDS.now()))
         assert f"the shared access signature {words}" in why
         assert "planted" not in why
+
+
+@every_verb
+def test_a_redirection_is_not_followed(
+    runner: asyncio.Runner,
+    responder: Responder,
+    opening: Opening,
+    is_hierarchical: bool,
+    verb: tuple[Verb, str, str],
+) -> None:
+    """Nobody but the account is shown the credentials; what was done by then, it does not say."""
+    store = opening(is_hierarchical=is_hierarchical)
+    other = Responder()
+    runner.run(other.__aenter__())
+    try:
+        location = f"{other.url}/planted-path?sig=planted-signature"
+        for status in (300, 301, 302, 303, 304, 307, 308):
+            responder.received.clear()
+            responder.script(Answer(status, headers={"Location": location}))
+            caught = runner.run(failure_of(verb[0](store)))
+            assert caught.reply is UNKNOWN, status
+            where = f"redirection to {other.url} (HTTP {status}), which is not followed"
+            assert where in str(caught)
+            assert "planted" not in str(caught)
+            assert len(responder.received) == 1
+        assert other.received == []
+    finally:
+        runner.run(other.__aexit__())

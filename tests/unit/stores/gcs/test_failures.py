@@ -6,6 +6,7 @@ import errno
 from typing import TYPE_CHECKING
 
 import pytest
+from google.oauth2.credentials import Credentials
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.store import Expect, Token
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from fsspec_commit_stores.gcs import GcsStore
+    from tests.unit.stores.gcs.conftest import Opening
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
 # Of the pages of the JSON API, and as seen on servers.
@@ -186,12 +188,48 @@ def test_a_write_whose_answer_names_no_generation_is_in_doubt(
     assert caught.reply is UNKNOWN
 
 
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_redirection_is_not_followed(
-    runner: asyncio.Runner, responder: Responder, store: GcsStore
+    runner: asyncio.Runner, responder: Responder, store: GcsStore, verb: str, status: int
 ) -> None:
-    """Nobody but the endpoint is shown the token."""
-    responder.script(Answer(302, headers={"Location": responder.url + "/elsewhere"}))
-    caught = runner.run(failure_of(store.stat(PATH)))
-    assert caught.reply is REFUSED
-    assert "check endpoint_url=" in str(caught)
-    assert len(responder.received) == 1
+    """Nobody but the endpoint is shown the token; what was done by then, it does not say."""
+    other = Responder()
+    runner.run(other.__aenter__())
+    try:
+        location = f"{other.url}/planted-upload?upload_id=planted-upload"
+        responder.script(Answer(status, headers={"Location": location}))
+        caught = runner.run(failure_of(VERBS[verb][0](store)))
+        assert caught.reply is UNKNOWN
+        assert f"redirection to {other.url} (HTTP {status}), which is not followed" in str(caught)
+        assert "check endpoint_url=" in str(caught)
+        assert "planted-upload" not in str(caught)
+        assert len(responder.received) == 1
+        assert other.received == []
+    finally:
+        runner.run(other.__aexit__())
+
+
+def test_a_token_is_not_fetched_elsewhere(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """The refresh token and the client's secret go to the one who was named."""
+    other = Responder()
+    runner.run(other.__aenter__())
+    try:
+        credentials = Credentials(  # type: ignore[no-untyped-call]  # google-auth ships no types
+            None,
+            refresh_token="planted-refresh-token",
+            client_id="id",
+            client_secret="planted-client-secret",
+            token_uri=f"{responder.url}/token",
+        )
+        responder.script(Answer(307, headers={"Location": f"{other.url}/token"}))
+        caught = runner.run(failure_of(VERBS["put"][0](opening(token=credentials))))
+        assert caught.reply is NOT_DONE
+        assert "no token could be fetched" in str(caught)
+        assert "planted" not in str(caught)
+        assert len(responder.received) == 1
+        assert other.received == []
+    finally:
+        runner.run(other.__aexit__())

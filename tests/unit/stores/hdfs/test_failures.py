@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
-from typing import Any
 
 import pytest
 import requests
@@ -152,12 +150,3 @@ def test_of_a_client_only_the_kind_of_failure_is_told() -> None:
     error = requests.ConnectionError(MaxRetryError(None, url, reason))  # type: ignore[arg-type]  # nor a pool
     assert SECRET in str(error)
     assert _kind_of(error) == "NewConnectionError"
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"<html>", json.dumps({"a": 1}).encode()])
-def test_an_answer_without_an_exception_is_none(content: bytes) -> None:
-    from fsspec_commit_stores.hdfs.web import _json
-
-    answer: Any = requests.Response()
-    answer._content = content
-    assert "RemoteException" not in _json(answer)

@@ -1,0 +1,250 @@
+"""What stands between a client and its NameNode: redirections, login pages, who is not HDFS yet."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+from fsspec_commit.errors import Reply, RequestError, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect, OpenOptions, Token
+from fsspec_commit_stores.hdfs import HdfsStore
+from tests.unit.stores.asking import ask_twice
+from tests.unit.stores.s3.responder import Answer, Received, Responder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = StorePath("/out")
+PATH = StorePath("/out/a b")
+OTHER = StorePath("/out/c")
+DIRECTORY_PATH = StorePath("/out/directory")
+NEW = StorePath("/out/new")
+REFUSED, UNKNOWN = Reply.REFUSED, Reply.UNKNOWN
+Verb: TypeAlias = Callable[[HdfsStore], Awaitable[Any]]
+LOGIN_PAGE = Answer(200, b"<html>please log in</html>", {"Content-Type": "text/html"})
+DIRECTORY = {"type": "DIRECTORY", "length": 0, "modificationTime": 1}
+FILE = {"type": "FILE", "length": 7, "modificationTime": 1}
+MISSING = {"exception": "FileNotFoundException", "message": "it is not there"}
+
+
+async def all_of(listing: Any) -> list[Any]:
+    return [one async for one in listing]
+
+
+async def rename(store: HdfsStore) -> None:
+    assert store.files is not None
+    await store.files.rename(OTHER, PATH, token=Token("1-7"), expecting=Expect.ABSENT, within=ROOT)
+
+
+async def rename_directory(store: HdfsStore) -> None:
+    assert store.directories is not None
+    await store.directories.rename_directory(DIRECTORY_PATH, NEW, within=ROOT)
+
+
+VERBS: dict[str, Verb] = {
+    "stat": lambda s: s.stat(PATH),
+    "read": lambda s: s.read(PATH, limit_bytes=9),
+    "range": lambda s: s.read_range(PATH, start=0, length=9),
+    "children": lambda s: all_of(s.list_children(PATH)),
+    "tree": lambda s: all_of(s.list_tree(PATH)),
+    "put": lambda s: s.put(PATH, b"1", expecting=Expect.ANYTHING, within=None),
+    "put nothing": lambda s: s.put(PATH, b"", expecting=Expect.ABSENT, within=None),
+    "delete": lambda s: s.delete(PATH, expecting=Expect.ANYTHING),
+    "delete tree": lambda s: s.delete_tree(DIRECTORY_PATH),
+    "rename": rename,
+    "rename directory": rename_directory,
+}
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture
+def responder(runner: asyncio.Runner) -> Iterator[Responder]:
+    responder = Responder()
+    runner.run(responder.__aenter__())
+    yield responder
+    runner.run(responder.__aexit__())
+
+
+@pytest.fixture
+def other(runner: asyncio.Runner) -> Iterator[Responder]:
+    other = Responder()
+    runner.run(other.__aenter__())
+    yield other
+    runner.run(other.__aexit__())
+
+
+def opened(runner: asyncio.Runner, responder: Responder, **options: Any) -> HdfsStore:
+    given = OpenOptions(storage_options=options, ask=ask_twice)
+    url = responder.url.replace("http:", "webhdfs:")
+    return runner.run(HdfsStore.open(f"{url}{ROOT}", given))
+
+
+@pytest.fixture
+def store(runner: asyncio.Runner, responder: Responder) -> Iterator[HdfsStore]:
+    store = opened(runner, responder, user="me")
+    yield store
+    runner.run(store.close())
+
+
+def failure_of(runner: asyncio.Runner, call: Awaitable[Any]) -> StoreError:
+    async def awaiting() -> None:
+        await call
+
+    with pytest.raises(StoreError) as caught:
+        runner.run(awaiting())
+    return caught.value
+
+
+def there(request: Received) -> Answer | None:
+    """What is looked at is there, so that what counts is what is asked next."""
+    if request.query.get("op") != "GETFILESTATUS":
+        return None
+    if request.path.endswith(NEW):
+        return Answer(404, json.dumps({"RemoteException": MISSING}).encode())
+    status = DIRECTORY if request.path.endswith((ROOT, DIRECTORY_PATH)) else FILE
+    return Answer(200, json.dumps({"FileStatus": status}).encode())
+
+
+def after_a_look(answer: Answer) -> Callable[[Received], Answer]:
+    return lambda request: there(request) or answer
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_redirection_that_is_not_of_hdfs_is_not_followed(
+    runner: asyncio.Runner, responder: Responder, other: Responder, store: HdfsStore, verb: str
+) -> None:
+    """A gateway's session has ended: what was asked may have been done or not."""
+    location = f"{other.url}/planted-path?originalUrl=planted"
+    for status in (300, 301, 302, 303, 307, 308):
+        elsewhere = Answer(status, headers={"Location": location})
+        responder.script(elsewhere)
+        if verb != "stat":
+            responder.answering = after_a_look(elsewhere)
+        caught = failure_of(runner, VERBS[verb](store))
+        assert caught.reply is not REFUSED
+        told = f"redirection to {other.url} (HTTP {status}), which is not followed"
+        assert told in str(caught)
+        assert "planted" not in str(caught)
+    assert other.received == []
+
+
+@pytest.mark.parametrize("answer", [Answer(404), Answer(404, b"<html>Not Found</html>")])
+@pytest.mark.parametrize("verb", VERBS)
+def test_who_is_not_hdfs_yet_does_not_know(
+    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str, answer: Answer
+) -> None:
+    """A NameNode that starts answers 404 to everything, without a word: it is asked again."""
+    responder.answering = (lambda _: answer) if verb == "stat" else after_a_look(answer)
+    caught = failure_of(runner, VERBS[verb](store))
+    assert caught.reply is not REFUSED
+    assert "answered 404 without saying what is missing: it is starting" in str(caught)
+
+
+@pytest.mark.parametrize("answer", [LOGIN_PAGE, Answer(200, b"[]"), Answer(200, b"{")])
+@pytest.mark.parametrize("verb", ["stat", "children", "tree", "delete", "delete tree", "rename"])
+def test_a_page_is_no_answer(
+    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str, answer: Answer
+) -> None:
+    """The true answer to a rename has no body: another one is not a yes."""
+    responder.answering = (lambda _: answer) if verb == "stat" else after_a_look(answer)
+    caught = failure_of(runner, VERBS[verb](store))
+    assert caught.reply is UNKNOWN
+    assert "answered something that is not of WebHDFS" in str(caught)
+
+
+@pytest.mark.parametrize("verb", ["stat", "children"])
+def test_an_answer_without_what_was_asked_for_is_none(
+    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str
+) -> None:
+    responder.script(Answer(200, b'{"boolean": true}'))
+    assert failure_of(runner, VERBS[verb](store)).reply is UNKNOWN
+
+
+class TestADataNode:
+    """The one redirection that is followed, and what goes there."""
+
+    LOCATION = "/webhdfs/v1/out/a%20b?op=OPEN&delegation=of-the-name-node"
+
+    def test_it_is_not_told_the_password(
+        self,
+        runner: asyncio.Runner,
+        responder: Responder,
+        other: Responder,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path_factory: pytest.TempPathFactory,
+    ) -> None:
+        """Neither the user's, nor the cookie of a ticket, nor what stands in a netrc."""
+        netrc = tmp_path_factory.mktemp("home") / "netrc"
+        netrc.write_text("machine 127.0.0.1 login me password planted-netrc\n")
+        monkeypatch.setenv("NETRC", str(netrc))
+        store = opened(runner, responder, user="me", password="planted-password")
+        cookie = {"Set-Cookie": "hadoop.auth=planted-cookie"}
+        onward = Answer(307, headers={"Location": other.url + self.LOCATION, **cookie})
+        responder.answering = after_a_look(onward)
+        other.script(Answer(200, b"content"))
+        try:
+            assert runner.run(store.read_range(PATH, start=0, length=7)) == b"content"
+        finally:
+            runner.run(store.close())
+        for named in responder.received:
+            assert named.headers["authorization"].startswith("Basic ")
+        (elsewhere,) = other.received
+        assert elsewhere.target == self.LOCATION
+        assert not {"authorization", "cookie"} & elsewhere.headers.keys()
+        assert "planted" not in str(elsewhere)
+
+    def test_a_gateway_that_sends_back_to_itself_is(
+        self, runner: asyncio.Runner, responder: Responder
+    ) -> None:
+        """It is the one that the password is for."""
+        store = opened(runner, responder, user="me", password="planted-password")
+        back = Answer(307, headers={"Location": responder.url + "/gateway" + self.LOCATION})
+        after = after_a_look(back)
+        responder.answering = lambda request: (
+            Answer(200, b"content") if request.path.startswith("/gateway") else after(request)
+        )
+        try:
+            assert runner.run(store.read_range(PATH, start=0, length=7)) == b"content"
+        finally:
+            runner.run(store.close())
+        assert all("authorization" in one.headers for one in responder.received)
+
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    def test_it_sends_nobody_on(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore, status: int
+    ) -> None:
+        onward = Answer(status, headers={"Location": responder.url + self.LOCATION})
+        first = after_a_look(Answer(307, headers=onward.headers))
+        responder.answering = lambda request: (
+            onward if "delegation" in request.query else first(request)
+        )
+        caught = failure_of(runner, store.read_range(PATH, start=0, length=7))
+        assert caught.reply is UNKNOWN
+        assert "which is not followed" in str(caught)
+        assert len(responder.received) == 3
+
+    @pytest.mark.parametrize(
+        "location", ["", "https://", "file:///webhdfs/v1/out", "https://login/?to=/webhdfs/v1/out"]
+    )
+    def test_it_is_named_as_hdfs_names_it(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore, location: str
+    ) -> None:
+        responder.answering = after_a_look(Answer(307, headers={"Location": location}))
+        assert failure_of(runner, store.read_range(PATH, start=0, length=7)).reply is UNKNOWN
+        assert len(responder.received) == 2
+
+
+def test_a_password_in_the_url_is_not_repeated(runner: asyncio.Runner) -> None:
+    with pytest.raises(RequestError) as caught:
+        runner.run(HdfsStore.open("webhdfs://me:planted@host/out", OpenOptions()))
+    assert "planted" not in str(caught.value)
