@@ -1,4 +1,6 @@
-# `make help` lists what there is. Everything is installed under .venv; nothing outside the checkout changes.
+# `make help` lists what there is. Everything is installed under .venv, but for the servers that the tests start:
+# those are kept in ~/.cache/fsspec-commit/servers (below XDG_CACHE_HOME, if it is set), for all checkouts, where
+# `make clean-servers` removes them. FSSPEC_COMMIT_SERVERS=$PWD/.servers keeps them in the checkout.
 
 .DEFAULT_GOAL := help
 SHELL := bash
@@ -20,7 +22,7 @@ $(INSTALLED): pyproject.toml tests/constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --no-build-isolation --editable '.[arrow,cli,testing]'
 	touch $@
 
-.PHONY: help install demo test check nightly servers servers-nightly docs clean
+.PHONY: help install demo test nightly servers servers-nightly docs clean clean-servers
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -37,13 +39,29 @@ TEST_OPTIONS ?= $(if $(CI),--guarantees=check)
 test: $(INSTALLED) servers ## run the tests in parallel, without the slow searches and the benchmarks
 	$(BIN)/python -m pytest -n auto -m "not slow" --ignore=tests/benchmarks $(TEST_OPTIONS)
 
-check: $(INSTALLED) ## format, lint, types, layers, spelling, packaging, documentation
+# One by one, or two at a time: make --jobs=2 --output-sync check
+CHECKS := style types layers spelling packaging pages
+.PHONY: check $(CHECKS)
+
+check: $(CHECKS) ## format, lint, types, layers, spelling, packaging, documentation
+
+style: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(INSTALLED)
 	$(BIN)/mypy
+
+layers: $(INSTALLED)
 	$(BIN)/lint-imports
+
+spelling: $(INSTALLED)
 	$(BIN)/codespell
+
+packaging: $(INSTALLED)
 	$(BIN)/validate-pyproject pyproject.toml
+
+pages: $(INSTALLED)
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html
 
 # Half of the time they wait: for a server that was killed, or for an answer that does not come.
@@ -54,7 +72,7 @@ nightly: $(INSTALLED) servers-nightly ## the slow searches with many more exampl
 	$(BIN)/python -m tests.benchmarks.run_all
 
 # Without a toolchain a server is left out and its tests are skipped; where CI is set, that is a failure.
-servers: $(INSTALLED) ## install the servers that the tests start, pinned, under .servers (Go, Node, Java)
+servers: $(INSTALLED) ## install the servers that the tests start, pinned, once (Go, Node, Java)
 	$(BIN)/python -m tests.servers install
 
 servers-nightly: $(INSTALLED) ## these and the further servers that the probe is tried on (Go, Cargo; ten minutes)
@@ -64,7 +82,10 @@ docs: $(INSTALLED) ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-clean: ## remove what the other targets made, .venv included
+clean: ## remove what the other targets made in this checkout, .venv included
 	rm -rf .venv .servers build dist docs/_build htmlcov .coverage .coverage.* \
 	  .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find fsspec_commit stores tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-servers: $(INSTALLED) ## remove the installed servers, those of other checkouts, too
+	$(BIN)/python -m tests.servers remove

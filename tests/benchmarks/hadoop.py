@@ -1,18 +1,20 @@
 """Hadoop's own committers in a warm JVM, for benchmarks that measure beside them.
 
-The jars come from Maven, by the coordinates in the `pom.xml` beside the Java source, into a folder
-of their own in the checkout's ignored `.servers`. Where Java or Maven is missing
+The jars come from Maven, by the coordinates in the `pom.xml` beside the Java source, and are kept
+with the servers of the tests; the source is started as it is. Where Java or Maven is missing
 `HadoopUnavailableError` says so, and the benchmark reports its own figures alone.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
+
+from tests.servers.hadoop_jars import HADOOP, MavenJars
+from tests.servers.installation import InstallationError, ServerUnavailableError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 Committer = Literal["v1", "manifest"]
 
 JAVA = Path(__file__).parent / "java"
-SERVERS = Path(__file__).parents[2] / ".servers"
 # What Hadoop 3.5 ships as the manifest committer's pool; 8 made no difference on two cores.
 MANIFEST_THREADS = 32
 # The first job of a JVM is about twice as slow as the third; later ones do not get faster.
@@ -33,62 +34,39 @@ class HadoopUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A Java class of ours: its name, the folder of its source and `pom.xml`, that of its jars."""
+    """A Java class of ours, and the jars that it needs."""
 
-    name: str
     source: Path
-    installed: Path
+    jars: MavenJars
 
-    def class_path(self) -> str:
-        """The jars and our class, fetched and compiled if missing or older than their source.
+    def command(self, heap: str) -> list[str]:
+        """What starts it, its jars fetched if they are not there.
 
         Raises:
             HadoopUnavailableError: a tool is missing, or the jars cannot be had.
         """
-        missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
-        if missing:
-            raise HadoopUnavailableError(
-                f"not installed: {', '.join(missing)} (a JDK 17 and Maven)"
-            )
-        jars, classes = self.installed / "lib", self.installed / "classes"
-        pom, source = self.source / "pom.xml", self.source / f"{self.name}.java"
-        fetched = self.installed / "fetched"
-        if _older(fetched, pom):
-            shutil.rmtree(jars, ignore_errors=True)
-            jars.mkdir(parents=True)
-            options = ("-DincludeScope=runtime", f"-DoutputDirectory={jars}")
-            goal = "dependency:copy-dependencies"
-            _run("mvn", "--batch-mode", "--quiet", "--file", str(pom), goal, *options)
-            fetched.touch()
-        path = f"{classes}:{jars}/*"
-        if _older(classes / f"{self.name}.class", source):
-            classes.mkdir(exist_ok=True)
-            _run("javac", "--release", "17", "-cp", path, "-d", str(classes), str(source))
-        return path
+        try:
+            self.jars.ensure()
+        except (ServerUnavailableError, InstallationError) as error:
+            raise HadoopUnavailableError(f"{error} (a JDK 17 and Maven)") from error
+        java, class_path = str(self.jars.program), self.jars.class_path
+        return [java, f"-Xmx{heap}", "-cp", class_path, str(self.source)]
 
 
-LOCAL = Program("WarmHadoopJob", JAVA, SERVERS / "hadoop")
-S3A = Program("WarmMagicJob", JAVA / "s3a", SERVERS / "hadoop-s3a")
-
-
-def _older(made: Path, source: Path) -> bool:
-    return not made.exists() or made.stat().st_mtime < source.stat().st_mtime
-
-
-def _run(*command: str) -> None:
-    ran = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    if ran.returncode:
-        last = " / ".join(ran.stdout.strip().splitlines()[-3:])
-        raise HadoopUnavailableError(f"{command[0]} failed with {ran.returncode}: {last}")
+LOCAL = Program(
+    JAVA / "WarmHadoopJob.java",
+    MavenJars(
+        name="hadoop-local-jars", version="3.5.0", command="java", pom="benchmarks/java/pom.xml"
+    ),
+)
+S3A = Program(JAVA / "s3a" / "WarmMagicJob.java", HADOOP)
 
 
 class _Jvm:
     """One JVM that answers every line with a line of JSON."""
 
     def __init__(self, program: Program, *arguments: str, heap: str = "2g") -> None:
-        command = ["java", f"-Xmx{heap}", "-cp", program.class_path(), program.name, *arguments]
+        command = [*program.command(heap), *arguments]
         self._jvm = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

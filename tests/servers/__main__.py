@@ -1,4 +1,4 @@
-"""``python -m tests.servers install [--nightly]``: `make servers` and `make servers-nightly`."""
+"""``python -m tests.servers install [--nightly]`` and ``remove``: the servers, for the Makefile."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import argparse
 import os
 import sys
 
+from tests.servers import installation
 from tests.servers.azure.hadoop import HADOOP_ON_AZURE
 from tests.servers.azure.kinds import AZURITE
 from tests.servers.gcs.hadoop import HADOOP_ON_GCS
 from tests.servers.gcs.kinds import FAKE_GCS_SERVER
 from tests.servers.hadoop_jars import HADOOP
 from tests.servers.hdfs.kinds import HDFS
-from tests.servers.installation import InstallationError, ServerUnavailableError
+from tests.servers.installation import (
+    InstallationError,
+    ServerUnavailableError,
+    remove_all,
+)
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
 
 # Programs of others that are no servers.
@@ -23,9 +28,19 @@ OTHER_STORES = (AZURITE.installation, FAKE_GCS_SERVER.installation, HDFS)
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.servers")
-    install = parser.add_subparsers(required=True).add_parser("install")
+    commands = parser.add_subparsers(required=True, dest="command")
+    install = commands.add_parser("install")
     install.add_argument("--nightly", action="store_true", help="the probe's further servers too")
-    nightly = parser.parse_args(arguments).nightly
+    commands.add_parser("remove", help="those of other checkouts, too")
+    asked = parser.parse_args(arguments)
+    if asked.command == "remove":
+        print(f"removed from {installation.SERVERS}: {', '.join(remove_all()) or 'nothing'}")
+        return 0
+    return _install(nightly=asked.nightly)
+
+
+def _install(*, nightly: bool) -> int:
+    print(f"servers are kept in {installation.SERVERS}", flush=True)
     missing = False
     needed = [*(kind.installation for kind in EVERY_RUN), *OTHER_STORES, *PEERS]
     by_night = [*(kind.installation for kind in NIGHTLY), HADOOP_ON_GCS]

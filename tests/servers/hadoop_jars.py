@@ -7,6 +7,7 @@ its records are in. Here are these three and what they load, 69 MB.
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,12 @@ class MavenJars(Installation):
     @property
     def _constraints(self) -> Path:
         return TESTS / self.pom
+
+    @property
+    def _made_with(self) -> str:
+        return (
+            f"{super()._made_with} {os.path.realpath(shutil.which(self.command) or self.command)}"
+        )
 
     def _install(self) -> None:
         self._fetch()

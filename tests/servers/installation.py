@@ -1,14 +1,21 @@
-"""How a server gets onto this machine: one pinned version, in a folder of its own in `.servers/`.
+"""How a server gets onto this machine: one pinned version, in a folder in the user's cache.
 
-A folder with the stamp `installed` is finished, and made as this file says now; any other is made
-anew. So a second run does nothing, and a changed pin or constraint installs again.
+All checkouts share it; `FSSPEC_COMMIT_SERVERS` names another place. A folder is called by the
+version and by all that it was made of. With the stamp `installed`, which comes last and in one
+step, it is finished, and no run touches it any more: a second run does nothing, a changed pin or
+constraint installs beside what older checkouts use, and what broke off is made anew.
+
+None is made elsewhere and then renamed: a virtual environment names its place in every script, and
+a cluster of HDFS in its archive of classes.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import inspect
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -22,10 +29,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# The tests may run from a copy elsewhere (against the wheel): the servers stay where they are.
-SERVERS = Path(
-    os.environ.get("FSSPEC_COMMIT_SERVERS") or Path(__file__).resolve().parents[2] / ".servers"
-)
+
+def place_of_servers() -> Path:
+    """Where installed servers are kept: beside the caches of pip and Go, not in a checkout."""
+    named = os.environ.get("FSSPEC_COMMIT_SERVERS")
+    if named:
+        return Path(named).absolute()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    # By its specification a path that is not absolute is none.
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "fsspec-commit" / "servers"
+
+
+SERVERS = place_of_servers()
 CONSTRAINTS = Path(__file__).resolve().with_name("constraints")
 
 
@@ -56,7 +71,7 @@ class Installation(ABC):
 
     @property
     def folder(self) -> Path:
-        return SERVERS / f"{self.name}-{self.version}"
+        return SERVERS / f"{self.name}-{self.version}-{self._fingerprint[:12]}"
 
     @property
     def program(self) -> Path:
@@ -77,14 +92,16 @@ class Installation(ABC):
         if self.toolchain is not None and shutil.which(self.toolchain) is None:
             raise ServerUnavailableError(f"it is built with {self.toolchain}, which is not here")
         began = time.monotonic()
-        with _one_at_a_time():
+        with _one_at_a_time(self.folder):
             if self._is_there():
                 return "was installed by another run just now"
-            for older in SERVERS.glob(f"{self.name}-*"):
-                shutil.rmtree(older)
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
             (self.folder / "bin").mkdir(parents=True)
             self._install()
-            (self.folder / "installed").write_text(self._fingerprint, "utf-8")
+            stamp = self.folder / "stamp"
+            stamp.write_text(self._fingerprint, "utf-8")
+            stamp.rename(self._stamp)
         return f"installed in {time.monotonic() - began:.0f} s"
 
     @property
@@ -92,13 +109,27 @@ class Installation(ABC):
         return CONSTRAINTS / f"{self.name}.txt"
 
     @property
+    def _made_with(self) -> str:
+        """What it needs of this machine for as long as it is used."""
+        return platform.machine()
+
+    @property
     def _fingerprint(self) -> str:
         pins = self._constraints.read_bytes() if self._constraints.exists() else b""
-        return hashlib.sha256(repr(self).encode() + pins).hexdigest()
+        recipe = inspect.getsource(type(self)._install)
+        # The place, too: what is moved or copied still names the old one.
+        made_of = "\n".join((repr(self), recipe, self._made_with, str(SERVERS)))
+        return hashlib.sha256(made_of.encode() + pins).hexdigest()
+
+    @property
+    def _stamp(self) -> Path:
+        return self.folder / "installed"
 
     def _is_there(self) -> bool:
-        stamp = self.folder / "installed"
-        return stamp.exists() and stamp.read_text("utf-8") == self._fingerprint
+        """Finished, as it should be now, and not fallen to pieces since."""
+        if not (self.folder / "bin" / self.command).exists():
+            return False
+        return self._stamp.exists() and self._stamp.read_text("utf-8") == self._fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +144,10 @@ class PythonPackage(Installation):
     @property
     def toolchain(self) -> None:
         return None
+
+    @property
+    def _made_with(self) -> str:
+        return f"{super()._made_with} {os.path.realpath(sys.executable)}"
 
     def _install(self) -> None:
         python = str(self.folder / "bin" / "python")
@@ -197,9 +232,36 @@ def _run(*command: str, env: Mapping[str, str] | None = None) -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
+def _one_at_a_time(folder: Path) -> Iterator[None]:
     """Two runs of `make` at once: the second finds what the first has installed."""
-    SERVERS.mkdir(parents=True, exist_ok=True)
-    with (SERVERS / "lock").open("w") as lock:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = _lock_of(folder).open("w")
+    except OSError as error:
+        raise InstallationError(
+            f"nothing can be written in {folder.parent}: {error}. Servers are kept there between "
+            "runs; FSSPEC_COMMIT_SERVERS=/another/place names another"
+        ) from error
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def remove_all() -> list[str]:
+    """Remove what any checkout has installed; what has no lock of ours is somebody else's.
+
+    Returns:
+        The names of the folders.
+    """
+    removed = []
+    for lock in sorted(SERVERS.glob("*.lock")):
+        folder = lock.with_suffix("")
+        with _one_at_a_time(folder):
+            if folder.exists():
+                shutil.rmtree(folder)
+                removed.append(folder.name)
+    return removed
