@@ -6,12 +6,11 @@ from typing import TypeAlias, TypeVar
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.names import Partition, is_in_work_area, is_visible, partition_key
+from fsspec_commit.names import Partition, is_in_work_area, is_visible
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Entry
 
 T = TypeVar("T")
-Key: TypeAlias = tuple[str, ...]
 Found: TypeAlias = tuple[str, Entry]
 
 
@@ -31,7 +30,7 @@ async def old_files(job: BoundJob) -> AsyncIterator[Found]:
     Raises:
         RequestError: Another destination lies inside this one.
     """
-    async with ending(_below(job, job.layout.destination.root)) as files:
+    async with ending(files_below(job, job.layout.destination.root)) as files:
         async for found in files:
             yield found
 
@@ -45,36 +44,12 @@ async def first_visible(job: BoundJob) -> str | None:
     return None
 
 
-async def old_files_of_partitions(
-    job: BoundJob, written: set[Key], declared: set[Key], directories: set[str]
-) -> AsyncIterator[Found]:
-    """The files of *written* partitions without their subdirectories, of *declared* ones with.
+async def files_below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
+    """Every file below the directory *path*, the work area's left out.
 
-    And whatever file stands where one of the *directories* of new files is to be.
-
-    Walks down only where a partition can be, and takes every directory whose name is another
-    spelling of one (see :func:`~fsspec_commit.names.partition_key`).
+    Raises:
+        RequestError: Another destination lies there.
     """
-    towards = {key[:depth] for key in written | declared for depth in range(len(key) + 1)}
-    waiting: list[tuple[StorePath, Key]] = [(job.layout.destination.root, ())]
-    while waiting:
-        path, key = waiting.pop()
-        if key in declared:
-            async with ending(_below(job, path)) as files:
-                async for found in files:
-                    yield found
-            continue
-        for child in await job.store.list_children(path):
-            name = job.layout.destination.relative(child.path)
-            if isinstance(child, Directory):
-                below = partition_key(name)
-                if below in towards and not is_in_work_area(name):
-                    waiting.append((child.path, below))
-            elif key in written or name in directories:
-                yield name, child
-
-
-async def _below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
     layout = job.layout.destination
     async with ending(job.store.list_tree(path, without=layout.areas)) as entries:
         async for entry in entries:

@@ -25,7 +25,6 @@ from fsspec_commit.names import (
     Target,
     is_summary_file,
     is_visible,
-    partition_key,
     standing_name,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -34,9 +33,9 @@ from fsspec_commit.protocol.listing import (
     ending,
     first_visible,
     old_files,
-    old_files_of_partitions,
 )
 from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.old_partitions import old_files_of_partitions
 from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.records import RECORD_BYTES_MAX, Standing, decode_strictly
 from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
@@ -123,9 +122,7 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
     if mode == "overwrite":
         found = old_files(job)
     elif mode == "overwrite_partitions":
-        written = {partition_key(partition) for partition in new.partitions}
-        declared = {partition_key(partition) for partition in job.record.partitions}
-        found = old_files_of_partitions(job, written, declared, directories)
+        found = old_files_of_partitions(job, new.partitions, directories)
     else:
         return None
     writer = _ListWriter(job, claim)

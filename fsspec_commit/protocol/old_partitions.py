@@ -1,0 +1,176 @@
+"""The old files of the partitions that are replaced: those of the very directories, no others.
+
+Directories of two names may be one all the same: one directory, where a file system folds case or
+Unicode forms; or one value, since readers decode percent-escapes. What is deleted goes by the
+exact name. So a job is refused, before its decision, where it would add a second spelling of a
+value beside rows that stay, or would write into a directory that has another name.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.names import (
+    Partition,
+    is_in_work_area,
+    is_visible,
+    partition_key,
+    with_those_above,
+)
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.listing import Found, ending, files_below
+from fsspec_commit.store import Directory, Entry
+
+
+async def old_files_of_partitions(
+    job: BoundJob, written: Collection[Partition], directories: Collection[str]
+) -> AsyncIterator[Found]:
+    """The files of *written* partitions without their subdirectories, of declared ones with.
+
+    And whatever file stands where one of the *directories* of new files is to be.
+
+    Raises:
+        RequestError: A partition stands under another spelling, and would be mixed up with it.
+    """
+    async with ending(_Walk(job, written, directories).files()) as files:
+        async for found in files:
+            yield found
+
+
+class _Spot(NamedTuple):
+    """A directory by its name, and the one on the way to a partition that it is, or is spelled."""
+
+    name: str
+    wanted: str
+
+    @property
+    def is_spelled_otherwise(self) -> bool:
+        return self.name != self.wanted
+
+
+class _Walk:
+    """Walks down only where a partition can be, or another spelling of one."""
+
+    def __init__(
+        self, job: BoundJob, written: Collection[Partition], directories: Collection[str]
+    ) -> None:
+        self._job = job
+        self._layout = job.layout.destination
+        self._written = written
+        self._declared = {Partition(name) for name in job.record.partitions}
+        self._directories = directories
+        self._wanted: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for name in with_those_above({*written, *self._declared}):
+            above, _, last = name.rpartition("/")
+            self._wanted[above][unquote(last)].append(name)
+        self._found: set[str] = set()
+        self._spelled_otherwise: dict[str, str] = {}
+
+    async def files(self) -> AsyncIterator[Found]:
+        """Every file that goes; at the end, the refusal of a value that would be there twice."""
+        waiting = [_Spot("", "")]
+        while waiting:
+            spot = waiting.pop()
+            if spot.wanted in self._declared:
+                async with ending(self._below(spot)) as files:
+                    async for name, entry in files:
+                        if self._takes(spot, name):
+                            yield name, entry
+                continue
+            children = await self._job.store.list_children(self._path(spot))
+            await self._refuse_folded(spot, children)
+            for child in children:
+                name = self._layout.relative(child.path)
+                if isinstance(child, Directory):
+                    waiting += self._ways(spot, name)
+                elif spot.wanted in self._written:
+                    if self._takes(spot, name):
+                        yield name, child
+                elif name in self._directories:
+                    yield name, child
+        self._refuse_spelled_twice()
+
+    def _ways(self, spot: _Spot, name: str) -> list[_Spot]:
+        """Where a directory leads: to what has its name, or one that readers decode alike."""
+        if is_in_work_area(name):
+            return []
+        last = name.rpartition("/")[2]
+        alike = self._wanted.get(spot.wanted, {}).get(unquote(last), ())
+        return [_Spot(name, wanted) for wanted in alike]
+
+    def _takes(self, spot: _Spot, name: str) -> bool:
+        """Whether a file goes; if not, its directory is kept in mind as another spelling."""
+        if not spot.is_spelled_otherwise:
+            if is_visible(name):
+                self._found.add(spot.wanted)
+            return True
+        if is_visible(name) and not self._goes(spot.name):
+            self._spelled_otherwise[spot.wanted] = spot.name
+        return False
+
+    def _goes(self, directory: str) -> bool:
+        return directory in self._written or any(
+            f"{directory}/".startswith(f"{declared}/") for declared in self._declared
+        )
+
+    async def _below(self, spot: _Spot) -> AsyncIterator[Found]:
+        async with ending(files_below(self._job, self._path(spot))) as files:
+            async for found in files:
+                yield found
+
+    def _path(self, spot: _Spot) -> StorePath:
+        return self._layout.directory(Partition(spot.name))
+
+    async def _refuse_folded(self, spot: _Spot, children: Sequence[Entry | Directory]) -> None:
+        """Refuse a directory that is not listed, and yet there: under another name.
+
+        The store is asked only where something of such a name is listed, so hardly ever.
+        """
+        wanted = self._wanted.get(spot.wanted)
+        if wanted is None or spot.is_spelled_otherwise:
+            return
+        listed = {self._layout.relative(child.path) for child in children}
+        missing = [name for names in wanted.values() for name in names if name not in listed]
+        alike = {partition_key(name): name for name in listed} if missing else {}
+        for name in missing:
+            other = alike.get(partition_key(name))
+            path = self._layout.directory(Partition(name))
+            if other is not None and await self._job.store.stat(path) is not None:
+                raise self._folded(name, other)
+
+    def _refuse_spelled_twice(self) -> None:
+        """Refuse a partition whose only rows, so far, stand under another spelling and stay.
+
+        Where both hold rows, whoever wrote them tells them apart, or reads both in any case.
+        """
+        for wanted, other in sorted(self._spelled_otherwise.items()):
+            if wanted not in self._found:
+                raise self._spelled_twice(wanted, other)
+
+    def _folded(self, name: str, other: str) -> RequestError:
+        message = (
+            f"cannot write {name!r} to {self._job.record.destination!r}: {other!r} stands there, "
+            "and this store takes both names for one, so rows of the one would be read as the "
+            f"other's; write {other!r}, or rename it first"
+        )
+        return self._refusal(message, other)
+
+    def _spelled_twice(self, wanted: str, other: str) -> RequestError:
+        message = (
+            f"cannot replace partition {wanted!r} of {self._job.record.destination!r}: {other!r} "
+            "holds rows that readers take for the same value, and they would stay beside the new "
+            f"ones; replace them as well with partitions=[{other!r}], or write under that name"
+        )
+        return self._refusal(message, other)
+
+    def _refusal(self, message: str, other: str) -> RequestError:
+        return RequestError(
+            message,
+            kind="partition_spelled_otherwise",
+            job_id=self._job.record.job_id,
+            path=other,
+            stage="check",
+        )
