@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fsspec.callbacks import Callback
 
 _log = logging.getLogger("fsspec_commit")
-_STARTS_MAX = 3
+_STARTS_MAX = 8
 _NOT_STARTED = 'the job has not started: use "with Job(...)", or call start()'
 
 State = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
@@ -273,14 +273,14 @@ class Job:
         if committer is None:
             raise refused(selection, self.destination)
         check_names(selection, options.get("names", "unique"))
-        for _ in range(_STARTS_MAX):
+        for failed in range(_STARTS_MAX):
             record = record_of(
                 options, self.destination, committer, selection.capabilities, SYSTEM_IDS
             )
             bound = destination.bind(record)
             self._selection, self._bound = selection, bound
             self.skipped = self.skipped or await has_nothing_to_do(bound)
-            unknown = await create_job(destination.store, bound.layout, bound.record)
+            unknown = await create_job(destination.store, bound.layout, bound.record, failed=failed)
             if unknown is None:
                 return
         message = f"cannot start a job at {self.destination!r}: {unknown}"

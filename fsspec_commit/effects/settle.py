@@ -39,16 +39,21 @@ class Effect(Generic[T]):
         observe: The redo rule: what the change has brought about, or ``UNDONE``.
         doing: What it is, for messages: "renaming".
         path: What it is done to.
+        is_repeatable: Whether it may be sent again while an earlier request may still be carried
+            out. Else it is given up as unknown where it is not seen to have happened.
     """
 
     apply: Callable[[], Awaitable[T]]
     observe: Callable[[], Awaitable[T | Undone]]
     doing: str
     path: str
+    is_repeatable: bool = True
 
 
-async def settle(effect: Effect[T], pace: Pace) -> T:
+async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
     """Apply until done, certainly refused, or beyond knowing.
+
+    *backoff* is how many requests of its kind have failed just before.
 
     Raises:
         StoreError: It certainly did not happen, and repeating it did not help.
@@ -57,7 +62,7 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
     last: StoreError | None = None
     refusal: StoreError | None = None
     doubt = False
-    backoff = overtaken = 0
+    overtaken = 0
     for _ in range(TRIES_MAX):
         if backoff or not pace.enter_now():
             await pace.enter(backoff)
@@ -71,7 +76,7 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
                 is_obsolete = seen is Undone.OVERTAKEN and overtaken <= OVERTAKEN_MAX
                 # Of what is sent from now on it says nothing.
                 refusal = None if is_obsolete else refusal
-                _raise_again(refusal)
+                _raise_unless_repeated(effect, refusal, last)
             observing = False
             return await effect.apply()
         except StoreError as error:
@@ -87,13 +92,22 @@ async def settle(effect: Effect[T], pace: Pace) -> T:
             pace.leave()
     if last is not None and not doubt:
         raise last
-    message = f"it is not known whether {effect.doing} {effect.path!r} happened: {last}"
-    raise CommitStateUnknownError(message, path=effect.path) from last
+    raise _unknown(effect, last) from last
 
 
-def _raise_again(refusal: StoreError | None) -> None:
+def _raise_unless_repeated(
+    effect: Effect[T], refusal: StoreError | None, last: StoreError | None
+) -> None:
+    """Of a change that has not been seen to happen: whether it may be sent again."""
     if refusal is not None:
         raise refusal
+    if not effect.is_repeatable:
+        raise _unknown(effect, last) from last
+
+
+def _unknown(effect: Effect[T], last: StoreError | None) -> CommitStateUnknownError:
+    message = f"it is not known whether {effect.doing} {effect.path!r} happened: {last}"
+    return CommitStateUnknownError(message, path=effect.path)
 
 
 async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:

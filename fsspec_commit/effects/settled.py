@@ -175,6 +175,38 @@ class SettledStore(Counted):
 
         return await settle(Effect(apply, observe, "creating", path), self._pace)
 
+    async def create_unrepeated(self, path: StorePath, data: bytes, *, backoff: int) -> bool:
+        """Create a file that must never come into being when it is gone again.
+
+        Exclusively, with all directories above it; and never again while a request for it may
+        still be carried out.
+
+        Args:
+            path: Where.
+            data: What.
+            backoff: How many such files could not be created just before.
+
+        Returns:
+            False when another stands there.
+
+        Raises:
+            CommitStateUnknownError: The request was not answered, and is not seen to have been
+                carried out; it may be yet.
+        """
+
+        async def apply() -> bool:
+            await self._counted(
+                "op_create", self._store.put(path, data, expecting=Expect.ABSENT, within=None)
+            )
+            return True
+
+        async def observe() -> bool | Undone:
+            content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
+            return Undone.UNDONE if content is None else content.data == data
+
+        effect: Effect[bool] = Effect(apply, observe, "creating", path, is_repeatable=False)
+        return await settle(effect, self._pace, backoff=backoff)
+
     async def create_once(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
         """Create a small file under a name that only we know, and say which content stands.
 

@@ -14,12 +14,29 @@ async def establish(
     store: SettledStore, path: StorePath, record: R, *, within: StorePath | None
 ) -> Standing[R] | None:
     """Create *record* exclusively; ``None`` when another stands there, or *within* is gone."""
+    data = _checked(path, record)
+    standing = await store.create(path, data, within=within)
+    return Standing(record) if standing == data else None
+
+
+def _checked(path: StorePath, record: Record) -> bytes:
     data = record.encode()
     if len(data) > record.limit_bytes:
         message = f"{path}: a record of {len(data)} bytes is over its cap of {record.limit_bytes}"
         raise RecordError(message, path=path)
-    standing = await store.create(path, data, within=within)
-    return Standing(record) if standing == data else None
+    return data
+
+
+async def establish_unrepeated(
+    store: SettledStore, path: StorePath, record: R, *, backoff: int
+) -> Standing[R] | None:
+    """The same, with all directories above, by a request that is never repeated in doubt.
+
+    Raises:
+        CommitStateUnknownError: It was not answered, and may still be carried out at any time.
+    """
+    created = await store.create_unrepeated(path, _checked(path, record), backoff=backoff)
+    return Standing(record) if created else None
 
 
 async def recall(store: SettledStore, path: StorePath, kind: type[R]) -> Standing[R] | None:

@@ -1,7 +1,7 @@
 """Where a job begins: fail before the work where the work would be in vain."""
 
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import establish
+from fsspec_commit.effects.standing import establish_unrepeated
 from fsspec_commit.errors import (
     CommitFailedError,
     CommitStateUnknownError,
@@ -40,15 +40,27 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
 
 
 @failing_as(CommitFailedError)
-async def create_job(store: SettledStore, layout: JobLayout, record: JobRecord) -> str | None:
+async def create_job(
+    store: SettledStore, layout: JobLayout, record: JobRecord, *, failed: int
+) -> str | None:
     """Create ``job.json``, which begins the life of the job; only here is an area made.
+
+    A request that was not answered is never repeated: it could be carried out when the job that
+    the second one began has long been finished, and bring that back to life. The first one can
+    still make an area, of a job that nobody works on: it is shown as open, and `clean` removes it.
+
+    Args:
+        store: Where.
+        layout: The job's.
+        record: What it is.
+        failed: How many ids were spent in vain just before.
 
     Returns:
         Why it is not known whether it was created: the job id is spent, take another. ``None``:
         it was.
     """
     try:
-        standing = await establish(store, layout.spec, record, within=None)
+        standing = await establish_unrepeated(store, layout.spec, record, backoff=failed)
     except CommitStateUnknownError as error:
         return str(error.__cause__ or error)
     return f"{layout.spec!r} is another's" if standing is None else None

@@ -11,8 +11,9 @@ import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Store
 from fsspec_commit.store.registry import wrapping
-from fsspec_commit.testing.committer_contract.given import TASKS, Given, Place
-from fsspec_commit.testing.faults import Crash
+from fsspec_commit.testing.committer_contract.crashes import gives_up_files
+from fsspec_commit.testing.committer_contract.given import TASKS, Given, Place, write
+from fsspec_commit.testing.faults import Crash, Fault, Kind, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 
 T = TypeVar("T")
@@ -150,4 +151,36 @@ class OvertakenContract(Given):
         with pytest.raises(fc.JobNotActiveError) as caught:
             job.abort()
         assert caught.value.outcome == "committed", caught.value
+        place.assert_committed(*TASKS)
+
+    @gives_up_files
+    @pytest.mark.parametrize("kind", ["applied_late", "hang", "error_but_applied"])
+    @pytest.mark.parametrize("ending", ["commit", "abort"])
+    def test_a_start_that_came_too_late_revives_nothing(
+        self, place: Place, kind: Kind, ending: str
+    ) -> None:
+        """What is over stays over: a job whose start was not answered never began (P5, P6)."""
+        place.selection()  # so that nothing is probed in between
+        with inject(Fault("create", 1, kind), late_by=10_000) as fired:
+            job = place.job(mode="append").start()
+            for files in TASKS:
+                with job.task() as task:
+                    write(task, files)
+            job.commit() if ending == "commit" else job.abort()
+        assert fired
+        assert job.job_id not in [info.job_id for info in fc.jobs(place.url, **place.how)]
+        with pytest.raises(fc.JobNotActiveError):
+            fc.abort(place.url, job.job_id, **place.how)
+        place.clean()
+        if ending == "commit":
+            place.assert_committed(*TASKS)
+        else:
+            place.assert_untouched()
+
+    def test_a_start_that_is_not_answered_is_put_off(self, place: Place) -> None:
+        """Several times in a row: another id is taken each time, and the job begins."""
+        place.selection()
+        with inject(*(Fault("create", nth, "hang") for nth in range(1, 6))) as fired:
+            place.commit(mode="append")
+        assert len(fired) == 5  # noqa: PLR2004  # all of them
         place.assert_committed(*TASKS)

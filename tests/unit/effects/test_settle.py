@@ -320,3 +320,18 @@ def test_a_question_is_asked_until_it_is_answered(
     else:
         assert run(ask(question, pace()))[0] == answer
     assert question.asked == asked
+
+
+@pytest.mark.parametrize("happens", ["now", "never", "late"])
+@pytest.mark.parametrize("throttled", [0, 2])
+def test_what_is_not_repeatable_is_sent_once(happens: Happens, throttled: int) -> None:
+    """But for what has certainly not happened; seen to have happened, it is done."""
+    creation = Creation([*[("never", NOT_DONE)] * throttled, (happens, UNKNOWN)], [UNKNOWN])  # type: ignore[list-item]  # "never" is one
+    effect = creation.effect()
+    effect.is_repeatable = False
+    if happens == "now":
+        assert run(settle(effect, pace()))[0] == "ours"
+    else:
+        with pytest.raises(CommitStateUnknownError):
+            run(settle(effect, pace()))
+    assert creation.calls.count("apply") == throttled + 1
