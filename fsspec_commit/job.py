@@ -158,12 +158,13 @@ class Job:
         self._tasks.begun(task)
         return task
 
-    def commit(self, messages: Iterable[TaskCommit] = ()) -> CommitResult:
+    def commit(self, messages: Iterable[TaskCommit] | None = None) -> CommitResult:
         """Make exactly the chosen attempts visible.
 
         Args:
             messages: What tasks elsewhere returned; those of this process are added by
-                themselves. None with ``collect="store"``.
+                themselves. None with ``collect="store"``. A commit that failed remembers them:
+                left out, and when the block is left, it is the same ones again.
 
         Returns:
             What was done; the same again when called again.

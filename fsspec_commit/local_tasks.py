@@ -1,4 +1,4 @@
-"""The tasks of a job that run in the driver's own process, and how each of them ended."""
+"""The messages a driver has: what callers pass in, and those of the tasks in its own process."""
 
 import threading
 from collections.abc import Iterable
@@ -10,14 +10,16 @@ from fsspec_commit.task import Task
 
 
 class LocalTasks:
-    """The tasks of this process, and how each ended; thread-safe."""
+    """The tasks of this process, how each ended, and the messages of others; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._next = 0
         self._messages: dict[int, list[TaskCommit]] = {}
         self._failed: dict[int, BaseException] = {}
-        self._running: dict[int, str] = {}
+        self._running: dict[int, set[str]] = {}
+        # What the last call passed in; None while it is not known what that was.
+        self._given: list[TaskCommit] | None = []
 
     def next_id(self) -> int:
         """An id above all that were taken, which nobody else gets."""
@@ -29,7 +31,7 @@ class LocalTasks:
         """Remember an attempt until it says how it ended."""
         with self._lock:
             self._next = max(self._next, task.task_id + 1)
-            self._running[task.task_id] = task.attempt_id
+            self._running.setdefault(task.task_id, set()).add(task.attempt_id)
 
     def task_committed(self, task: Task, message: TaskCommit) -> None:
         """Keep the message for the commit."""
@@ -44,20 +46,34 @@ class LocalTasks:
             self._failed[task.task_id] = error
 
     def task_left_out(self, task: Task) -> None:
-        """Forget a task that the caller dropped on purpose."""
+        """Forget a task that the caller dropped on purpose; another attempt at it may still run."""
         with self._lock:
             self._over(task)
 
     def _over(self, task: Task) -> None:
-        self._running.pop(task.task_id, None)
+        running = self._running.get(task.task_id, set())
+        running.discard(task.attempt_id)
+        if not running:
+            self._running.pop(task.task_id, None)
         self._failed.pop(task.task_id, None)
 
     def messages(
-        self, job: BoundJob, others: Iterable[TaskCommit], *, collected: bool
+        self, job: BoundJob, others: Iterable[TaskCommit] | None, *, collected: bool
     ) -> list[TaskCommit]:
-        """Every message the driver has; a caller's own choice for a task stands alone."""
-        given = list(others)
+        """Every message the driver has; a caller's own choice for a task stands alone.
+
+        Args:
+            job: Whose they are.
+            others: What the caller passes in; ``None`` for what was passed in last, so that a
+                commit that is called again, or by leaving a block, commits the same.
+            collected: Whether the tasks leave their messages beside the job.
+
+        Raises:
+            RequestError: A task is neither committed nor left out, or the messages passed in last
+                were not received.
+        """
         job_id = job.record.job_id
+        given = self._received(job_id, others)
         if collected:
             if given:
                 message = 'collect="store" takes no messages: the tasks have left theirs'
@@ -70,6 +86,19 @@ class LocalTasks:
                 if task_id not in named:
                     given.extend(messages)
         return given
+
+    def _received(self, job_id: str, others: Iterable[TaskCommit] | None) -> list[TaskCommit]:
+        if others is not None:
+            # Gathering them may fail, and whoever goes on then must not commit without them.
+            self._given = None
+            self._given = list(others)
+        if self._given is None:
+            message = (
+                f"cannot commit job {job_id}: gathering the messages that were passed in failed; "
+                "pass them again, job.commit(messages), or call job.abort()"
+            )
+            raise RequestError(message, kind="messages_lost", job_id=job_id, stage="check")
+        return list(self._given)
 
     def _refuse_unfinished(self, job_id: str, named: set[int]) -> None:
         for task_id, error in sorted(self._failed.items()):
