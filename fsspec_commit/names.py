@@ -35,6 +35,8 @@ ROOT_PARTITION = Partition("")
 _PLAIN_MAX = NAME_BYTES_MAX - len(PENDING)
 
 _SUMMARY_FILES = ("_metadata", "_common_metadata")
+_RESERVED = {name.casefold(): name for name in (AREA, SUCCESS)}
+"""Names that nobody writes but this library, as a file or as a directory, at any depth."""
 
 _PLAIN = re.compile(
     r"[A-Za-z0-9=+,@~-][A-Za-z0-9._=+,@~-]*(?:/[A-Za-z0-9=+,@~-][A-Za-z0-9._=+,@~-]*)*"
@@ -100,10 +102,8 @@ def target(text: str) -> Target:
                 f"is longer than stores take ({NAME_BYTES_MAX})"
             )
             raise RequestError(message, kind="name_too_long", path=text)
-        if name.casefold() == AREA:  # the same directory where a file system folds case
-            raise _reserved(text, AREA)
-    if names[-1] == SUCCESS:
-        raise _reserved(text, SUCCESS)
+        if name.casefold() in _RESERVED:  # the same name where a file system folds case
+            raise _reserved(text, _RESERVED[name.casefold()])
     return Target(text)
 
 

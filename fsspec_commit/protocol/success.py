@@ -9,14 +9,14 @@ from itertools import islice
 from msgspec import Struct, field, json
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.errors import PartialCommitError, RequestError
 from fsspec_commit.ids import NEVER, started
 from fsspec_commit.names import SUCCESS
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, FileIdentity
-from fsspec_commit.store import Entry
+from fsspec_commit.store import Directory
 
 FILENAMES_MAX = 10_000
 """Hadoop's marker lists at most 100 names; more serve people who compare, not programs."""
@@ -86,10 +86,27 @@ def success_data(job: BoundJob, new: NewFiles) -> bytes:
 
 
 async def seen_success(job: BoundJob) -> FileIdentity | None:
-    """The marker that stands now: an earlier job's."""
+    """The marker that stands now: an earlier job's.
+
+    Raises:
+        RequestError: A directory stands there, which no marker could ever replace.
+    """
     entry = await job.store.stat(job.layout.destination.success)
-    if not isinstance(entry, Entry):
+    if entry is None:
         return None
+    if isinstance(entry, Directory):
+        message = (
+            f"cannot commit to {job.record.destination!r}: {SUCCESS!r} is a directory there, "
+            "which could neither be removed before the new files appear nor replaced after; "
+            "move it away, then commit() again"
+        )
+        raise RequestError(
+            message,
+            kind="directory_in_the_way",
+            job_id=job.record.job_id,
+            path=SUCCESS,
+            stage="check",
+        )
     return FileIdentity(size=entry.size_bytes, token=entry.token)
 
 

@@ -67,8 +67,8 @@ def test_a_target_never_leaves_the_destination(text: str) -> None:
     assert name == text
     joined = posixpath.normpath(posixpath.join("/data/out", text))
     assert joined == f"/data/out/{text}"
-    # No component is the work area's, on a file system that folds case either.
-    assert AREA not in {part.casefold() for part in text.split("/")}
+    # No component is the work area's or the marker's, on a file system that folds case either.
+    assert {AREA, "_success"}.isdisjoint(part.casefold() for part in text.split("/"))
     assert all(len(part.encode()) <= NAME_BYTES_MAX for part in text.split("/"))
     assert len(text.encode()) <= TARGET_BYTES_MAX
     assert not is_in_work_area(text)
@@ -92,6 +92,9 @@ def test_a_target_never_leaves_the_destination(text: str) -> None:
         ("_COMMIT/a", "reserved_name"),
         ("_SUCCESS", "reserved_name"),
         ("day=1/_SUCCESS", "reserved_name"),
+        ("_SUCCESS/a", "reserved_name"),
+        ("day=1/_success", "reserved_name"),
+        ("a/_Success/b", "reserved_name"),
         ("x" * 256, "name_too_long"),
         ("é" * 128, "name_too_long"),
         ("/".join(["x" * 200] * 6), "name_too_long"),
@@ -112,7 +115,8 @@ def test_a_refused_name_says_why(text: str, kind: str) -> None:
         "a",
         "_metadata",
         ".hidden",
-        "_SUCCESS/a",
+        "_SUCCESS.txt",
+        "my_success/_successful",
         "day=2026-11-20/part 1.parquet",
         "a:b",
         "..a",

@@ -141,6 +141,18 @@ class ModesContract(Given):
         place.commit([{"more.txt": b"more"}], mode="append")
         place.assert_committed(*TASKS, {"old.txt": b"new life"}, {"more.txt": b"more"})
 
+    @pytest.mark.parametrize("mode", ["error", "append", "overwrite", "overwrite_partitions"])
+    @pytest.mark.parametrize("success", ["marker", "none"])
+    def test_a_directory_in_the_place_of_the_marker_is_refused(
+        self, place: Place, mode: fc.Mode, success: Literal["marker", "none"]
+    ) -> None:
+        """Before the decision: no job could ever take its place (P8)."""
+        place.put({"_SUCCESS/x": b"foreign"})
+        with request_refused("directory_in_the_way"):
+            place.commit([{"day=1/part.txt": b"new"}], mode=mode, success=success)
+        assert place.everything() == {"_SUCCESS/x": b"foreign"}
+        place.assert_untouched()
+
     def test_marker_of_a_stale_run_does_not_stay(self, place: Place) -> None:
         """`_SUCCESS` is the marker of what is there now."""
         place.put({"_SUCCESS": b"stale"})
