@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +26,7 @@ from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
+from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Selection, leftover_uploads
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.probe import ProbeReport
@@ -102,12 +104,11 @@ def resume(
     progress = ProgressReport(callback)
 
     async def finish() -> CommitResult:
-        async with _open(
-            destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
-        ) as to:
-            clock = to.store.clock
+        async with _open_job(
+            destination, storage_options, filesystem, job_id, single_writer=single_writer
+        ) as job:
+            clock = job.store.clock
             begin = clock()
-            job = await _job(to, job_id)
             finished = await recovery.resume_job(
                 job,
                 accept_loss=accept_loss,
@@ -138,10 +139,10 @@ async def abort(
     Raises:
         JobNotActiveError: It is committed, or over already; nothing was deleted.
     """
-    async with _open(
-        destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
-    ) as to:
-        await abort_job(await _job(to, job_id), by="fsspec_commit.abort()")
+    async with _open_job(
+        destination, storage_options, filesystem, job_id, single_writer=single_writer
+    ) as job:
+        await abort_job(job, by="fsspec_commit.abort()")
 
 
 @blocking
@@ -245,10 +246,31 @@ async def _open(
         await to.store.close()
 
 
-async def _job(to: Destination, job_id: str) -> BoundJob:
+@asynccontextmanager
+async def _open_job(
+    destination: DestinationLike,
+    storage_options: Mapping[str, object] | None,
+    filesystem: "AbstractFileSystem | None",
+    job_id: str,
+    *,
+    single_writer: bool,
+) -> AsyncIterator[BoundJob]:
+    """A job that goes on, on a store that flushes what the job's own driver flushes."""
+    options = OpenOptions(single_writer=single_writer)
+    async with _open(destination, storage_options, filesystem, options) as to:
+        record = await _record(to, job_id)
+        if record.durability == options.durability:
+            yield to.bind(record)
+            return
+    options = replace(options, durability=record.durability)
+    async with _open(destination, storage_options, filesystem, options) as to:
+        yield to.bind(record)
+
+
+async def _record(to: Destination, job_id: str) -> JobRecord:
     layout = DestinationLayout(to.store.root).job(job_id)
     record = await read_record(to.store, layout)
     if record is None:
         message = f"job {job_id} at {to.place.url!r} is finished, aborted, or never was"
         raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="open")
-    return to.bind(record)
+    return record
