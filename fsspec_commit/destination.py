@@ -19,7 +19,7 @@ from fsspec_commit.effects.settle import ask
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import RequestError, UnknownProtocolError
 from fsspec_commit.ids import IdSource
-from fsspec_commit.layout import DestinationLayout
+from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Request, Selection, bind, choose
@@ -172,7 +172,7 @@ class Destination:
         if found is None:
             _log.info("nobody vouches for %s: trying out what it does", server)
             scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
-            found = await probe(self._raw, scratch, self.ids, ask=_patient(self.ids))
+            found = await _probed(self._raw, scratch, self.ids)
             _found_of_servers[key] = found
         return declared.completed_by(found)
 
@@ -221,7 +221,7 @@ async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource
     store = await _opened(where, replace(options, choosing=True), ids)
     try:
         scratch = DestinationLayout(store.root).probe(ids.nonce())
-        observed = await probe(store, scratch, ids, ask=_patient(ids))
+        observed = await _probed(store, scratch, ids)
         return ProbeReport(
             destination=where.url,
             capabilities=observed,
@@ -248,6 +248,10 @@ async def open_destination(where: Place, options: OpenOptions, *, ids: IdSource)
 async def _opened(where: Place, options: OpenOptions, ids: IdSource) -> Store:
     options = replace(options, storage_options=where.storage_options, ask=_patient(ids))
     return await open_store(where.url, options)
+
+
+async def _probed(store: Store, scratch: StorePath, ids: IdSource) -> Capabilities:
+    return await probe(store, scratch, ids, ask=_patient(ids), resend=_patient(ids))
 
 
 def _patient(ids: IdSource) -> Ask:

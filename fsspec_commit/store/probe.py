@@ -51,7 +51,12 @@ class ProbeReport:
 
 
 async def probe(
-    store: Store, scratch: StorePath, ids: IdSource, *, ask: Ask = ask_once
+    store: Store,
+    scratch: StorePath,
+    ids: IdSource,
+    *,
+    ask: Ask = ask_once,
+    resend: Ask = ask_once,
 ) -> Capabilities:
     """What *store* does, tried out in the directory *scratch*, which goes again in any case.
 
@@ -61,6 +66,9 @@ async def probe(
         ids: Makes the nonces of uploads.
         ask: How often a trial is repeated that was not answered; each time under new names, so
             that what an earlier one may have done, or may still do, is not taken for its own.
+        resend: How often one request is sent again that was certainly not done, and how soon: where
+            each name is written once a second, a trial would else never come to its end. It shares
+            no slots with *ask*, which holds one meanwhile.
 
     Returns:
         The capabilities that hold, each that was seen with the evidence ``"probed"``.
@@ -68,7 +76,7 @@ async def probe(
     Raises:
         StoreError: The store did not answer, or nothing can be written there.
     """
-    ground = TrialGround(store, scratch, ids)
+    ground = TrialGround(store, scratch, ids, resend=resend)
     shown: Shown = {}
     try:
         for trial in TRIALS:

@@ -15,10 +15,12 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store.abilities import (
+    Ask,
     CompletesUploads,
     RenamesDirectories,
     RenamesFiles,
     Store,
+    ask_once,
 )
 from fsspec_commit.store.capabilities import AtomicRename
 from fsspec_commit.store.values import Entry, Expect, Expectation, PendingUpload, Token
@@ -38,11 +40,14 @@ class TrialGround:
         may_hold: Whether anything can be in it.
     """
 
-    def __init__(self, store: Store, scratch: StorePath, ids: IdSource) -> None:
+    def __init__(
+        self, store: Store, scratch: StorePath, ids: IdSource, *, resend: Ask = ask_once
+    ) -> None:
         self.store = store
         self.scratch = scratch
         self.may_hold = False
         self._ids = ids
+        self._resend = resend
         self._attempts = 0
         self._has_stray_uploads = False
 
@@ -55,10 +60,35 @@ class TrialGround:
         """What this attempt calls *name*."""
         return StorePath(f"{self.scratch}/{self._attempts}-{name}")
 
+    async def sent(self, change: Callable[[], Awaitable[T]]) -> T:
+        """Send a change again while it is certainly not done, as of a name that was just written.
+
+        GCS takes one write a second of a name, and a trial writes some of them twice. An attempt
+        under new names would come to the same.
+
+        Raises:
+            StoreError: It was refused, is in doubt, or was not done in the end.
+        """
+
+        async def decided() -> T | StoreError:
+            try:
+                return await change()
+            except StoreError as error:
+                if error.reply is Reply.NOT_DONE:
+                    raise
+                return error
+
+        answer = await self._resend(decided)
+        if isinstance(answer, StoreError):
+            raise answer
+        return answer
+
     async def put(self, path: StorePath, data: bytes, expecting: Expectation) -> Token:
         """Write a file, and remember that one may be there."""
         try:
-            token = await self.store.put(path, data, expecting=expecting, within=None)
+            token = await self.sent(
+                lambda: self.store.put(path, data, expecting=expecting, within=None)
+            )
         except StoreError as error:
             self.may_hold |= error.reply is Reply.UNKNOWN
             raise
@@ -67,7 +97,7 @@ class TrialGround:
 
     async def delete(self, path: StorePath, expecting: Expectation) -> bool:
         """Delete a file."""
-        await self.store.delete(path, expecting=expecting)
+        await self.sent(lambda: self.store.delete(path, expecting=expecting))
         return True
 
     async def content(self, path: StorePath) -> bytes | None:
@@ -180,12 +210,14 @@ async def _file_renames(ground: TrialGround, files: RenamesFiles) -> Shown:
     tokens = [await ground.put(path, path.encode(), Expect.ANYTHING) for path in sources]
 
     async def rename(number: int) -> bool:
-        await files.rename(
-            sources[number],
-            target,
-            token=tokens[number],
-            expecting=Expect.ABSENT,
-            within=ground.scratch,
+        await ground.sent(
+            lambda: files.rename(
+                sources[number],
+                target,
+                token=tokens[number],
+                expecting=Expect.ABSENT,
+                within=ground.scratch,
+            )
         )
         return True
 
@@ -219,7 +251,9 @@ async def _directory_renames(ground: TrialGround, directories: RenamesDirectorie
         await ground.put(StorePath(f"{source}/file"), source.encode(), Expect.ANYTHING)
 
     async def rename(source: StorePath) -> bool:
-        await directories.rename_directory(source, target, within=ground.scratch)
+        await ground.sent(
+            lambda: directories.rename_directory(source, target, within=ground.scratch)
+        )
         return True
 
     won = await _race(map(rename, sources))

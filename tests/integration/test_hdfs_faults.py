@@ -81,6 +81,7 @@ FAULTS: dict[str, Fault] = {
     "500, and it happened": AnswerAfterwards(500),
     "503": AnswerInstead(503),
     "standby": AnswerInstead(403),
+    "it is starting": AnswerInstead(404),
     "reset in the reply": ResetReply(after_bytes=10),
 }
 IN_EVERY_RUN = {"reply lost"}

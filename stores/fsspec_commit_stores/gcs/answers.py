@@ -1,7 +1,8 @@
 """What an error that GCS answers says: of the request's effect, and to the user.
 
 By status and reason alone, and in words of our own: what else a server says, it may have been told.
-The one exception is that a bucket is missing, for which there is no reason of its own.
+The exceptions are that a bucket is missing, and that a name is written too often, for which there
+are no reasons of their own.
 
 https://cloud.google.com/storage/docs/json_api/v1/status-codes
 """
@@ -21,6 +22,8 @@ _LOOKED_AT = frozenset({"date", "retry-after"})
 _REASON = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _NO_BUCKET = "The specified bucket does not exist"
 _REQUESTER_PAYS_TEXT = "requester pays"
+_ONE_NAME = "rate limit for object mutation"
+_ONE_NAME_S = 1.0  # https://cloud.google.com/storage/quotas#objects
 
 # Turned away before anything was done.
 _NOT_DONE = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
@@ -78,6 +81,7 @@ class Answer:
         is_bucket_missing: Whether it is the bucket that is not found, and not the object.
         headers: Those that say how long to wait, by lower-cased names.
         redirected_to: Scheme and host that the answer points to, if it does.
+        is_name_limited: Whether one name was written too often, and not the bucket.
     """
 
     status: int
@@ -85,6 +89,7 @@ class Answer:
     is_bucket_missing: bool
     headers: Mapping[str, str]
     redirected_to: str = ""
+    is_name_limited: bool = False
 
 
 def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -101,6 +106,7 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
             name.lower(): value for name, value in headers.items() if name.lower() in _LOOKED_AT
         },
         redirected_to=origin_of(location),
+        is_name_limited=status == HTTPStatus.TOO_MANY_REQUESTS and _ONE_NAME in message,
     )
 
 
@@ -176,7 +182,12 @@ def number_of(answer: Answer) -> int:
 
 
 def retry_after_s_of(answer: Answer) -> float | None:
-    """How long to leave the store alone: seconds, or a date beside the date of the answer."""
+    """How long to leave the store alone: seconds, or a date beside the date of the answer.
+
+    Of a name that was just written the service says it nowhere but in its documentation.
+    """
+    if answer.is_name_limited:
+        return _ONE_NAME_S
     headers = answer.headers
     asked = headers.get("retry-after", "").strip()
     if asked.isdecimal():

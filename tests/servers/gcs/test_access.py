@@ -111,6 +111,19 @@ def test_a_name_is_written_once_in_a_while(gcs_bucket: GcsBucket, raw: Raw) -> N
     assert raw.insert("a").status == 200
 
 
+def test_a_deletion_counts_where_it_is_said_to(gcs_bucket: GcsBucket, raw: Raw) -> None:
+    gcs_bucket.server.control.set(write_interval_s=600, deletions_count=True)
+    assert raw.insert("a").status == 200
+    refused = raw.object("DELETE", "a")
+    assert (refused.status, refused.reason) == (429, "rateLimitExceeded")
+    assert raw.move("a", "b").status == 429
+    gcs_bucket.server.control.set()
+    assert raw.insert("c").status == 200
+    gcs_bucket.server.control.set(write_interval_s=600, deletions_count=True)
+    assert raw.object("DELETE", "c").status == 204
+    assert raw.insert("c").status == 429
+
+
 @pytest.mark.parametrize(("status", "retry_after_s"), [(429, None), (503, 7)])
 def test_too_many_calls_are_refused(
     gcs_bucket: GcsBucket, raw: Raw, status: int, retry_after_s: int | None

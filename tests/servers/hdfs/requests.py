@@ -8,7 +8,6 @@ from tests.servers.http_messages import Failure, Request
 
 _EXCEPTIONS = {
     403: "org.apache.hadoop.ipc.StandbyException",
-    404: "java.io.FileNotFoundException",
     500: "java.lang.RuntimeException",
 }
 

@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import Capabilities, Directory, Entry, Expect, Expectation, Token, Writer
 from fsspec_commit.testing.wrapped import WrappedStore
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
@@ -194,6 +195,32 @@ class _InPlace:
 
     async def discard(self) -> None:
         await self._store.delete(self._path, expecting=Expect.ANYTHING)
+
+
+class OneWriteAtATime(WrappedStore):
+    """A store that takes one change of a name in so many seconds, as GCS does; it tells no lie."""
+
+    CHANGES: ClassVar = {"create", "put", "delete", "rename", "rename_directory"}
+
+    def __init__(self, root: StorePath, interval_s: float) -> None:
+        super().__init__(MemoryStore(root), self._limit)
+        self._interval_s = interval_s
+        self._free_s: dict[StorePath, float] = {}
+
+    async def _limit(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb not in self.CHANGES:
+            return await call()
+        moment_s = asyncio.get_running_loop().time()
+        if moment_s < self._free_s.get(path, 0.0):
+            raise StoreError(
+                f"{path!r} was written just now",
+                reply=Reply.NOT_DONE,
+                path=path,
+                retry_after_s=self._interval_s,
+            )
+        answer = await call()
+        self._free_s[path] = moment_s + self._interval_s
+        return answer
 
 
 class Unwritable(WrappedStore):

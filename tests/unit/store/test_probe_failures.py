@@ -15,14 +15,14 @@ from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.store.probe import probe
 from fsspec_commit.testing import Fault, FaultyStore, RecordingStore
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
-from tests.unit.store.liars import Unwritable
+from tests.unit.store.liars import OneWriteAtATime, Unwritable
 from tests.unit.store.probing import IDS, leftovers, probed, root
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from fsspec_commit.layout import StorePath
-    from fsspec_commit.store import Capabilities, Store
+    from fsspec_commit.store import Ask, Capabilities, Store
 
 T = TypeVar("T")
 
@@ -74,12 +74,27 @@ def test_a_patient_probe_gets_over_what_fails_and_finds_the_same(kind: str, time
 
 
 async def patiently(store: Store, scratch: StorePath) -> Capabilities:
+    return await probe(store, scratch, IDS, ask=patient(), resend=patient())
+
+
+def patient() -> Ask:
     pace = Pace(IDS)
 
     async def asking(question: Callable[[], Awaitable[T]], /) -> T:
         return await ask(question, pace)
 
-    return await probe(store, scratch, IDS, ask=asking)
+    return asking
+
+
+def test_a_name_that_may_be_written_once_in_a_while_is_waited_for() -> None:
+    """Each attempt under new names would fail at the same place, for ever."""
+    store = OneWriteAtATime(root(), interval_s=0.05)
+    scratch = DestinationLayout(store.root).probe(IDS.nonce())
+    observed = asyncio.run(patiently(store, scratch))
+    assert observed.facts() == CAPABILITIES.facts()
+    assert asyncio.run(leftovers(store, scratch)) == []
+    with pytest.raises(StoreError, match="was written just now"):
+        asyncio.run(probe(store, scratch, IDS, ask=patient()))
 
 
 def test_a_probe_leaves_nothing_when_it_is_cancelled() -> None:

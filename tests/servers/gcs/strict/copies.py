@@ -8,7 +8,6 @@ from tests.servers.gcs.strict.access import require
 from tests.servers.gcs.strict.conditions import check
 from tests.servers.gcs.strict.failures import Failure, condition_not_met, invalid
 from tests.servers.gcs.strict.messages import Reply
-from tests.servers.gcs.strict.protection import check_removable
 from tests.servers.gcs.strict.resources import checked_name, made, shown, stated
 from tests.servers.gcs.strict.state import now
 
@@ -43,7 +42,7 @@ def move(service: Service, call: Call) -> Reply:
     source = bucket.find(call.name)
     check(call, source, of="ifSource")
     check(call, bucket.objects.get(name))
-    check_removable(bucket, source)
+    service.allow_removal(bucket, source)
     service.allow_write(call, bucket, name)
     moment = now()
     resource = {
@@ -59,6 +58,7 @@ def move(service: Service, call: Call) -> Reply:
         ("object", bucket.name, resource, source.place),
         ("drop object", bucket.name, call.name),
     )
+    service.note_removal(bucket, call.name)
     service.note_write(bucket, name)
     return Reply(document=shown(bucket, resource, call))
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tests.servers.gcs.strict.conditions import check
 from tests.servers.gcs.strict.failures import Failure, invalid
 from tests.servers.gcs.strict.messages import Reply
-from tests.servers.gcs.strict.protection import check_removable
 from tests.servers.gcs.strict.resources import WRITABLE, shown, stated
 from tests.servers.gcs.strict.state import etag, now
 
@@ -108,7 +107,7 @@ def delete(service: Service, call: Call) -> Reply:
     generation = call.number("generation")
     stored = bucket.find(call.name, generation)
     check(call, stored)
-    check_removable(bucket, stored)
+    service.allow_removal(bucket, stored)
     live = bucket.objects.get(call.name)
     is_live = live is not None and live.generation == stored.generation
     steps: list[tuple[object, ...]] = []
@@ -117,4 +116,5 @@ def delete(service: Service, call: Call) -> Reply:
     if not is_live or (generation is not None and bucket.is_versioned):
         steps.append(("drop generation", bucket.name, call.name, stored.generation))
     service.state.commit(*steps)
+    service.note_removal(bucket, call.name)
     return Reply(HTTPStatus.NO_CONTENT)

@@ -55,7 +55,7 @@ class WriteRate:
         self._order: deque[tuple[float, tuple[str, str]]] = deque()
 
     def check(self, bucket: str, name: str, *, interval_s: float) -> None:
-        """Raises: Failure: it was written less than the interval ago. Deletions do not count."""
+        """Raises: Failure: it was written less than the interval ago."""
         moment_s = time.monotonic()
         while self._order and moment_s - self._order[0][0] > interval_s:
             written_s, place = self._order.popleft()

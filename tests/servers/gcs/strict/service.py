@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.servers.gcs.strict.journal import Step
     from tests.servers.gcs.strict.messages import Call
     from tests.servers.gcs.strict.settings import Settings
-    from tests.servers.gcs.strict.state import Bucket, State
+    from tests.servers.gcs.strict.state import Bucket, State, Stored
 
 
 class Service:
@@ -49,12 +49,29 @@ class Service:
             # Their objects are written by gRPC, appended to and not made whole, which is not here.
             raise invalid("The operation is not supported for zonal buckets.")
         check_removable(bucket, bucket.objects.get(name))
-        interval_s = self.settings.write_interval_s
-        self._write_rate.check(bucket.name, name, interval_s=interval_s)
+        self._check_rate(bucket, name)
+
+    def allow_removal(self, bucket: Bucket, stored: Stored) -> None:
+        """The last that an object must pass that is deleted or moved away.
+
+        Raises:
+            Failure: it may not go, or not so soon.
+        """
+        check_removable(bucket, stored)
+        if self.settings.deletions_count:
+            self._check_rate(bucket, stored.name)
+
+    def note_removal(self, bucket: Bucket, name: str) -> None:
+        if self.settings.deletions_count:
+            self.note_write(bucket, name)
 
     def note_write(self, bucket: Bucket, name: str) -> None:
         interval_s = self.settings.write_interval_s
         self._write_rate.note(bucket.name, name, interval_s=interval_s)
+
+    def _check_rate(self, bucket: Bucket, name: str) -> None:
+        interval_s = self.settings.write_interval_s
+        self._write_rate.check(bucket.name, name, interval_s=interval_s)
 
     def parents(self, bucket: Bucket, name: str) -> list[Step]:
         """The folders that an object of that name needs and that are not there.

@@ -17,6 +17,8 @@ class Settings:
         retry_after_s: said with it, if at all.
         write_interval_s: a name is written at most so often, else 429. The provider's is 1 s
             (https://cloud.google.com/storage/quotas#objects).
+        deletions_count: a deletion, also by being moved away, is one of these writes; the words of
+            the refusal say so, and the quota does not.
         page_size_max: of every listing; the provider may give fewer results than were asked for.
         anonymous: who brings no token may do everything; else 401.
         denied: what the server's own account lacks, such as "storage.objects.delete".
@@ -28,6 +30,7 @@ class Settings:
     refusal_status: int = 429
     retry_after_s: int | None = None
     write_interval_s: float = 0.0
+    deletions_count: bool = False
     page_size_max: int = 1_000
     anonymous: bool = True
     denied: list[str] = field(default_factory=list)

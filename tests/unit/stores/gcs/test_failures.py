@@ -169,6 +169,24 @@ def test_the_store_says_how_long_to_wait(
     assert runner.run(failure_of(CHANGES["put"][0](store))).retry_after_s == seconds
 
 
+@pytest.mark.parametrize("verb", CHANGES)
+def test_a_name_that_was_just_written_is_left_alone_for_a_second(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore, verb: str
+) -> None:
+    """The service does not say how long: it is in its documentation."""
+    responder.script(
+        error(
+            429,
+            "rateLimitExceeded",
+            message="The object b/o exceeded the rate limit for object mutation operations "
+            "(create, update, and delete). Please reduce your request rate.",
+        )
+    )
+    caught = runner.run(failure_of(CHANGES[verb][0](store)))
+    assert caught.reply is NOT_DONE
+    assert caught.retry_after_s == 1.0
+
+
 @pytest.mark.parametrize(
     "answer",
     [
