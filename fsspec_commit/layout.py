@@ -203,6 +203,10 @@ class JobLayout:
         """Which attempt of a task came first, for engines whose workers send no messages."""
         return self._record(f"chosen/{task_id}")
 
+    def chosen_list(self, nonce: str) -> StorePath:
+        """The attempts that a decision publishes, where they are too many for the decision."""
+        return self._record(f"chosen-{nonce}")
+
     def trash(self, name: str) -> StorePath:
         """Where a replaced file waits for its deletion: the trash name encodes its path."""
         encoded = quote(name, safe="")
@@ -214,6 +218,13 @@ class JobLayout:
     def uploads(self) -> StorePath:
         """Where uploads are recorded that a listing of uploads could not attribute."""
         return self._record(_UPLOADS)
+
+    def attempt_recorded_by(self, path: StorePath) -> AttemptId | None:
+        """The attempt that has recorded an upload at *path*, if it is one's."""
+        if not path.startswith(f"{self.uploads}/"):
+            return None
+        attempt_id = path.rpartition("/")[0].rpartition("/")[2]
+        return AttemptId(attempt_id) if ATTEMPT_ID.fullmatch(attempt_id) else None
 
     def is_upload_record(self, path: StorePath) -> bool:
         """Whether a listed file of the area records a pending upload."""

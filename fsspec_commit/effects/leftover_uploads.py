@@ -7,7 +7,7 @@ name, because files of one job may be copied by another under their exact names.
 A name does not say at which destination its job is: there may be others above and below.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -19,13 +19,20 @@ from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.ids import JobId, Nonce
-from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import job_named_in
 from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.store import Directory, Entry, PendingUpload
 
 T = TypeVar("T")
+PublishedIds: TypeAlias = Callable[[], Awaitable[Container[str]]]
+"""Gives the ids of attempts whose uploads are all completed."""
 _Key: TypeAlias = tuple[StorePath, str]
+
+
+async def nothing_published() -> Container[str]:
+    """No attempt of the job has published anything."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class LeftoverUploads:
         self._listable = listable
 
     async def abort_of(
-        self, layout: JobLayout, permit: Permit, *, published: Collection[AttemptLayout] = ()
+        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
         """Abort whatever a job has left whose area may go.
 
@@ -70,7 +77,8 @@ class LeftoverUploads:
         Args:
             layout: The job.
             permit: A permit for its area.
-            published: Attempts whose uploads are all completed: their records need no reading.
+            published: Of the attempts whose uploads are all completed: their records need no
+                reading.
         """
         if self._listable:
             found = await self._pending_of(layout, published)
@@ -130,7 +138,7 @@ class LeftoverUploads:
         await for_each(_once([*others.values()]), look, in_flight_max=self._store.in_flight_max)
         for root, jobs in found.items():
             for job_id in jobs or ():
-                recorded.update(map(_key, await self._recorded(others[root].job(job_id), ())))
+                recorded.update(map(_key, await self._recorded(others[root].job(job_id))))
         theirs, doubtful = set[_Key](), set[_Key]()
         for job_id, one in named:
             jobs_above = [found[other.root] for other in destination.others_above(one.path)]
@@ -140,9 +148,7 @@ class LeftoverUploads:
                 doubtful.add(_key(one))
         return Elsewhere(frozenset(theirs), frozenset(doubtful))
 
-    async def _pending_of(
-        self, layout: JobLayout, published: Collection[AttemptLayout]
-    ) -> list[PendingUpload]:
+    async def _pending_of(self, layout: JobLayout, published: PublishedIds) -> list[PendingUpload]:
         ours = (None, layout.job_id)
         pending = await self._below(layout.destination, lambda upload: _job_of(upload) in ours)
         unnamed = [upload for upload in pending if _job_of(upload) is None]
@@ -166,19 +172,21 @@ class LeftoverUploads:
         recorded = set[_Key]()
         for job_id in _jobs_among(await self._store.list_children(destination.areas), destination):
             if but is None or job_id != but.job_id:
-                recorded.update(map(_key, await self._recorded(destination.job(job_id), ())))
+                recorded.update(map(_key, await self._recorded(destination.job(job_id))))
         return recorded
 
     async def _recorded(
-        self, layout: JobLayout, published: Collection[AttemptLayout]
+        self, layout: JobLayout, published: PublishedIds = nothing_published
     ) -> list[PendingUpload]:
-        over = tuple(f"{attempt.uploads}/" for attempt in published)
         found: list[PendingUpload] = []
-        paths = [
-            entry.path
-            async for entry in self._store.list_tree(layout.area)
-            if layout.is_upload_record(entry.path) and not entry.path.startswith(over)
-        ]
+        paths: list[StorePath] = []
+        over: Container[str] | None = None
+        async for entry in self._store.list_tree(layout.area):
+            attempt_id = layout.attempt_recorded_by(entry.path)
+            if attempt_id is not None and over is None:
+                over = await published()
+            if layout.is_upload_record(entry.path) and (over is None or attempt_id not in over):
+                paths.append(entry.path)
 
         async def read(path: StorePath) -> None:
             try:

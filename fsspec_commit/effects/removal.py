@@ -7,16 +7,15 @@ it is not the one that was listed. Elsewhere, as in an unversioned bucket, where
 equal tokens, only a file goes whose name nobody uses again.
 """
 
-from collections.abc import Collection
 from typing import Protocol
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.deletion import Permit
-from fsspec_commit.effects.leftover_uploads import LeftoverUploads
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.settled_directories import SettledDirectories
 from fsspec_commit.effects.settled_files import SettledFiles
-from fsspec_commit.layout import AttemptLayout, JobLayout
+from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import SUCCESS, is_never_reused
 from fsspec_commit.store import Entry, Expect
 
@@ -25,11 +24,11 @@ class Retirement(Protocol):
     """Removes whole areas."""
 
     async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: Collection[AttemptLayout] = ()
+        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
         """Remove a settled job's area in an order in which no late driver can act on it again.
 
-        *published* are the attempts that have nothing pending any more.
+        *published* gives the ids of the attempts that have nothing pending any more.
         """
 
 
@@ -60,7 +59,7 @@ class RetiringByRename:
         layout: JobLayout,
         permit: Permit,
         *,
-        published: Collection[AttemptLayout] = (),  # noqa: ARG002  # nothing of it is elsewhere
+        published: PublishedIds = nothing_published,  # noqa: ARG002  # nothing of it is elsewhere
     ) -> None:
         """Rename the area away whole, then delete it under its new name."""
         remains = layout.destination.gone(self._store.ids.nonce())
@@ -85,7 +84,7 @@ class RetiringInOrder:
         self._leftovers = leftovers
 
     async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: Collection[AttemptLayout] = ()
+        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
         """Delete ``job.json``, abort the job's uploads, then delete the area."""
         await self._store.delete(layout.spec, permit)

@@ -5,7 +5,7 @@ Numbers are the steps of the protocol; ids on the right are the guarantees a ste
 committed, by this driver or by whoever resumes it: ``finish_job`` works from the decision alone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fsspec_commit.effects import deletion
@@ -17,12 +17,14 @@ from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
     PartialCommitError,
+    RecordError,
     RequestError,
     StoreError,
     failing_as,
 )
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.job_records import standing_decision
@@ -50,7 +52,7 @@ from fsspec_commit.protocol.success import (
     withdraw_success,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, Published, TaskCommit
+from fsspec_commit.records.job import Claim, Decision, Published
 from fsspec_commit.store import Entry
 
 
@@ -76,7 +78,7 @@ class Finished:
 
 async def commit_job(
     job: BoundJob,
-    messages: Iterable[object],
+    messages: Sequence[object],
     *,
     wait_s: float = 60,
     deciding: Callable[[str], None] = lambda _: None,
@@ -126,7 +128,7 @@ async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
 
 @failing_as(CommitFailedError)
 async def prepare_job(
-    job: BoundJob, messages: Iterable[object], *, wait_s: float
+    job: BoundJob, messages: Sequence[object], *, wait_s: float
 ) -> Prepared | None:
     """Everything that may still say no; whatever it raises, the job stays open."""
     chosen = await _chosen(job, messages)
@@ -140,29 +142,29 @@ async def prepare_job(
         if await is_done(job) or not await may_write(job, new):
             await withdraw_claim(job, claim)
             return None
-        return Prepared(await _wanted(job, claim, chosen, new), new, held.epochs)  # 3    P9
+        return Prepared(await _wanted(job, claim, new), new, held.epochs)  # 3    P9
     except CommitError:
         await withdraw_claim(job, claim)
         raise
 
 
-async def _chosen(job: BoundJob, messages: Iterable[object]) -> tuple[TaskCommit, ...]:
+async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
     if job.record.collect == "store" and job.record.tasks is not None:
-        return await collect_messages(job, job.record.tasks)
-    return check_messages(job, messages)
+        return await list_chosen(job, collect_messages(job, job.record.tasks))
+    return await list_chosen(job, by_batches(check_messages(job, messages)))
 
 
-async def _wanted(
-    job: BoundJob, claim: Claim, chosen: tuple[TaskCommit, ...], new: NewFiles
-) -> Decision:
+async def _wanted(job: BoundJob, claim: Claim, new: NewFiles) -> Decision:
     """The decision to take, with all that finishing the job will need."""
+    chosen = new.manifests.chosen
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,
         state="committed",
         by=job.record.host,
         claim=claim,
-        chosen=chosen,
+        chosen=chosen.inline,
+        chosen_list=chosen.listed,
         replaced=await list_replaced(job, claim, new),
         stale_success=await seen_success(job),
         success=await prepare_success(job, claim, new),
@@ -223,10 +225,8 @@ async def _finish(
         published = await recall(job.store, job.layout.published, Published)
     if published is None:
         await remove_stale_success(job, decision)
-        manifests = ChosenManifests(job, decision.record.chosen, new.kept)
         await _publish(  # 5
             job,
-            manifests,
             new,
             replaced,
             again=epochs is None,
@@ -240,10 +240,12 @@ async def _finish(
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
     await mark_done(job)
     await begin_epoch(job, published, epochs)
-    warnings += await _retired(job, decision, deletion.of_published(job.layout, published))
+    warnings += await _retired(
+        job, new.manifests.chosen, deletion.of_published(job.layout, published)
+    )
     return Finished(
         new,
-        len(decision.record.chosen),
+        new.manifests.chosen.count,
         replaced.count,
         tuple(sorted(replaced.in_place)),
         tuple(warnings),
@@ -252,7 +254,6 @@ async def _finish(
 
 async def _publish(
     job: BoundJob,
-    manifests: ChosenManifests,
     new: NewFiles,
     replaced: ReplacedFiles,
     *,
@@ -268,10 +269,9 @@ async def _publish(
         if progress is not None:
             progress(files)
 
-    total = sum(message.file_count for message in manifests.chosen)
     try:
         await job.committer.publish(
-            manifests,
+            new.manifests,
             new.partitions,
             replaced,
             again=again,
@@ -280,13 +280,13 @@ async def _publish(
         )
     except (StoreError, CommitStateUnknownError, PartialCommitError) as error:
         message = (
-            f"{done} of {total} files are in place and the rest will follow; delete nothing; "
+            f"{done} of {new.count} files are in place and the rest will follow; delete nothing; "
             f"finish with job.commit() or: {job.settle_command('resume')} ({error})"
         )
         raise PartialCommitError(
             message,
             done=done,
-            remaining=total - done,
+            remaining=new.count - done,
             job_id=job.record.job_id,
             path=error.path,
             stage="publish",
@@ -348,15 +348,11 @@ async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
     await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
 
 
-async def _retired(
-    job: BoundJob, decision: Standing[Decision], permit: deletion.Permit
-) -> list[str]:
+async def _retired(job: BoundJob, chosen: ChosenTasks, permit: deletion.Permit) -> list[str]:
     """Remove the area; the data is right whether or not that works."""
-    chosen = decision.record.chosen
-    published = [job.layout.attempt(one.task_id, one.attempt_id) for one in chosen]
     try:
-        await job.removal.retire(job.layout, permit, published=published)
-    except (StoreError, CommitStateUnknownError) as error:
+        await job.removal.retire(job.layout, permit, published=chosen.attempt_ids)
+    except (StoreError, CommitStateUnknownError, RecordError) as error:
         return [
             f"the work area was not removed ({error}); `fsspec-commit resume` or `clean` removes it"
         ]

@@ -17,7 +17,9 @@ from fsspec_commit.names import (
     with_those_above,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.chosen import ChosenTasks
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
+from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records.job import TaskCommit
 
 _KEPT_BYTES_MAX = 4 << 20
@@ -35,26 +37,28 @@ class ChosenManifests:
     """
 
     job: BoundJob
-    chosen: tuple[TaskCommit, ...]
+    chosen: ChosenTasks
     kept: _Kept = field(default_factory=dict)
 
     async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
-        for group in self.groups():
-            for manifest in await self.load_all(group):
-                yield manifest
+        async with ending(self.groups()) as groups:
+            async for group in groups:
+                for manifest in await self.load_all(group):
+                    yield manifest
 
-    def groups(self) -> Iterator[list[TaskCommit]]:
+    async def groups(self) -> AsyncIterator[list[TaskCommit]]:
         """The messages in their order, as many at a time as are read at once."""
         group: list[TaskCommit] = []
         files = 0
-        for message in self.chosen:
-            if group and (
-                len(group) == _READ_AT_ONCE_MAX or files + message.file_count > _FILES_AT_ONCE_MAX
-            ):
-                yield group
-                group, files = [], 0
-            group.append(message)
-            files += message.file_count
+        async with ending(self.chosen.batches()) as batches:
+            async for batch in batches:
+                for message in batch:
+                    more = files + message.file_count
+                    if group and (len(group) == _READ_AT_ONCE_MAX or more > _FILES_AT_ONCE_MAX):
+                        yield group
+                        group, files = [], 0
+                    group.append(message)
+                    files += message.file_count
         if group:
             yield group
 
@@ -102,23 +106,23 @@ class NewFiles:
         names: Every final name.
         reusable: The names that another job could have as well: ``names="exact"``, and hidden
             ones. All others carry this job's id.
-        kept: The first few manifests by their digests, for publishing.
+        manifests: What names them, for publishing; the first few are kept.
     """
 
+    manifests: ChosenManifests = field(repr=False)
     count: int = 0
     bytes: int = 0
     rows: int | None = 0
     names: FileNames = field(default_factory=FileNames)
     reusable: NameIndex = field(default_factory=NameIndex)
     partitions: set[Partition] = field(default_factory=set)
-    kept: _Kept = field(default_factory=dict, repr=False)
     _kept_bytes: int = 0
 
     def keep(self, message: TaskCommit, manifest: ManifestBytes) -> None:
         """Keep a manifest, as long as they are few and small."""
         if self._kept_bytes + len(manifest.data) <= _KEPT_BYTES_MAX:
             self._kept_bytes += len(manifest.data)
-            self.kept[message.digest] = manifest.data
+            self.manifests.kept[message.digest] = manifest.data
 
     def add(self, layout: AttemptLayout, files: AttemptFiles) -> None:
         """Count one attempt's files."""
@@ -169,13 +173,14 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
         RequestError: Two files have one name, a file is in no partition where partitions are
             replaced, or the job has no file at all.
     """
-    new = NewFiles()
-    for group in manifests.groups():
-        for message, manifest in zip(group, await manifests.load_all(group), strict=True):
-            files = job.committer.read(manifest)
-            _check_against(message, files)
-            new.add(manifest.layout, files)
-            new.keep(message, manifest)
+    new = NewFiles(manifests)
+    async with ending(manifests.groups()) as groups:
+        async for group in groups:
+            for message, manifest in zip(group, await manifests.load_all(group), strict=True):
+                files = job.committer.read(manifest)
+                _check_against(message, files)
+                new.add(manifest.layout, files)
+                new.keep(message, manifest)
     repeated = new.reusable.freeze()
     if repeated:
         names = repeated_names(new.names, repeated)

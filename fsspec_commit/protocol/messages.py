@@ -1,86 +1,172 @@
 """Which attempts were chosen: from the messages a driver passes, or from the store."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
 
+from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.effects.standing import recall
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import ChosenRecord, TaskCommit
 
 _SHOWN_MAX = 20
+_AT_ONCE_MAX = 1024
+_LOOKED_FOR_MAX = 10_000
 
 
-def check_messages(job: BoundJob, messages: Iterable[object]) -> tuple[TaskCommit, ...]:
+@dataclass(frozen=True, slots=True)
+class _OfJob(Iterable[TaskCommit]):
+    """What a caller passed, each looked at: messages of this job."""
+
+    job: BoundJob
+    given: Sequence[object]
+
+    def __iter__(self) -> Iterator[TaskCommit]:
+        job_id = self.job.record.job_id
+        own = f"{job_id}/"
+        for message in self.given:
+            if not isinstance(message, TaskCommit):
+                text = (
+                    f"cannot commit job {job_id}: {message!r} is no TaskCommit; a worker must "
+                    "return task.message, and only after the task has committed"
+                )
+                raise RequestError(text, kind="not_a_message", job_id=job_id, stage="check")
+            if not message.manifest.startswith(own):
+                text = f"cannot commit job {job_id}: {message.manifest!r} is another job's task"
+                raise RequestError(text, kind="other_job", job_id=job_id, stage="check")
+            yield message
+
+
+def check_messages(job: BoundJob, messages: Sequence[object]) -> Iterator[TaskCommit]:
     """The one message of every task, ordered by task (P3).
+
+    Of messages that come in the order of their tasks nothing is kept here.
 
     Raises:
         RequestError: Something is no message, another job's, one of two different ones for a
-            task, or one is missing.
+            task, or one is missing; before the first is given.
     """
-    chosen: dict[int, TaskCommit] = {}
-    job_id = job.record.job_id
-    for message in messages:
-        if not isinstance(message, TaskCommit):
+    valid = _OfJob(job, messages)
+    task_id = attrgetter("task_id")
+    ascending = all(one < other for one, other in pairwise(map(task_id, valid)))
+    ordered = valid if ascending else sorted(valid, key=task_id)
+    _refuse_missing(job, map(task_id, _one_a_task(job, ordered)))
+    return _one_a_task(job, ordered)
+
+
+def _one_a_task(job: BoundJob, ordered: Iterable[TaskCommit]) -> Iterator[TaskCommit]:
+    known: TaskCommit | None = None
+    for one in ordered:
+        message = one.unbiased()
+        if known is None or known.task_id != message.task_id:
+            known = message
+            yield message
+        elif known != message:
+            job_id, task_id = job.record.job_id, message.task_id
             text = (
-                f"cannot commit job {job_id}: {message!r} is no TaskCommit; a worker must return "
-                "task.message, and only after the task has committed"
-            )
-            raise RequestError(text, kind="not_a_message", job_id=job_id, stage="check")
-        if not message.manifest.startswith(f"{job_id}/"):
-            text = f"cannot commit job {job_id}: {message.manifest!r} is another job's task"
-            raise RequestError(text, kind="other_job", job_id=job_id, stage="check")
-        known = chosen.setdefault(message.task_id, message.unbiased())
-        if known != message.unbiased():
-            text = (
-                f"cannot commit job {job_id}: two attempts of task {message.task_id} sent a "
-                f"message, {known.attempt_id} and {message.attempt_id}; pass the one you choose"
+                f"cannot commit job {job_id}: two attempts of task {task_id} sent a message, "
+                f"{known.attempt_id} and {message.attempt_id}; pass the one you choose"
             )
             raise RequestError(
-                text, kind="duplicate_task", job_id=job_id, task_id=message.task_id, stage="check"
+                text, kind="duplicate_task", job_id=job_id, task_id=task_id, stage="check"
             )
-    expected = job.record.tasks
-    if expected is not None:
-        missing = [task_id for task_id in range(expected) if task_id not in chosen]
-        if missing:
-            raise missing_tasks(job, missing, expected)
-        extra = [task_id for task_id in chosen if task_id >= expected]
-        if extra:
-            text = f"cannot commit job {job_id}: task {extra[0]}, of {expected} tasks, 0 to "
-            text += f"{expected - 1}"
-            raise RequestError(text, kind="unexpected_task", job_id=job_id, stage="check")
-    return tuple(message for _, message in sorted(chosen.items()))
 
 
-async def collect_messages(job: BoundJob, task_count: int) -> tuple[TaskCommit, ...]:
+def _refuse_missing(job: BoundJob, task_ids: Iterable[int]) -> None:
+    """Compare all *task_ids*, which ascend, with the tasks that the job was told to expect."""
+    expected, job_id = job.record.tasks, job.record.job_id
+    missing = MissingTasks()
+    extra: int | None = None
+    following = 0
+    for task_id in task_ids:
+        if expected is not None and task_id >= expected:
+            extra = task_id if extra is None else extra
+            continue
+        missing.add(range(following, task_id))
+        following = task_id + 1
+    if expected is None:
+        return
+    missing.add(range(following, expected))
+    if missing.count:
+        raise missing_tasks(job, missing, expected)
+    if extra is not None:
+        text = f"cannot commit job {job_id}: task {extra}, of {expected} tasks, 0 to {expected - 1}"
+        raise RequestError(text, kind="unexpected_task", job_id=job_id, stage="check")
+
+
+async def collect_messages(job: BoundJob, task_count: int) -> AsyncIterator[Sequence[TaskCommit]]:
     """The message of the first attempt of each task, as it was left beside the job.
 
     Raises:
         RequestError: A task has none yet.
+        RecordError: What was left is not this task's.
     """
-    missing: list[int] = []
-    messages: list[TaskCommit] = []
-    for task_id in range(task_count):
-        chosen = await recall(job.store, job.layout.chosen(task_id), ChosenRecord)
+
+    async def read(task_id: int) -> TaskCommit | None:
+        path = job.layout.chosen(task_id)
+        chosen = await recall(job.store, path, ChosenRecord)
         if chosen is None:
-            missing.append(task_id)
-        else:
-            messages.append(chosen.record.message)
-    if missing:
+            return None
+        message = chosen.record.message
+        if message.task_id != task_id or not message.manifest.startswith(f"{job.layout.job_id}/"):
+            raise RecordError(f"{path} is another task's", task_id=task_id, path=path)
+        return message.unbiased()
+
+    missing = MissingTasks()
+    for start in range(0, task_count, _AT_ONCE_MAX):
+        group = range(start, min(start + _AT_ONCE_MAX, task_count))
+        found = await all_of(group, read, in_flight_max=job.store.in_flight_max)
+        messages = [message for message in found if message is not None]
+        for task_id, message in zip(group, found, strict=True):
+            if message is None:
+                missing.add(range(task_id, task_id + 1))
+        if not missing.count:
+            yield messages
+        elif missing.count >= _LOOKED_FOR_MAX:
+            missing.more = True
+            break
+    if missing.count:
         raise missing_tasks(job, missing, task_count)
-    return check_messages(job, messages)
 
 
-def missing_tasks(job: BoundJob, missing: Collection[int], expected: int) -> RequestError:
+class MissingTasks:
+    """Tasks without a message, in order: how many, and the first few runs of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.more = False
+        self._runs: list[range] = []
+
+    def add(self, run: range) -> None:
+        """Add a run of tasks above all that were added."""
+        if not run:
+            return
+        self.count += len(run)
+        if self._runs and self._runs[-1].stop == run.start:
+            self._runs[-1] = range(self._runs[-1].start, run.stop)
+        elif len(self._runs) <= _SHOWN_MAX:
+            self._runs.append(run)
+
+    def __str__(self) -> str:
+        shown = [
+            str(run.start) if len(run) == 1 else f"{run.start} to {run.stop - 1}"
+            for run in self._runs[:_SHOWN_MAX]
+        ]
+        return ", ".join([*shown, "…"] if self.more or len(self._runs) > _SHOWN_MAX else shown)
+
+
+def missing_tasks(job: BoundJob, missing: MissingTasks, expected: int) -> RequestError:
     """The refusal to commit a job of which a part is not there."""
-    some = ", ".join(str(task_id) for task_id in sorted(missing)[:_SHOWN_MAX])
-    more = ", …" if len(missing) > _SHOWN_MAX else ""
     how = (
         "wait for them, or run them again"
         if job.record.collect == "store"
         else "pass every TaskCommit to job.commit(messages), or retry them"
     )
+    count = f"at least {missing.count}" if missing.more else f"{missing.count}"
     message = (
-        f"cannot commit job {job.record.job_id}: {len(missing)} of {expected} tasks have no "
-        f"message: {some}{more}; {how}"
+        f"cannot commit job {job.record.job_id}: {count} of {expected} tasks have no message: "
+        f"{missing}; {how}"
     )
     return RequestError(message, kind="missing_tasks", job_id=job.record.job_id, stage="check")

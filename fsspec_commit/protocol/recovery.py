@@ -19,6 +19,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
 from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record, standing_decision
@@ -106,7 +107,7 @@ async def _info(store: SettledStore, state: JobState) -> JobInfo:
 
 async def _tasks_committed(store: SettledStore, state: JobState) -> int | None:
     if state.decision is not None and state.state != "aborted":
-        return len(state.decision.record.chosen)
+        return state.decision.record.task_count
     if state.state == "damaged":
         return None
     if not state.has_manifests:
@@ -158,7 +159,7 @@ async def resume_job(
 
 @failing_as(PartialCommitError)
 async def _decided_files(job: BoundJob, decision: Decision) -> NewFiles:
-    return await check_new_files(job, ChosenManifests(job, decision.chosen))
+    return await check_new_files(job, ChosenManifests(job, chosen_by(job, decision)))
 
 
 async def clean(
@@ -337,7 +338,7 @@ async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Deci
     """
     if decision.state != "committed" or await store.stat(layout.published) is not None:
         return False
-    return bool(decision.chosen) and await store.stat(layout.manifests) is not None
+    return decision.task_count > 0 and await store.stat(layout.manifests) is not None
 
 
 async def _abort_if_undecided(

@@ -6,7 +6,6 @@ finishes the job removes exactly that. The list is streamed: it can be longer th
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 import msgspec
 
@@ -14,9 +13,7 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import (
     DestinationExistsError,
-    JobNotActiveError,
     PartialCommitError,
-    RecordError,
     RequestError,
     UnsafeStoreError,
 )
@@ -37,12 +34,11 @@ from fsspec_commit.protocol.listing import (
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import old_files_of_partitions
 from fsspec_commit.protocol.overtaken import finished_by_another
-from fsspec_commit.records import RECORD_BYTES_MAX, Standing, decode_strictly
+from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
+from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
-from fsspec_commit.store import Entry, Expect, Expectation, Token, Writer
+from fsspec_commit.store import Entry, Expect, Expectation, Token
 
-_CHUNK_BYTES = 1 << 20
-_HELD_BYTES_MAX = 1 << 20
 _LISTINGS_MAX = 8
 _ANY_NAME = "any"
 
@@ -125,7 +121,7 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
         found = old_files_of_partitions(job, new.partitions, directories)
     else:
         return None
-    writer = _ListWriter(job, claim)
+    writer = ListWriter(job, job.layout.replaced(claim.nonce))
     candidates: dict[str, Entry] = {}
     try:
         async with ending(found) as files:
@@ -134,15 +130,23 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
                 if new.reusable.may_hold(name):
                     candidates[name] = entry
                 elif _goes(name):
-                    await writer.add(name, entry, in_place=False)
+                    await writer.add(_line(job, name, entry, in_place=False))
         taken = new.holds_any(candidates)
         for name, entry in candidates.items():
             if name in taken or _goes(name):
-                await writer.add(name, entry, in_place=name in taken)
+                await writer.add(_line(job, name, entry, in_place=name in taken))
     except BaseException:
         await writer.discard()
         raise
-    return await writer.finish()
+    listed = await writer.finish()
+    return None if listed is None else ReplacedList(count=listed.count, digest=listed.digest)
+
+
+def _line(job: BoundJob, name: str, entry: Entry, *, in_place: bool) -> bytes:
+    _refuse_unsafe(job, name, in_place=in_place)
+    return msgspec.json.encode(
+        ReplacedFile(standing_name(name), entry.size_bytes, entry.token, in_place)
+    )
 
 
 def _goes(name: str) -> bool:
@@ -208,64 +212,6 @@ def _directories_above(name: str) -> Iterator[str]:
         yield name
 
 
-class _ListWriter:
-    """Writes the list, a line a file: at once where it is short, else without holding it.
-
-    Of a short list a failure is settled, like that of any record; a long one fails the commit.
-    """
-
-    def __init__(self, job: BoundJob, claim: Claim) -> None:
-        self._job = job
-        self._path = job.layout.replaced(claim.nonce)
-        self._file: Writer[Entry] | None = None
-        self._digest = sha256()
-        self._lines: list[bytes] = []
-        self._held_bytes = 0
-        self._count = 0
-
-    async def add(self, name: str, entry: Entry, *, in_place: bool) -> None:
-        _refuse_unsafe(self._job, name, in_place=in_place)
-        replaced = ReplacedFile(standing_name(name), entry.size_bytes, entry.token, in_place)
-        line = msgspec.json.encode(replaced) + b"\n"
-        self._lines.append(line)
-        self._held_bytes += len(line)
-        self._count += 1
-        if self._held_bytes >= _HELD_BYTES_MAX:
-            await self._flush()
-
-    async def finish(self) -> ReplacedList | None:
-        if self._count == 0:
-            return None
-        if self._file is None:
-            await self._create(self._taken())
-        else:
-            await self._flush()
-            await self._file.finish()
-        return ReplacedList(count=self._count, digest=self._digest.hexdigest())
-
-    async def discard(self) -> None:
-        if self._file is not None:
-            await self._file.discard()
-
-    async def _create(self, data: bytes) -> None:
-        layout = self._job.layout
-        if await self._job.store.create(self._path, data, within=layout.area) is None:
-            message = f"job {layout.job_id} is finished or aborted"
-            raise JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="list")
-
-    async def _flush(self) -> None:
-        if self._file is None:
-            self._file = self._job.store.writer(self._path, within=self._job.layout.area)
-        await self._file.write(self._taken())
-
-    def _taken(self) -> bytes:
-        data = b"".join(self._lines)
-        self._lines.clear()
-        self._held_bytes = 0
-        self._digest.update(data)
-        return data
-
-
 @dataclass(frozen=True, slots=True)
 class ReplacedFiles:
     """The list that a decision fixes, read again from the store.
@@ -296,20 +242,10 @@ class ReplacedFiles:
         if listed is None or claim is None:
             return
         path = self.job.layout.replaced(claim.nonce)
-        digest, rest, start, count = sha256(), b"", 0, 0
-        while True:
-            data = await self.job.store.read_range(path, start=start, length=_CHUNK_BYTES)
-            if not data:
-                break
-            start += len(data)
-            digest.update(data)
-            *lines, rest = (rest + data).split(b"\n")
-            if len(rest) > _CHUNK_BYTES:
-                raise RecordError(f"{path}: a line without an end", path=path)
-            count += len(lines)
-            yield [decode_strictly(line, ReplacedFile, RECORD_BYTES_MAX) for line in lines]
-        if rest or count != listed.count or digest.hexdigest() != listed.digest:
-            raise RecordError(f"{path}: not the list that was decided on", path=path)
+        fixed = Listed(listed.count, listed.digest)
+        async with ending(read_list(self.job, path, ReplacedFile, fixed)) as batches:
+            async for batch in batches:
+                yield batch
 
 
 async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> ReplacedFiles:

@@ -138,6 +138,17 @@ class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     digest: Digest
 
 
+class ChosenList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Names, counts and fixes by its digest the list of chosen attempts, where they are many.
+
+    Its nonce is its own, and no claim's: the list is written before there is a claim.
+    """
+
+    nonce: NonceText
+    count: Count
+    digest: Digest
+
+
 class FileIdentity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One content at one path: its size and its token."""
 
@@ -151,6 +162,10 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
     A committed decision is all that publication is done from, whoever does it: the claim it was
     made under, the chosen manifests with their digests, the old files that go, the marker that
     was prepared and the stale one that was seen.
+
+    Attributes:
+        chosen: The attempts that are published, by task, where they are few.
+        chosen_list: The list of them beside the decision, where they are many.
     """
 
     format: Literal["fsspec_commit.Decision"] = "fsspec_commit.Decision"
@@ -161,9 +176,15 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
     by: ShortText = ""
     claim: Claim | None = None
     chosen: tuple[TaskCommit, ...] = ()
+    chosen_list: ChosenList | None = None
     replaced: ReplacedList | None = None
     success: FileIdentity | None = None
     stale_success: FileIdentity | None = None
+
+    @property
+    def task_count(self) -> int:
+        """How many attempts it publishes."""
+        return len(self.chosen) if self.chosen_list is None else self.chosen_list.count
 
 
 class Published(JsonRecord, frozen=True, kw_only=True):

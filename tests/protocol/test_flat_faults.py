@@ -195,7 +195,7 @@ def test_a_long_list_of_old_files_is_not_held(
     """It is written bit by bit; a short one is a record like any other."""
     scene = SCENES["overwrite"]
     assert "write" not in {verb for verb, _ in calls_of(scene, make_place("versioned", scene))}
-    monkeypatch.setattr("fsspec_commit.protocol.replaced._HELD_BYTES_MAX", 100)
+    monkeypatch.setattr("fsspec_commit.protocol.streamed_list._HELD_BYTES_MAX", 100)
     calls = calls_of(scene, make_place("versioned", scene))
     assert [verb for verb, _ in calls].count("write") > 2
     assert ("finish", 1) in calls

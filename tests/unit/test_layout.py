@@ -31,6 +31,7 @@ def paths_of_a_job(job: JobLayout) -> Iterator[StorePath]:
     yield from (attempt.working_directory, attempt.committed_directory, attempt.manifest)
     yield attempt.working_file(Target("day=1/a.parquet"))
     yield attempt.working_file(Target("é" * 120))
+    yield job.chosen_list(NONCE)
     yield from (job.uploads, attempt.upload_record(NONCE))
 
 
@@ -182,3 +183,11 @@ def test_records_of_uploads_are_told_from_all_else(root: StorePath) -> None:
 def test_a_path_is_a_key_of_a_bucket(root: str, bucket: str, key: str) -> None:
     destination = DestinationLayout(StorePath(root))
     assert destination.object_name(destination.final(target("d/a"))) == (bucket, key)
+
+
+def test_who_has_recorded_an_upload() -> None:
+    job = DestinationLayout(StorePath("bucket/out")).job(JOB)
+    attempt = job.attempt(3, ATTEMPT)
+    assert job.attempt_recorded_by(attempt.upload_record(NONCE)) == ATTEMPT
+    for path in (job.prepared_success(NONCE), attempt.manifest, StorePath(f"{job.uploads}/3/x/y")):
+        assert job.attempt_recorded_by(path) is None

@@ -1,0 +1,146 @@
+"""The chosen attempts: in the decision where they are few, else in a list beside it.
+
+The list is written before the claim, since what the claim touches is read from the manifests that
+it names. A crash before the decision leaves it in the area, where it means nothing.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+
+from fsspec_commit.errors import RecordError
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.listing import ending
+from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
+from fsspec_commit.records.job import ChosenList, Decision, TaskCommit
+
+INLINE_BYTES_MAX = 64 << 10
+"""What a decision holds of messages at most: more stand in a list of their own."""
+_HELD_MAX = 4096
+_BUCKETS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTasks:
+    """One message for every task, by task, to be iterated as often as needed.
+
+    Attributes:
+        job: Whose they are.
+        count: How many.
+        held: All of them, where they are few enough to be held.
+        listed: The list that holds them, where they are too many for the decision.
+    """
+
+    job: BoundJob
+    count: int
+    held: tuple[TaskCommit, ...] | None
+    listed: ChosenList | None = None
+
+    @property
+    def inline(self) -> tuple[TaskCommit, ...]:
+        """What of them the decision itself holds: all or none."""
+        return () if self.listed is not None or self.held is None else self.held
+
+    async def batches(self) -> AsyncIterator[Sequence[TaskCommit]]:
+        """The messages, some at a time.
+
+        Raises:
+            RecordError: At the end, when the list is not the one that was decided on.
+        """
+        if self.held is not None:
+            yield self.held
+        elif self.listed is not None:
+            path = self.job.layout.chosen_list(self.listed.nonce)
+            listed = Listed(self.listed.count, self.listed.digest)
+            async with ending(read_list(self.job, path, TaskCommit, listed)) as batches:
+                async for batch in batches:
+                    yield batch
+
+    async def attempt_ids(self) -> "AttemptIds":
+        """The ids of the attempts, compact."""
+        ids = AttemptIds()
+        async with ending(self.batches()) as batches:
+            async for batch in batches:
+                ids.extend(message.attempt_id for message in batch)
+        ids.freeze()
+        return ids
+
+
+class AttemptIds(Container[str]):
+    """A set of attempt ids, 8 bytes each: an id is a number of 64 bits."""
+
+    def __init__(self) -> None:
+        self._buckets = [array("Q") for _ in range(_BUCKETS)]
+
+    def extend(self, attempt_ids: Iterable[str]) -> None:
+        """Add some; they are found after :meth:`freeze`."""
+        for attempt_id in attempt_ids:
+            number = int(attempt_id, 16)
+            self._buckets[number % _BUCKETS].append(number)
+
+    def freeze(self) -> None:
+        """Sort them."""
+        self._buckets = [array("Q", sorted(bucket)) for bucket in self._buckets]
+
+    def __contains__(self, attempt_id: object) -> bool:
+        number = int(str(attempt_id), 16)
+        bucket = self._buckets[number % _BUCKETS]
+        place = bisect_left(bucket, number)
+        return place < len(bucket) and bucket[place] == number
+
+
+def chosen_by(job: BoundJob, decision: Decision) -> ChosenTasks:
+    """The attempts that *decision* publishes.
+
+    Raises:
+        RecordError: It says so twice.
+    """
+    listed = decision.chosen_list
+    if listed is None:
+        return ChosenTasks(job, len(decision.chosen), decision.chosen)
+    if decision.chosen:
+        path = job.layout.decision
+        raise RecordError(f"{path}: it holds chosen attempts and names a list of them", path=path)
+    return ChosenTasks(job, listed.count, None, listed)
+
+
+async def list_chosen(job: BoundJob, messages: AsyncIterator[Sequence[TaskCommit]]) -> ChosenTasks:
+    """Fix the chosen attempts, given one message for every task, by task.
+
+    A list that is too long for the decision is written beside it, and not held.
+    """
+    nonce = job.store.ids.nonce()
+    writer = ListWriter(job, job.layout.chosen_list(nonce))
+    held: list[TaskCommit] = []
+    size_bytes = count = 0
+    try:
+        async with ending(messages) as batches:
+            async for batch in batches:
+                for message in batch:
+                    line = msgspec.json.encode(message)
+                    size_bytes += len(line) + 1
+                    await writer.add(line)
+                count += len(batch)
+                if count <= _HELD_MAX:
+                    held.extend(batch)
+        whole = tuple(held) if count == len(held) else None
+        if whole is not None and size_bytes <= INLINE_BYTES_MAX:
+            return ChosenTasks(job, count, whole)
+        listed = await writer.finish()
+    except BaseException:
+        await writer.discard()
+        raise
+    if listed is None:
+        raise AssertionError("a long list has lines")
+    fixed = ChosenList(nonce=nonce, count=listed.count, digest=listed.digest)
+    return ChosenTasks(job, count, whole, fixed)
+
+
+async def by_batches(messages: Iterator[TaskCommit]) -> AsyncIterator[Sequence[TaskCommit]]:
+    """*messages*, some at a time."""
+    while batch := tuple(islice(messages, _HELD_MAX)):
+        yield batch

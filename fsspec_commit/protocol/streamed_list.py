@@ -1,0 +1,117 @@
+"""A list that can be longer than memory: a line an item, fixed by its count and its digest.
+
+It stands beside the decision that names it. Its name holds a nonce that nobody else has, so what
+is in it can only be what its writer wrote, or less; whoever reads it compares the digest.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, TypeVar
+
+from fsspec_commit.errors import JobNotActiveError, RecordError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.records import decode_strictly
+
+if TYPE_CHECKING:
+    from fsspec_commit.store import Entry, Writer
+
+T = TypeVar("T")
+
+_CHUNK_BYTES = 1 << 20
+_HELD_BYTES_MAX = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """How many lines a list has, and the SHA-256 of them all."""
+
+    count: int
+    digest: str
+
+
+class ListWriter:
+    """Writes a list, a line at a time: at once where it is short, else without holding it.
+
+    Of a short list a failure is settled, like that of any record; a long one fails the commit.
+    """
+
+    def __init__(self, job: BoundJob, path: StorePath) -> None:
+        self._job = job
+        self._path = path
+        self._file: Writer[Entry] | None = None
+        self._digest = sha256()
+        self._lines: list[bytes] = []
+        self._held_bytes = 0
+        self._count = 0
+
+    async def add(self, line: bytes) -> None:
+        """Add *line*, which holds no line feed."""
+        self._lines.append(line)
+        self._held_bytes += len(line) + 1
+        self._count += 1
+        if self._held_bytes >= _HELD_BYTES_MAX:
+            await self._flush()
+
+    async def finish(self) -> Listed | None:
+        """Close the list, which then stands; ``None`` when it is empty, and none is written."""
+        if self._count == 0:
+            return None
+        if self._file is None:
+            await self._create(self._taken())
+        else:
+            await self._flush()
+            await self._file.finish()
+        return Listed(self._count, self._digest.hexdigest())
+
+    async def discard(self) -> None:
+        """Leave nothing of it."""
+        if self._file is not None:
+            await self._file.discard()
+
+    async def _create(self, data: bytes) -> None:
+        layout = self._job.layout
+        if await self._job.store.create(self._path, data, within=layout.area) is None:
+            message = f"job {layout.job_id} is finished or aborted"
+            raise JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="list")
+
+    async def _flush(self) -> None:
+        if self._file is None:
+            self._file = self._job.store.writer(self._path, within=self._job.layout.area)
+        await self._file.write(self._taken())
+
+    def _taken(self) -> bytes:
+        data = b"".join(line + b"\n" for line in self._lines)
+        self._lines.clear()
+        self._held_bytes = 0
+        self._digest.update(data)
+        return data
+
+
+async def read_list(
+    job: BoundJob, path: StorePath, kind: type[T], listed: Listed
+) -> AsyncIterator[list[T]]:
+    """The list at *path*, some lines at a time.
+
+    Raises:
+        RecordError: At the end, when it is not the list that was decided on; at once where a line
+            cannot be one of it.
+    """
+    digest, rest, start, count = sha256(), b"", 0, 0
+    while data := await job.store.read_range(path, start=start, length=_CHUNK_BYTES):
+        start += len(data)
+        digest.update(data)
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > _CHUNK_BYTES:
+            raise RecordError(f"{path}: a line without an end", path=path)
+        count += len(lines)
+        if count > listed.count:
+            break
+        try:
+            items = [decode_strictly(line, kind, _CHUNK_BYTES) for line in lines]
+        except RecordError as error:
+            raise RecordError(f"{path}: {error}", path=path) from error
+        yield items
+    if rest or Listed(count, digest.hexdigest()) != listed:
+        raise RecordError(f"{path}: not the list that was decided on", path=path)
