@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
     "tests.guarantees",
+    "tests.sweeps",
     "tests.servers.plugin",
     "tests.servers.azure.plugin",
     "tests.servers.gcs.plugin",

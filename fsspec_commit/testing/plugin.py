@@ -1,16 +1,31 @@
-"""Registers the suites' markers with pytest, which finds this module by entry point.
+"""Registers the suites' markers and option with pytest, which finds this module by entry point.
 
 It imports nothing of the package: pytest loads it before coverage measures, and in every run of
 everybody who has the package installed.
 """
+
+import random
+from typing import Any
 
 import pytest
 
 _SUITES = ("store_contract", "committer_contract")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The seed of the sweeps that do not run whole: see :mod:`fsspec_commit.testing.sweeps`."""
+    parser.getgroup("fsspec-commit").addoption(
+        "--sweep-seed",
+        type=int,
+        help="choose the same store calls for faults as a run that named this number",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known, so that ``--strict-markers`` can stay on."""
+    """Make the markers known, so that ``--strict-markers`` can stay on, and draw a seed."""
+    if config.option.sweep_seed is None:
+        drawn = random.SystemRandom().randrange(1_000_000)
+        config.option.sweep_seed = getattr(config, "workerinput", {}).get("sweep_seed", drawn)
     for suite, promises in zip(_SUITES, ("a store", "a committed job"), strict=True):
         config.addinivalue_line(
             "markers", f"{suite}: what fsspec-commit's contract promises of {promises}"
@@ -18,6 +33,33 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "guarantees(*ids): the promises P1 to P11 of fsspec-commit that a test is for"
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of a parallel run the seed that was drawn for all."""
+    node.workerinput["sweep_seed"] = node.config.option.sweep_seed
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how many cases of the sweeps ran, and how to have the same ones again."""
+    found: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "teardown":
+                for name, value in report.user_properties:
+                    if name == "sweep":
+                        every, *cases = value
+                        found[every == 1].append(tuple(cases))
+    for is_whole, cases in found.items():
+        if cases:
+            ran, seen = (sum(each) for each in zip(*cases, strict=True))
+            how = "whole" if is_whole else f"chosen by --sweep-seed={config.option.sweep_seed}"
+            terminalreporter.write_line(
+                f"sweeps, {how}: {ran:,} of {seen:,} cases in {len(cases):,} tests"
+            )
 
 
 pytest.register_assert_rewrite(

@@ -12,6 +12,7 @@ from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing.committer_contract import CommitterContract
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from fsspec_commit_stores.memory import MemoryStore
+from tests.sweeps import every_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -50,13 +51,22 @@ class TestMemoryStore(StoreContract):
 
 
 class TestMemoryCommits(CommitterContract):
+    """What goes wrong at every call is tried on a disk by day, and here at some."""
+
     @pytest.fixture
     def destination(self, url: str) -> str:
         return url
 
+    @pytest.fixture(params=every_by_day(5))
+    def every(self, request: pytest.FixtureRequest) -> int:
+        return int(request.param)
+
 
 class TestMemoryManifestCommits(TestMemoryCommits):
-    """As safe as v1, which is what a disk gets unless somebody asks."""
+    """As safe as v1, which is what a disk gets unless somebody asks.
+
+    At every call it is tried by day on a flat store, which asks more of it.
+    """
 
     @pytest.fixture
     def committer(self) -> Request:

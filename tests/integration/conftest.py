@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fsspec_commit.testing.sweeps import Sweep, sweep_of
 from tests.integration.processes import Processes
 
 if TYPE_CHECKING:
@@ -36,8 +37,13 @@ def processes() -> Iterator[Processes]:
 
 @pytest.fixture
 def every(request: pytest.FixtureRequest) -> int:
-    """At which store calls there are deaths: all by day; by night, with all the scenes, some."""
+    """At which calls something happens: by day all; by night, with all the scenes, some."""
     return _BY_NIGHT if request.node.get_closest_marker("slow") else 1
+
+
+@pytest.fixture
+def sweep(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
+    yield from sweep_of(request, every)
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 """kill -9 at every store call, of tasks and of drivers: everything or nothing, and never stuck.
 
 What the tests of it do wherever the destination is: `test_kills.py`, `test_s3_kills.py`. Where a
-death costs a second and there are thousands, *every* so-many-th call is tried, from a random one.
+death costs a second and there are thousands, a *sweep* tries some of the calls.
 """
 
 from __future__ import annotations
 
 import random
-from itertools import count, islice
+from itertools import count
 from typing import TYPE_CHECKING, cast
 
 from tests.integration.scenes import HIDDEN, Scene
@@ -20,15 +20,9 @@ from tests.protocol.invariants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
+    from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import Place, Places
     from tests.integration.processes import Answer, Processes
-
-
-def some(calls: Iterable[int], every: int) -> Iterator[int]:
-    """Every so-many-th of *calls*, from a random one of the first on."""
-    return islice(calls, random.randrange(every), None, every)
 
 
 def run(processes: Processes, scene: Scene, place: Place, **fate: object) -> Answer:
@@ -97,25 +91,25 @@ def calls_of(processes: Processes, scene: Scene, place: Place) -> list[str]:
     return cast("list[str]", answer["verbs"])
 
 
-def kill_the_driver(processes: Processes, scene: Scene, places: Places, every: int) -> None:
+def kill_the_driver(processes: Processes, scene: Scene, places: Places, sweep: Sweep) -> None:
     """A whole job in one process, which dies at each of its calls."""
     calls = len(calls_of(processes, scene, places("whole")))
     states = set[str]()
     # Between two calls nothing reaches the disk, so before one is after the one before it.
-    for nth in some(range(1, calls + 2), every):
+    for nth in sweep(range(1, calls + 2)):
         place = places(nth)
         place.put(scene.laid_out)
         die = [nth, "before"] if nth <= calls else [calls, "after"]
         answer = run(processes, scene, place, die=die)
         assert answer["killed"], f"call {nth} of {calls} was not reached"
         states.add(recover(processes, scene, place))
-    if every == 1:
+    if sweep.is_whole:
         assert states == {"over", "undecided", "decided", "published"}
 
 
-def kill_a_task(processes: Processes, scene: Scene, places: Places, every: int) -> None:
+def kill_a_task(processes: Processes, scene: Scene, places: Places, sweep: Sweep) -> None:
     """An attempt that dies at each of its calls; another one takes its place."""
-    for nth in some(count(1), every):
+    for nth in sweep(count(1)):
         place = places(nth)
         place.put(scene.laid_out)
         spec = processes.do("start", **place.where, options=scene.options)
@@ -136,9 +130,11 @@ def kill_a_task(processes: Processes, scene: Scene, places: Places, every: int) 
     assert nth > 4
 
 
-def kill_a_driver_elsewhere(processes: Processes, scene: Scene, places: Places, every: int) -> None:
+def kill_a_driver_elsewhere(
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
+) -> None:
     """A driver that was handed the messages of tasks dies at each of its calls."""
-    for nth in some(count(1), every):
+    for nth in sweep(count(1)):
         place = places(nth)
         place.put(scene.laid_out)
         spec = processes.do("start", **place.where, options=scene.options)
@@ -155,14 +151,14 @@ def kill_a_driver_elsewhere(processes: Processes, scene: Scene, places: Places, 
     settled(scene, place, happened=True)
 
 
-def kill_the_resumer(processes: Processes, scene: Scene, places: Places, every: int) -> None:
+def kill_the_resumer(processes: Processes, scene: Scene, places: Places, sweep: Sweep) -> None:
     """Whoever resumes a decided job dies at each of its calls."""
     whole = places("whole")
     verbs = calls_of(processes, scene, whole)
     creates = [number for number, verb in enumerate(verbs) if verb == "create"]
     # The last to be created are the decision, what says that all is published, and the epoch.
     first = creates[-3] + 1
-    for nth in some(count(1), every):
+    for nth in sweep(count(1)):
         place = places(nth)
         place.put(scene.laid_out)
         run(processes, scene, place, die=[first, "after"])
@@ -176,12 +172,12 @@ def kill_the_resumer(processes: Processes, scene: Scene, places: Places, every: 
     assert nth > 10
 
 
-def wake_a_zombie(processes: Processes, scene: Scene, places: Places, every: int) -> None:
+def wake_a_zombie(processes: Processes, scene: Scene, places: Places, sweep: Sweep) -> None:
     """A driver that sleeps while others settle its job, then goes on."""
     verbs = calls_of(processes, scene, places("whole"))
     calls = len(verbs)
     begun = verbs.index("create") + 1  # Before job.json stands there is no job to be settled.
-    for nth in some(range(begun + 1, calls + 1), every):
+    for nth in sweep(range(begun + 1, calls + 1)):
         place = places(nth)
         place.put(scene.laid_out)
         zombie = run(processes, scene, place, die=[nth, "stop"])

@@ -141,10 +141,10 @@ def run_storm(
     *,
     exact: bool = True,
     least: int = 10,
-) -> None:
+) -> str:
     """Ten processes for so long; *exact* names are among theirs unless the store takes none.
 
-    At least so many jobs must commit for the test to mean something.
+    At least so many jobs must commit for the test to mean something. Answers how many there were.
     """
     logs = [logs_in / f"log {number}" for number in range(10)]
     with Reader(place) as reader:
@@ -164,7 +164,7 @@ def run_storm(
     failed = [answer["error"]["traceback"] for answer in answers if "error" in answer]
     assert failed == [], "\n".join(failed)
     lines = [json.loads(text) for log in logs for text in log.read_text().splitlines()]
-    check_lines(lines, least)
+    states = check_lines(lines, least)
     if place.is_flat:
         # A driver that was fenced may have put a claim into an area that was gone by then.
         processes.do("clean", **place.where)
@@ -173,12 +173,12 @@ def run_storm(
     committed = {line["label"] for line in lines if line["state"] == "committed"}
     assert reader.torn == []
     assert reader.seen.keys() <= committed, "a reader saw a file of a job that did not commit"
+    return f"{len(lines)} jobs in {seconds} s: {dict(states)}"
 
 
-def check_lines(lines: Sequence[Line], least: int) -> None:
+def check_lines(lines: Sequence[Line], least: int) -> Counter[str]:
     """Enough happened for the test to mean something; every refusal left nothing."""
-    states = Counter(line["state"] for line in lines)
-    print(f"{len(lines)} jobs: {dict(states)}")
+    states = Counter(str(line["state"]) for line in lines)
     assert states["committed"] >= least
     for line in lines:
         assert line.get("outcome", "not_committed") == "not_committed", line
@@ -189,6 +189,7 @@ def check_lines(lines: Sequence[Line], least: int) -> None:
         if line["state"] == "committed" and "idempotency_key" in line
     ]
     assert len(keys) == len(set(keys)), "two jobs of one idempotency key committed"
+    return states
 
 
 def check_outcome(lines: Sequence[Line], snapshot: dict[str, bytes]) -> None:

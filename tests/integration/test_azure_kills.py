@@ -11,6 +11,7 @@ from tests.integration.azure_places import azure_places
 from tests.integration.scenes import SCENES, Scene
 
 if TYPE_CHECKING:
+    from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import Places
     from tests.integration.processes import Processes
     from tests.servers.azure.plugin import AzureContainer
@@ -32,33 +33,33 @@ every_scene = pytest.mark.parametrize("scene", ALL.values(), ids=ALL)
 @pytest.mark.slow
 @every_scene
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_the_driver(processes, scene, places, every)
+    kills.kill_the_driver(processes, scene, places, sweep)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_a_task(processes, scene, places, every)
+    kills.kill_a_task(processes, scene, places, sweep)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places, every)
+    kills.kill_the_resumer(processes, scene, places, sweep)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_zombie_changes_nothing(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.wake_a_zombie(processes, scene, places, every)
+    kills.wake_a_zombie(processes, scene, places, sweep)
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])

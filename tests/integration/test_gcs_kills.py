@@ -11,6 +11,7 @@ from tests.integration.gcs_places import gcs_places
 from tests.integration.scenes import SCENES
 
 if TYPE_CHECKING:
+    from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import Places
     from tests.integration.processes import Processes
     from tests.integration.scenes import Scene
@@ -41,37 +42,37 @@ def places(gcs_bucket: GcsBucket) -> Places:
 
 @scenes("overwrite, in place")
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_the_driver(processes, scene, places, every)
+    kills.kill_the_driver(processes, scene, places, sweep)
 
 
 @scenes()
 def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_a_task(processes, scene, places, every)
+    kills.kill_a_task(processes, scene, places, sweep)
 
 
 @scenes()
 def test_a_driver_elsewhere_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_a_driver_elsewhere(processes, scene, places, every)
+    kills.kill_a_driver_elsewhere(processes, scene, places, sweep)
 
 
 @scenes()
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places, every)
+    kills.kill_the_resumer(processes, scene, places, sweep)
 
 
 @scenes()
 def test_a_zombie_changes_nothing(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.wake_a_zombie(processes, scene, places, every)
+    kills.wake_a_zombie(processes, scene, places, sweep)
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])

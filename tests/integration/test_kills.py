@@ -15,6 +15,7 @@ from tests.protocol.invariants import job_ids, state_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import Places
     from tests.integration.processes import Processes
 
@@ -32,43 +33,43 @@ def places(fast: Path) -> Places:
 
 @every_scene
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_the_driver(processes, scene, places, every)
+    kills.kill_the_driver(processes, scene, places, sweep)
 
 
 @every_scene
 def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_a_task(processes, scene, places, every)
+    kills.kill_a_task(processes, scene, places, sweep)
 
 
 @some_scenes
 def test_a_driver_elsewhere_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_a_driver_elsewhere(processes, scene, places, every)
+    kills.kill_a_driver_elsewhere(processes, scene, places, sweep)
 
 
 @some_scenes
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places, every)
+    kills.kill_the_resumer(processes, scene, places, sweep)
 
 
 @every_scene
 def test_a_zombie_changes_nothing(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
-    kills.wake_a_zombie(processes, scene, places, every)
+    kills.wake_a_zombie(processes, scene, places, sweep)
 
 
 @pytest.mark.slow
 @every_scene
 def test_a_driver_killed_at_a_random_time(
-    processes: Processes, scene: Scene, places: Places, every: int
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep
 ) -> None:
     chance = random.Random()
     for nth in range(150):

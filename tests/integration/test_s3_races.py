@@ -18,6 +18,7 @@ from tests.integration.serial import run_storm
 from tests.protocol.invariants import check_settled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.integration.places import Place, Places
@@ -113,11 +114,15 @@ def text_of(label: int) -> str:
 @pytest.mark.guarantees("P11")
 @pytest.mark.parametrize("seconds", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_ten_processes(
-    processes: Processes, s3_bucket: S3Bucket, tmp_path: Path, seconds: int
+    processes: Processes,
+    s3_bucket: S3Bucket,
+    tmp_path: Path,
+    seconds: int,
+    say_what_ran: Callable[[str], None],
 ) -> None:
     # Without versions no file may be overwritten whose name could come again.
     exact = s3_bucket.server.name != "versitygw"
     if exact:
         keep_versions(s3_bucket)
     place = s3_places(s3_bucket)("storm")
-    run_storm(processes, place, tmp_path, seconds, exact=exact, least=3)
+    say_what_ran(run_storm(processes, place, tmp_path, seconds, exact=exact, least=3))

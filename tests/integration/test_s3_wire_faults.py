@@ -35,6 +35,7 @@ from tests.servers.faults import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import S3Place
     from tests.servers.http_messages import Request
     from tests.servers.plugin import S3Bucket
@@ -107,7 +108,7 @@ OF_A_QUESTION = ("reply lost", "500, and it did not", "503", "reset in the reply
 IN_EVERY_RUN = {"reply lost", "503"}
 """Of which one is no answer and one a refusal; the others are slow: each takes half a minute."""
 STEP = 5
-"""So much of a job lies between its requests that are tried in one test."""
+"""So much of a job lies between its requests that are tried by day."""
 CASES_LEAST = 220
 """Of one server, every night."""
 assert len(TARGETS) * len(FAULTS) + len(QUESTIONS) * len(OF_A_QUESTION) >= CASES_LEAST
@@ -271,16 +272,18 @@ def test_a_part_of_a_long_file_is_sent_again(wire: Wire, fault: Fault) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 @every_server
+@pytest.mark.parametrize("every", [STEP])
 @pytest.mark.parametrize(
-    "first", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, STEP + 1))]
+    "first", [None, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, STEP + 1))]
 )
-def test_credentials_that_expire_half_way(wire: Wire, first: int) -> None:
+def test_credentials_that_expire_half_way(wire: Wire, first: int | None, sweep: Sweep) -> None:
     """From any request on: the error says so, nothing wrong is seen, fresh ones finish it."""
     place = wire.ready("whole")
     assert attempt(wire.scene, place)[0] == "done"
     count = len(wire.proxy.exchanges)
     states = set[str]()
-    for nth in range(first, count + 1, STEP):
+    every_request = range(1, count + 1)
+    for nth in every_request[first - 1 :: STEP] if first else sweep(every_request):
         expired = Rule(AnswerInstead(400, "ExpiredToken"), nth=nth, times=None)
         place = wire.ready(nth, expired)
         told, message = attempt(wire.scene, place)

@@ -10,6 +10,7 @@ from tests.integration.places import LocalPlace
 from tests.integration.serial import Line, run_storm, search
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.integration.processes import Processes
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.guarantees("P11")
 
 
-def test_ten_processes_for_some_seconds(processes: Processes, fast: Path) -> None:
-    run_storm(processes, LocalPlace(fast / "out"), fast, 5)
+def test_ten_processes_for_some_seconds(
+    processes: Processes, fast: Path, say_what_ran: Callable[[str], None]
+) -> None:
+    say_what_ran(run_storm(processes, LocalPlace(fast / "out"), fast, 5))
 
 
 @pytest.mark.slow
-def test_ten_processes_for_a_minute(processes: Processes, fast: Path) -> None:
-    run_storm(processes, LocalPlace(fast / "out"), fast, 60)
+def test_ten_processes_for_a_minute(
+    processes: Processes, fast: Path, say_what_ran: Callable[[str], None]
+) -> None:
+    say_what_ran(run_storm(processes, LocalPlace(fast / "out"), fast, 60))
 
 
 def test_the_checker_sees_a_lost_update() -> None:

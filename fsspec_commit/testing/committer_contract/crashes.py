@@ -1,10 +1,9 @@
 """The driver dies at any store call; somebody else settles what it left (P8)."""
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count
 
 import pytest
 
@@ -19,6 +18,7 @@ from fsspec_commit.testing.committer_contract.given import (
     write,
 )
 from fsspec_commit.testing.faults import Crash, Fault, crash_points, inject
+from fsspec_commit.testing.sweeps import Sweep
 
 _OLD = "old-6a0d9b8e-5c0f-4a55-9f0e-0123456789ab.txt"
 """A name as Spark gives one, never used again: it may be deleted on every store."""
@@ -76,11 +76,6 @@ def dying(*faults: Fault) -> Iterator[list[Fault]]:
         yield fired
 
 
-def some(faults: Iterator[Fault], every: int) -> Iterator[Fault]:
-    """Every so-many-th of *faults*, from a random one of the first on."""
-    return islice(faults, random.randrange(every), None, every)
-
-
 @pytest.mark.guarantees("P1", "P2", "P5", "P6", "P8", "P9")
 class CrashesContract(Given):
     """Crash points."""
@@ -89,7 +84,7 @@ class CrashesContract(Given):
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("first", ["resume", "abort"])
     def test_a_crash_at_any_call_can_be_settled(
-        self, place: Place, mode: fc.Mode, first: str, every: int
+        self, place: Place, mode: fc.Mode, first: str, sweep: Sweep
     ) -> None:
         """Before, during and after: all of the old or all of the new, byte for byte (P1-P9)."""
         fresh = (place.beside(f"/{number}") for number in count())
@@ -100,13 +95,13 @@ class CrashesContract(Given):
             return there
 
         outcomes = set[str]()
-        for fault in some(crash_points(lambda: run(with_old(), mode)), every):
+        for fault in sweep(crash_points(lambda: run(with_old(), mode))):
             there = with_old()
             with dying(fault) as fired:
                 run(there, mode)
             assert fired == [fault], f"{fault} did not happen"
             outcomes.add(self._check(there, mode, fault, first))
-        if every == 1:
+        if sweep.is_whole:
             assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
 
     def _check(self, place: Place, mode: fc.Mode, fault: Fault, first: str) -> str:
@@ -130,7 +125,7 @@ class CrashesContract(Given):
     @gives_up_files
     @pytest.mark.parametrize("mode", MODES)
     def test_a_crash_of_the_recovery_can_be_settled(
-        self, place: Place, mode: fc.Mode, every: int
+        self, place: Place, mode: fc.Mode, sweep: Sweep
     ) -> None:
         """A decided job is finished by whoever comes last, wherever the others died (P8)."""
         fresh = (place.beside(f"/{number}") for number in count())
@@ -154,7 +149,7 @@ class CrashesContract(Given):
 
         self._decisions = [Fault("create", nth, "crash_after") for nth in range(1, 30)]
         prepared = decided()
-        for fault in some(crash_points(lambda: resume(prepared)), every):
+        for fault in sweep(crash_points(lambda: resume(prepared))):
             there = decided()
             with dying(fault) as fired:
                 resume(there)
@@ -169,7 +164,7 @@ class CrashesContract(Given):
     _decisions: list[Fault]
 
     @gives_up_files
-    def test_a_crash_of_an_abort_can_be_settled(self, place: Place, every: int) -> None:
+    def test_a_crash_of_an_abort_can_be_settled(self, place: Place, sweep: Sweep) -> None:
         """Nothing of the job becomes visible, wherever the abort died (P5)."""
         fresh = (place.beside(f"/{number}") for number in count())
 
@@ -185,7 +180,7 @@ class CrashesContract(Given):
             fc.abort(job.destination, job.job_id, **place.how)
 
         prepared = ready()
-        for fault in some(crash_points(lambda: abort(prepared)), every):
+        for fault in sweep(crash_points(lambda: abort(prepared))):
             job = ready()
             there = replace(place, url=job.destination)
             with dying(fault):

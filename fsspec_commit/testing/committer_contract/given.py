@@ -22,6 +22,7 @@ from fsspec_commit.testing.assertions import (
     assert_no_leftovers,
     plain_filesystem,
 )
+from fsspec_commit.testing.sweeps import Sweep, sweep_of
 
 Files: TypeAlias = Mapping[str, bytes]
 """Contents by relative name."""
@@ -186,12 +187,18 @@ class Given:
 
     @pytest.fixture
     def every(self) -> int:
-        """Faults are tried at every so-many-th call, from a random one on; at each by default.
+        """Faults are tried at every so-many-th call; at each by default.
 
         For stores on which a job takes long. An odd number, or all would be tried before a call,
-        and none after it.
+        and none after it. The run says at its end with which ``--sweep-seed`` they are tried at the
+        same calls again.
         """
         return 1
+
+    @pytest.fixture
+    def sweep(self, request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
+        """Chooses them."""
+        yield from sweep_of(request, every)
 
     @pytest.fixture
     def place(

@@ -15,10 +15,10 @@ from fsspec_commit.testing.committer_contract.crashes import (
     gives_up_files,
     run,
     settle,
-    some,
 )
 from fsspec_commit.testing.committer_contract.given import Given, Place, shown
 from fsspec_commit.testing.faults import Fault, Kind, crash_points, inject
+from fsspec_commit.testing.sweeps import Sweep
 
 _KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if not kind.startswith("crash"))
 _LATE_BY = (1, 5, 25)
@@ -32,28 +32,28 @@ class LostRepliesContract(Given):
     @gives_up_files
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("kind", _KINDS)
-    def test_a_call_fails(self, place: Place, mode: fc.Mode, kind: Kind, every: int) -> None:
+    def test_a_call_fails(self, place: Place, mode: fc.Mode, kind: Kind, sweep: Sweep) -> None:
         """Any single call, once: the outcome that the job reports is true of the store (P1-P9)."""
-        self._fail_each(place, mode, kind, every)
+        self._fail_each(place, mode, kind, sweep)
 
     @gives_up_files
     @pytest.mark.parametrize("late_by", _LATE_BY)
-    def test_a_change_comes_late(self, place: Place, late_by: int, every: int) -> None:
+    def test_a_change_comes_late(self, place: Place, late_by: int, sweep: Sweep) -> None:
         """Long after it was given up and made again (P6, P8)."""
-        self._fail_each(place, "overwrite", "applied_late", every, late_by=late_by)
+        self._fail_each(place, "overwrite", "applied_late", sweep, late_by=late_by)
 
     @gives_up_files
     @pytest.mark.parametrize("kind", ["error_but_applied", "applied_late", "hang"])
-    def test_a_call_fails_twice(self, place: Place, kind: Kind, every: int) -> None:
+    def test_a_call_fails_twice(self, place: Place, kind: Kind, sweep: Sweep) -> None:
         """The call and the one of its kind that comes next, a repetition say (P1-P9)."""
-        self._fail_each(place, "overwrite", kind, every, times=2)
+        self._fail_each(place, "overwrite", kind, sweep, times=2)
 
     def _fail_each(
         self,
         place: Place,
         mode: fc.Mode,
         kind: Kind,
-        every: int,
+        sweep: Sweep,
         *,
         times: int = 1,
         late_by: int = 1,
@@ -65,7 +65,7 @@ class LostRepliesContract(Given):
             there.put(OLD)
             return there
 
-        for fault in some(_faults(crash_points(lambda: run(with_old(), mode)), kind), every):
+        for fault in sweep(_faults(crash_points(lambda: run(with_old(), mode)), kind)):
             there = with_old()
             faults = [Fault(fault.verb, fault.nth + again, kind) for again in range(times)]
             with inject(*faults, late_by=late_by) as fired:

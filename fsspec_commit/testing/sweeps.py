@@ -1,0 +1,55 @@
+"""Sweeps: a case for each store call, of which a test runs all, or some that a seed chooses."""
+
+import random
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+
+class Sweep:
+    """Chooses the cases that a test runs, and counts them.
+
+    Attributes:
+        every: All are run where it is 1, else every so-many-th.
+        ran: How many were chosen.
+        seen: Of how many.
+    """
+
+    def __init__(self, every: int, *, seed: str) -> None:
+        self.every = every
+        self.ran = 0
+        self.seen = 0
+        self._chance = random.Random(seed)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return self.every == 1
+
+    def __call__(self, cases: Iterable[T]) -> Iterator[T]:
+        """Those of *cases* that are to be run; they may be without end.
+
+        Yields:
+            Every so-many-th, from one of the first on.
+        """
+        first = self._chance.randrange(self.every)
+        for number, case in enumerate(cases):
+            self.seen += 1
+            if number % self.every == first:
+                self.ran += 1
+                yield case
+
+
+def sweep_of(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
+    """The body of a fixture: what a test chooses depends on its name and ``--sweep-seed`` alone.
+
+    Yields:
+        What to choose with. The plugin says at the end of the run how many cases were run.
+    """
+    seed = request.config.getoption("sweep_seed", 0)
+    sweep = Sweep(every, seed=f"{seed} {request.node.nodeid}")
+    yield sweep
+    request.node.user_properties.append(("sweep", (every, sweep.ran, sweep.seen)))
