@@ -106,6 +106,8 @@ class NewFiles:
         names: Every final name.
         reusable: The names that another job could have as well: ``names="exact"``, and hidden
             ones. All others carry this job's id.
+        reusable_in: The partitions of those.
+        partitions: The partitions of all.
         manifests: What names them, for publishing; the first few are kept.
     """
 
@@ -115,6 +117,7 @@ class NewFiles:
     rows: int | None = 0
     names: FileNames = field(default_factory=FileNames)
     reusable: NameIndex = field(default_factory=NameIndex)
+    reusable_in: set[Partition] = field(default_factory=set)
     partitions: set[Partition] = field(default_factory=set)
     _kept_bytes: int = 0
 
@@ -138,6 +141,7 @@ class NewFiles:
         for name in names:
             if own not in name:
                 self.reusable.add(name)
+                self.reusable_in.add(partition_of(name))
 
     @property
     def may_meet_others(self) -> bool:

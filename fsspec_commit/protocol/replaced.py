@@ -4,7 +4,7 @@ What goes is written down before the decision and fixed by its digest in it, so 
 finishes the job removes exactly that. The list is streamed: it can be longer than memory.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -14,7 +14,6 @@ from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import (
     DestinationExistsError,
     PartialCommitError,
-    RequestError,
     UnsafeStoreError,
 )
 from fsspec_commit.layout import StorePath
@@ -25,6 +24,11 @@ from fsspec_commit.names import (
     standing_name,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.in_the_way import (
+    refuse_in_the_way,
+    refuse_taken_names,
+    refuse_what_listings_hide,
+)
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.listing import (
     ending,
@@ -39,7 +43,6 @@ from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 
-_LISTINGS_MAX = 8
 _ANY_NAME = "any"
 
 
@@ -51,6 +54,7 @@ async def may_write(job: BoundJob, new: NewFiles) -> bool:
 
     Raises:
         DestinationExistsError: Under ``error``; or a new name is taken, where none is replaced.
+        RequestError: A file stands where a directory is needed for such a name.
     """
     mode = job.record.mode
     if mode in {"error", "ignore"}:
@@ -59,8 +63,8 @@ async def may_write(job: BoundJob, new: NewFiles) -> bool:
             return False
         if standing is not None:
             raise destination_exists(job, standing)
-    if mode in {"error", "ignore", "append"} and len(new.reusable):
-        await _refuse_taken_names(job, new)
+    if mode in {"error", "ignore", "append"} and new.may_meet_others:
+        await refuse_taken_names(job, new)
     return True
 
 
@@ -71,40 +75,6 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
         'touches it; use mode="append", "overwrite", "overwrite_partitions" or "ignore"'
     )
     return DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
-
-
-async def _refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
-    candidates = set()
-    async for name in _names_beside(job, new):
-        if new.reusable.may_hold(name):
-            candidates.add(name)
-    taken = new.holds_any(candidates)
-    if taken:
-        name = min(taken)
-        message = (
-            f"{name!r} exists in {job.record.destination!r} and "
-            f'mode="{job.record.mode}" never replaces a file; use names="unique" or '
-            'mode="overwrite"'
-        )
-        raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
-
-
-async def _names_beside(job: BoundJob, new: NewFiles) -> AsyncIterator[str]:
-    """What stands where new files go, files and directories: a listing for each partition.
-
-    Or one listing of all, where partitions are many.
-    """
-    if len(new.partitions) > _LISTINGS_MAX:
-        async with ending(old_files(job)) as files:
-            async for name, _ in files:
-                yield name
-                for above in _directories_above(name):
-                    yield above
-        return
-    layout = job.layout.destination
-    for partition in sorted(new.partitions):
-        for child in await job.store.list_children(layout.directory(partition)):
-            yield layout.relative(child.path)
 
 
 async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedList | None:
@@ -126,12 +96,13 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
     try:
         async with ending(found) as files:
             async for name, entry in files:
-                _refuse_in_the_way(job, name, new, directories)
+                refuse_in_the_way(job, name, new, directories)
                 if new.reusable.may_hold(name):
                     candidates[name] = entry
                 elif _goes(name):
                     await writer.add(_line(job, name, entry, in_place=False))
         taken = new.holds_any(candidates)
+        await refuse_what_listings_hide(job, new, taken)
         for name, entry in candidates.items():
             if name in taken or _goes(name):
                 await writer.add(_line(job, name, entry, in_place=name in taken))
@@ -181,35 +152,6 @@ def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
     raise UnsafeStoreError(
         message, kind="unsafe_overwrite", job_id=job.record.job_id, path=name, stage="check"
     )
-
-
-def _refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[str]) -> None:
-    """Refuse, while that is possible, what no rename could publish beside an old file.
-
-    An old file goes only after publication, so it must not stand where a directory is needed, nor
-    in a directory where a new file is to stand.
-    """
-    if name in directories:
-        message = f"{name!r} is a file, and new files need a directory there; remove it first"
-    else:
-        above = _directories_above(name) if len(new.reusable) else ()
-        taken = new.holds_any(one for one in above if new.reusable.may_hold(one))
-        if not taken:
-            return
-        message = f"{min(taken)!r} is a directory with {name!r} in it, and a new file has its name"
-    raise RequestError(
-        f"cannot write to {job.record.destination!r}: {message}",
-        kind="file_in_the_way",
-        job_id=job.record.job_id,
-        path=name,
-        stage="check",
-    )
-
-
-def _directories_above(name: str) -> Iterator[str]:
-    while "/" in name:
-        name = name.rpartition("/")[0]
-        yield name
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,15 @@ def test_a_partition_of_a_folded_name_is_refused(place: Place, stands: str, writ
     place.assert_untouched(old)
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_file_of_a_folded_name_is_refused(place: Place, mode: fc.Mode) -> None:
+    place.put({"a.txt": b"old"})
+    with pytest.raises(fc.CommitError) as caught:
+        place.commit([{"A.txt": b"new"}], names="exact", mode=mode)
+    assert caught.value.outcome == "not_committed"
+    place.assert_untouched({"a.txt": b"old"})
+
+
 def test_the_name_that_stands_is_replaced(place: Place) -> None:
     place.put({"code=A/old.txt": b"old", "code=b/old.txt": b"old"})
     new = {"code=A/new.txt": b"new", "code=c/new.txt": b"new"}

@@ -18,6 +18,9 @@ _RESERVED = (
     *("_SUCCESS", "_SUCCESS/x", "a/_SUCCESS", "a/_SUCCESS/x", "_success", "a/_Success/x"),
 )
 
+_UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
+"""What makes a name one that is never used again, so that it may be deleted on every store."""
+
 
 def _exact(place: Place) -> None:
     if not place.takes_exact_names():
@@ -87,6 +90,39 @@ class NamesContract(Given):
         for _ in range(3):
             place.commit([{"a.txt": b"same", "b.txt": b"same"}], names="exact", mode="overwrite")
             place.assert_committed({"a.txt": b"same", "b.txt": b"same"})
+
+    @pytest.mark.parametrize("count", [1, 12])
+    @pytest.mark.parametrize("mode", ["append", "overwrite"])
+    def test_a_file_in_the_way_of_a_directory_is_refused(
+        self, place: Place, mode: fc.Mode, count: int
+    ) -> None:
+        """Before the decision, however many files are written (P8)."""
+        _exact(place)
+        place.put({f"x-{_UUID}": b"old"})
+        new = {f"d{n}/new.txt": b"new" for n in range(count - 1)}
+        with request_refused("file_in_the_way"):
+            place.commit([{f"x-{_UUID}/y/new.txt": b"new", **new}], names="exact", mode=mode)
+        place.assert_untouched({f"x-{_UUID}": b"old"})
+
+    @pytest.mark.parametrize("count", [1, 12])
+    @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite_partitions"])
+    def test_an_emptied_directory_in_the_way_is_refused(
+        self, place: Place, mode: fc.Mode, count: int
+    ) -> None:
+        """Before the decision, where there is such a thing; else it is in nobody's way (P8)."""
+        _exact(place)
+        place.put({f"d/x.txt/old-{_UUID}": b"old"})
+        place.commit([{f"other-{_UUID}.txt": b"old"}], names="exact", mode="overwrite")
+        place.assert_committed(old := {f"other-{_UUID}.txt": b"old"})
+        new = {"d/x.txt": b"new", **{f"d/{n}.txt": b"new" for n in range(count - 1)}}
+        try:
+            place.commit([new], names="exact", mode=mode)
+        except (fc.RequestError, fc.DestinationExistsError) as error:
+            assert error.outcome == "not_committed"
+            assert "d/x.txt" in str(error)
+            place.assert_untouched(old)
+        else:
+            place.assert_committed(new, {} if mode == "overwrite" else old)
 
     @pytest.mark.parametrize("name", ODD_NAMES, ids=label)
     def test_an_odd_name_is_committed_or_refused(self, place: Place, name: str) -> None:

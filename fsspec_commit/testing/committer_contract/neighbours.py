@@ -129,6 +129,9 @@ class NeighboursContract(Given):
                 there.commit([{second: b"2"}], mode="append", wait_s=0.1)
             (info,) = fc.jobs(there.url, **there.how)
             fc.resume(there.url, info.job_id, **there.how)
+            with pytest.raises(fc.CommitError) as caught:
+                there.commit([{second: b"2"}], mode="append", wait_s=0.1)
+            assert caught.value.outcome == "not_committed"
             there.assert_committed()
 
     def test_overwrites_at_once_are_as_one_after_the_other(self, place: Place) -> None:

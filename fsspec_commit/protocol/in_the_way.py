@@ -1,0 +1,176 @@
+"""What stands where new files are to go: looked for before the decision, while one may say no.
+
+After it, a name that is taken leaves a job that can be neither finished nor aborted before a
+person has made room. Names that carry the job's id are nobody else's, and are not looked for;
+*reusable* ones are: exact names, and those of hidden files and directories.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from fsspec_commit.effects.parallel import all_of
+from fsspec_commit.errors import DestinationExistsError, RequestError
+from fsspec_commit.names import Partition, Target, is_visible, with_those_above
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.listing import ending, old_files
+from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.store import Directory
+
+_LOOKS_MAX = 4
+"""Up to so many names are looked at one by one; of more, the directories are listed."""
+_LISTINGS_MAX = 8
+"""Up to so many directories are listed where a listing of all is one, too."""
+
+
+async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
+    """Refuse a new file of which the name is taken, where no file is replaced.
+
+    Raises:
+        DestinationExistsError: A file or a directory has the name.
+        RequestError: A file stands where a directory is needed.
+    """
+    taken = await _look(job, new)
+    if taken:
+        name = min(taken)
+        message = (
+            f"{name!r} exists in {job.record.destination!r} and "
+            f'mode="{job.record.mode}" never replaces a file; use names="unique" or '
+            'mode="overwrite"'
+        )
+        raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
+
+
+async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, listed: Collection[str]) -> None:
+    """Refuse a new file of which the name is taken by what no listing of old files shows.
+
+    That is a directory without files; and a file which the store takes for one of that name,
+    though it has another. Without directories there is neither.
+
+    Args:
+        job: The job, bound.
+        new: Its files.
+        listed: Those names of new files that old files have: they are replaced.
+
+    Raises:
+        RequestError: There is one.
+    """
+    if job.store.directories is None or not new.may_meet_others:
+        return
+    for name, is_directory in sorted((await _look(job, new)).items()):
+        if is_directory:
+            message = f"{name!r} is a directory, and a new file has its name; remove it first"
+            raise _refusal(job, name, message, kind="directory_in_the_way")
+        if name not in listed:
+            message = (
+                f"a file stands at {name!r}, though none of that name is listed: the store takes "
+                "it for another spelling of one that is, or it has come just now; use the name "
+                "that is listed, or commit() again"
+            )
+            raise _refusal(job, name, message)
+
+
+def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[str]) -> None:
+    """Refuse what no rename could publish beside the old file *name*.
+
+    An old file goes only after publication, so it must not stand where a directory is needed, nor
+    in a directory where a new file is to stand.
+    """
+    if name in directories:
+        raise _no_directory(job, name)
+    above = _directories_above(name) if len(new.reusable) else ()
+    taken = new.holds_any(one for one in above if new.reusable.may_hold(one))
+    if taken:
+        message = f"{min(taken)!r} is a directory with {name!r} in it, and a new file has its name"
+        raise _refusal(job, name, message)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What may have one of the names, and files that stand where a directory is needed."""
+
+    needed: set[str]
+    taken: dict[str, bool] = field(default_factory=dict)
+    blocking: list[str] = field(default_factory=list)
+
+    def note(self, new: NewFiles, name: str, *, is_directory: bool) -> None:
+        if name in self.needed and not is_directory:
+            self.blocking.append(name)
+        if new.reusable.may_hold(name):
+            self.taken[name] = is_directory
+
+
+async def _look(job: BoundJob, new: NewFiles) -> dict[str, bool]:
+    """The reusable names at which something stands, and whether it is a directory."""
+    hidden = {name for name in new.partitions if not is_visible(name)}
+    found = _Found(needed=with_those_above(new.reusable_in | hidden))
+    if len(new.reusable) + len(found.needed) <= _LOOKS_MAX:
+        await _look_at_each(job, new, found)
+    elif job.store.directories is None and len(new.reusable_in) > _LISTINGS_MAX:
+        await _look_at_all_files(job, new, found)
+    else:
+        await _look_into_directories(job, new, found)
+    if found.blocking:
+        raise _no_directory(job, min(found.blocking))
+    taken = new.holds_any(found.taken)
+    return {name: found.taken[name] for name in taken}
+
+
+async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found) -> None:
+    names = [name for name in new.names if new.reusable.may_hold(name)] if new.reusable else []
+
+    async def look(name: str) -> None:
+        there = await job.store.stat(job.layout.destination.final(Target(name)))
+        if there is not None:
+            found.note(new, name, is_directory=isinstance(there, Directory))
+
+    await all_of([*found.needed, *names], look, in_flight_max=job.store.in_flight_max)
+
+
+async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> None:
+    async with ending(old_files(job)) as files:
+        async for name, _ in files:
+            found.note(new, name, is_directory=False)
+            for above in _directories_above(name):
+                found.note(new, above, is_directory=True)
+
+
+async def _look_into_directories(job: BoundJob, new: NewFiles, found: _Found) -> None:
+    """List what there is of the directories in question, from the top, level by level."""
+    layout = job.layout.destination
+    level = [Partition("")]
+    while level:
+        below: list[Partition] = []
+
+        async def look(directory: Partition, below: list[Partition] = below) -> None:
+            for child in await job.store.list_children(layout.directory(directory)):
+                name = layout.relative(child.path)
+                is_directory = isinstance(child, Directory)
+                found.note(new, name, is_directory=is_directory)
+                if is_directory and name in found.needed:
+                    below.append(Partition(name))
+
+        await all_of(level, look, in_flight_max=job.store.in_flight_max)
+        level = below
+
+
+def _directories_above(name: str) -> Iterator[str]:
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name
+
+
+def _no_directory(job: BoundJob, name: str) -> RequestError:
+    message = f"{name!r} is a file, and new files need a directory there; remove it first"
+    return _refusal(job, name, message)
+
+
+def _refusal(
+    job: BoundJob, name: str, message: str, *, kind: str = "file_in_the_way"
+) -> RequestError:
+    return RequestError(
+        f"cannot write to {job.record.destination!r}: {message}",
+        kind=kind,
+        job_id=job.record.job_id,
+        path=name,
+        stage="check",
+    )
