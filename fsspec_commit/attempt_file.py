@@ -1,9 +1,5 @@
 """The files of one attempt as a writer holds them: closing finishes, anything else discards.
 
-``task.open`` returns the outermost object, which owns every layer below it. The layers of the
-standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a file whose writer
-failed; ours discard it when its ``with`` block is left by an exception or it is garbage.
-
 Garbage is told of and left: the collector calls ``__del__`` on any thread, in the midst of any
 call, where waiting for the loop or a lock could be waiting for oneself.
 """
@@ -12,12 +8,13 @@ import io
 import re
 from collections.abc import Callable
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, NoReturn, Self
 
 from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.committers import NewFile
 from fsspec_commit.errors import StoreError
 from fsspec_commit.names import Target, target
+from fsspec_commit.spec import unpicklable
 from fsspec_commit.store import DirectWriter
 
 WRITE_ONCE = (
@@ -81,6 +78,7 @@ class AttemptFile(io.BufferedIOBase):
         self._explain = explain
         self._position = 0
         self._over = False
+        self._is_parents = False
 
     def writable(self) -> bool:
         """Files of a task are written, never read."""
@@ -93,11 +91,21 @@ class AttemptFile(io.BufferedIOBase):
     def write(self, data: Any, /) -> int:
         """Append bytes."""
         if self._over:
-            raise ValueError(f"write to closed file {self.name!r}")
+            self.refuse_write()
         length = data.nbytes if isinstance(data, memoryview) else len(data)
         self._sink.write(data)
         self._position += length
         return length
+
+    def refuse_write(self) -> NoReturn:
+        """Say why nothing more can be written."""
+        if self._is_parents:
+            message = (
+                f"{self.name!r} was opened before fork and belongs to the parent process: "
+                f"{unpicklable('a task')}"
+            )
+            raise RuntimeError(message)
+        raise ValueError(f"write to closed file {self.name!r}")
 
     def close(self) -> None:
         """Finish the file; it becomes part of what the task commits."""
@@ -133,6 +141,12 @@ class AttemptFile(io.BufferedIOBase):
             self._leave(self._sink)
             super().close()
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: it is over, and nothing that the parent writes is touched."""
+        if not self._over:
+            self._over = self._is_parents = True
+            super().close()
+
     def _drop(self, tell: Callable[[str], None]) -> None:
         self._over = True
         try:
@@ -160,107 +174,3 @@ class AttemptFile(io.BufferedIOBase):
         # how one that forgets to close loses it. The task cannot tell, and asks.
         if hasattr(self, "_over"):
             self.abandon()
-
-
-class _Undercoat(io.RawIOBase):
-    """What the layers write to: once the file is dropped, it swallows what they still flush."""
-
-    def __init__(self, file: AttemptFile) -> None:
-        super().__init__()
-        self.file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any, /) -> int:
-        if self.file.closed:
-            return data.nbytes if isinstance(data, memoryview) else len(data)
-        return self.file.write(data)
-
-    def tell(self) -> int:
-        return self.file.tell()
-
-
-class LayeredFile:
-    """A text or compressed file of an attempt: the outermost object, which owns the layers.
-
-    Has what a writable file has; everything but closing and leaving is the outer layer's own.
-    """
-
-    def __init__(self, file: AttemptFile, mode: str, wrap: Callable[[IO[bytes]], IO[Any]]) -> None:
-        self.mode = mode
-        self._file = file
-        self._outer = wrap(_Undercoat(file))  # type: ignore[arg-type]  # a RawIOBase is an IO[bytes]
-        self.name = file.name
-        self.closed = False
-
-    def write(self, data: Any, /) -> int:
-        """Append text or bytes, as the file was opened for."""
-        if self.closed or self._file.closed:
-            raise ValueError(f"write to closed file {self.name!r}")
-        return self._outer.write(data)
-
-    def writelines(self, lines: Any, /) -> None:
-        """Append several."""
-        for line in lines:
-            self.write(line)
-
-    def writable(self) -> bool:
-        """Files of a task are written, never read."""
-        return True
-
-    def readable(self) -> bool:
-        """Files of a task are written, never read."""
-        return False
-
-    def seekable(self) -> bool:
-        """Files of a task are written from front to back."""
-        return False
-
-    def flush(self) -> None:
-        """Pass on what the layers hold, as far as they do."""
-        self._outer.flush()
-
-    def close(self) -> None:
-        """Close every layer, then finish the file."""
-        if self.closed:
-            return
-        self.closed = True
-        try:
-            self._outer.close()
-        except BaseException:
-            self._file.fail()
-            raise
-        self._file.close()
-
-    def discard(self) -> None:
-        """Leave nothing of the file."""
-        if self.closed:
-            return
-        self.closed = True
-        self._file.discard()
-        self._outer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
-
-    def __del__(self) -> None:
-        # Before the layers are, which would write what they hold.
-        if hasattr(self, "closed"):
-            self._file.abandon()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._outer, name)

@@ -77,6 +77,11 @@ class AttemptNames:
         """What it held is removed: it is as if it had never been opened."""
         self._spoiled.pop(name, None)
 
+    def leave_to_parent(self) -> None:
+        """All of them are the business of the process that this one was forked from."""
+        for names in (self._writing, self._whole, self._spoiled):
+            names.clear()
+
     def exists(self, name: str) -> bool:
         """Whether a file of that name is whole, or being written."""
         return name in self._whole or name in self._writing

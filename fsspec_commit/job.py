@@ -229,6 +229,8 @@ class Job:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._pid != os.getpid():
+            return  # A forked child unwinds what it has inherited; the job is its parent's.
         if error is None and self._state == "open" and self.result is None:
             try:
                 self.commit()

@@ -1,6 +1,5 @@
 """Worker side, synchronous: one attempt at one part of a job's work."""
 
-import io
 import os
 import weakref
 from collections import deque
@@ -10,10 +9,11 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from fsspec_commit import bridge
-from fsspec_commit.attempt_file import AttemptFile, LayeredFile, check_mode, given_name
+from fsspec_commit.attempt_file import AttemptFile, check_mode, given_name
 from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layered_file import LayeredFile
 from fsspec_commit.names import Partition, Target, partition_of
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
@@ -75,6 +75,7 @@ class Task:
         self._pid = os.getpid()
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
+        _tasks.add(self)
 
     @classmethod
     def from_spec(
@@ -159,21 +160,13 @@ class Task:
         if "b" in mode and compression is None:
             return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
         try:
-            return LayeredFile(  # type: ignore[return-value]  # has what a writable file has
-                file,
-                mode,
-                lambda raw: _layers(
-                    raw,
-                    mode=mode,
-                    encoding=encoding,
-                    newline=newline,
-                    compression=compression,
-                    path=path,
-                ),
+            layered = LayeredFile(
+                file, path, mode, encoding=encoding, newline=newline, compression=compression
             )
         except BaseException:
             file.discard()
             raise
+        return layered  # type: ignore[return-value]  # has what a writable file has
 
     def commit(self) -> TaskCommit:
         """Fix what the attempt produced; nothing becomes visible.
@@ -222,7 +215,7 @@ class Task:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._state == "aborted":
+        if self._state == "aborted" or self._pid != os.getpid():
             return
         if error is None:
             try:
@@ -341,6 +334,13 @@ class Task:
             message = f"task {self.task_id} was used after fork: {unpicklable('a task')}"
             raise RuntimeError(message)
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: nothing of the attempt is finished, dropped or written from here."""
+        self._left.clear()
+        self._names.leave_to_parent()
+        for file in list(self._files):
+            file.leave_to_parent()
+
     def __reduce__(self) -> Any:
         raise TypeError(unpicklable("a task"))
 
@@ -349,6 +349,19 @@ class Task:
             f"<Task {self.task_id} attempt {self.attempt_id} of job {self._job.record.job_id}: "
             f"{self._state}>"
         )
+
+
+_tasks: weakref.WeakSet[Task] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    # At once, not when a file is used next: the blocks, the collector and the end of the
+    # interpreter would all finish or drop, in the child, what the parent is writing.
+    for task in list(_tasks):
+        task.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def check_task_id(task_id: object, job_id: str) -> None:
@@ -365,25 +378,3 @@ def check_task_id(task_id: object, job_id: str) -> None:
 def count_rows(task: Task, rows: int) -> None:
     """Say how many rows the files of *task* hold: for engines, which know."""
     task._rows = rows  # noqa: SLF001  # not for callers, who could say anything
-
-
-def _layers(
-    raw: IO[bytes],
-    *,
-    mode: str,
-    encoding: str | None,
-    newline: str | None,
-    compression: str | None,
-    path: str,
-) -> IO[Any]:
-    from fsspec.compression import compr  # noqa: PLC0415  # loads what is installed
-    from fsspec.utils import infer_compression  # noqa: PLC0415
-
-    name = infer_compression(path) if compression == "infer" else compression
-    if name is not None and name not in compr:
-        known = ", ".join(sorted(filter(None, compr)))
-        raise RequestError(f"compression={name!r} is none of {known}", kind="invalid_option")
-    layer: IO[Any] = raw if name is None else compr[name](raw, mode="wb")
-    if "b" in mode:
-        return layer
-    return io.TextIOWrapper(layer, encoding=encoding or "utf-8", newline=newline)

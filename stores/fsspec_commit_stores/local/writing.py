@@ -3,6 +3,7 @@
 import io
 import os
 import warnings
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
@@ -41,11 +42,12 @@ class LocalFile:
             finally:
                 os.close(handle)
         self._identity = os.fstat(descriptor)
-        self._process = os.getpid()
         self._finished = False
+        self._left_to_parent = False
         self._raw = io.FileIO(descriptor, "wb")
         self._buffered = io.BufferedWriter(self._raw, _BUFFER_BYTES)
         self.write = self._buffered.write
+        _open_files.add(self)
 
     def finish(self) -> Entry:
         """Write out what is buffered and close; under ``durability="full"`` flush as well.
@@ -67,7 +69,7 @@ class LocalFile:
 
     def discard(self) -> None:
         """Leave nothing of it, unless it is finished; another file of its name stays."""
-        if self._finished:
+        if self._finished or self._left_to_parent:
             return
         self._close()
         with suppress(OSError), self._directories.parent_of(self._path) as (directory, name):
@@ -77,16 +79,32 @@ class LocalFile:
 
     def __del__(self) -> None:
         # Not finished and not discarded: an exception cut it short. Python would write out what is
-        # buffered and leave a file that looks whole. A forked child lets its parent's files be.
+        # buffered and leave a file that looks whole.
         raw = getattr(self, "_raw", None)
-        if raw is not None and not raw.closed and self._process == os.getpid():
+        if raw is not None and not raw.closed:
             self.discard()
             warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: close the descriptor, so that nothing buffered is written twice."""
+        self._left_to_parent = True
+        self._close()
 
     def _close(self) -> None:
         # The raw file first, so that what is buffered is dropped instead of written.
         with suppress(OSError):
             self._raw.close()
+
+
+_open_files: weakref.WeakSet[LocalFile] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for file in list(_open_files):
+        file.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 class LocalWriter:

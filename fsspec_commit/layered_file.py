@@ -1,0 +1,144 @@
+"""Text and compressed files of an attempt: the layers over the bytes, and who owns them.
+
+The layers of the standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a
+file whose writer failed; ours discard it when its ``with`` block is left by an exception or it is
+garbage.
+"""
+
+import io
+from types import TracebackType
+from typing import IO, Any, Self
+
+from fsspec_commit.attempt_file import AttemptFile
+from fsspec_commit.errors import RequestError
+
+
+class _Undercoat(io.RawIOBase):
+    """What the layers write to: once the file is dropped, it swallows what they still flush."""
+
+    def __init__(self, file: AttemptFile) -> None:
+        super().__init__()
+        self.file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        if self.file.closed:
+            return data.nbytes if isinstance(data, memoryview) else len(data)
+        return self.file.write(data)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+
+class LayeredFile:
+    """A text or compressed file of an attempt: the outermost object, which owns the layers.
+
+    Has what a writable file has; everything but closing and leaving is the outer layer's own.
+    """
+
+    def __init__(
+        self,
+        file: AttemptFile,
+        path: str,
+        mode: str,
+        *,
+        encoding: str | None,
+        newline: str | None,
+        compression: str | None,
+    ) -> None:
+        self.mode = mode
+        self._file = file
+        raw: Any = _Undercoat(file)
+        layer = _compressed(raw, path, compression)
+        if "b" not in mode:
+            layer = io.TextIOWrapper(layer, encoding=encoding or "utf-8", newline=newline)
+        self._outer = layer
+        self.name = file.name
+        self.closed = False
+
+    def write(self, data: Any, /) -> int:
+        """Append text or bytes, as the file was opened for."""
+        if self.closed or self._file.closed:
+            self._file.refuse_write()
+        return self._outer.write(data)
+
+    def writelines(self, lines: Any, /) -> None:
+        """Append several."""
+        for line in lines:
+            self.write(line)
+
+    def writable(self) -> bool:
+        """Files of a task are written, never read."""
+        return True
+
+    def readable(self) -> bool:
+        """Files of a task are written, never read."""
+        return False
+
+    def seekable(self) -> bool:
+        """Files of a task are written from front to back."""
+        return False
+
+    def flush(self) -> None:
+        """Pass on what the layers hold, as far as they do."""
+        self._outer.flush()
+
+    def close(self) -> None:
+        """Close every layer, then finish the file."""
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self._outer.close()
+        except BaseException:
+            self._file.fail()
+            raise
+        self._file.close()
+
+    def discard(self) -> None:
+        """Leave nothing of the file."""
+        if self.closed:
+            return
+        self.closed = True
+        self._file.discard()
+        self._outer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __del__(self) -> None:
+        # Before the layers are, which would write what they hold.
+        if hasattr(self, "closed"):
+            self._file.abandon()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._outer, name)
+
+
+def _compressed(raw: IO[bytes], path: str, compression: str | None) -> IO[Any]:
+    from fsspec.compression import compr  # noqa: PLC0415  # loads what is installed
+    from fsspec.utils import infer_compression  # noqa: PLC0415
+
+    name = infer_compression(path) if compression == "infer" else compression
+    if name is None:
+        return raw
+    if name not in compr:
+        known = ", ".join(sorted(filter(None, compr)))
+        raise RequestError(f"compression={name!r} is none of {known}", kind="invalid_option")
+    layer: IO[Any] = compr[name](raw, mode="wb")
+    return layer
