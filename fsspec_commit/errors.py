@@ -199,7 +199,13 @@ class SnapshotUnstableError(CommitError):
 
 
 class RecordError(CommitError, ValueError):
-    """A record on the store is torn, hostile or from a newer release; it is never acted on."""
+    """A record on the store is torn, hostile, misplaced or from a newer release.
+
+    It is never acted on. By itself it leaves open what became of its job: before the decision of
+    the job that meets it, nothing of that is committed.
+    """
+
+    default_outcome: Outcome = "unknown"
 
 
 class StoreError(CommitError, OSError):
@@ -246,9 +252,10 @@ def failing_as(
             try:
                 return await phase(*args, **kwargs)
             except settled_by_phase as error:
-                if isinstance(error, kind) or (
-                    isinstance(error, RecordError) and kind is CommitFailedError
-                ):
+                if isinstance(error, RecordError) and kind is CommitFailedError:
+                    error.outcome = kind.default_outcome
+                    raise
+                if isinstance(error, kind):
                     raise
                 raise kind(
                     str(error),

@@ -348,7 +348,7 @@ class Job:
         """Whether a decision that this very driver has tried to take stands."""
         if not self._decisions:
             return False
-        decision = await recall(bound.store, bound.layout.decision, Decision)
+        decision = await recall(bound.store, bound.layout, bound.layout.decision, Decision)
         return decision is not None and decision.record.nonce in self._decisions
 
     def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:

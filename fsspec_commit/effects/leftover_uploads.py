@@ -190,8 +190,8 @@ class LeftoverUploads:
 
         async def read(path: StorePath) -> None:
             try:
-                standing = await recall(self._store, path, UploadRecord)
-                if standing is None or standing.record.job_id != layout.job_id:
+                standing = await recall(self._store, layout, path, UploadRecord)
+                if standing is None:
                     return
                 record = standing.record
                 target = record.path(layout.destination)

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import RecordError
-from fsspec_commit.layout import StorePath
+from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.records import Record, Standing
 
 R = TypeVar("R", bound=Record)
@@ -39,16 +39,27 @@ async def establish_unrepeated(
     return Standing(record) if created else None
 
 
-async def recall(store: SettledStore, path: StorePath, kind: type[R]) -> Standing[R] | None:
-    """The record that stands at *path*, strictly decoded.
+async def recall(
+    store: SettledStore, layout: JobLayout, path: StorePath, kind: type[R]
+) -> Standing[R] | None:
+    """The record that stands at *path* in a job's area, strictly decoded, and the job's own.
 
     Raises:
-        RecordError: What stands there cannot be read: it is damaged, and never acted on.
+        RecordError: What stands there cannot be read, or belongs elsewhere: it is damaged, and
+            never acted on.
     """
     data = await store.read(path, limit_bytes=kind.limit_bytes)
     if data is None:
         return None
     try:
-        return Standing(kind.decode(data))
+        record = kind.decode(data)
+        record.check_place(layout, path)
     except RecordError as error:
-        raise RecordError(f"{path}: {error}", path=path) from error
+        raise damaged(layout, path, str(error)) from error
+    return Standing(record)
+
+
+def damaged(layout: JobLayout, path: StorePath, why: str) -> RecordError:
+    """What is said of a record that is not what it should be, and is not acted on."""
+    message = f"{path!r} is damaged: {why}; put back what stood there, or look at the job with show"
+    return RecordError(message, path=path, job_id=layout.job_id)

@@ -74,7 +74,7 @@ async def _choose(layout: AttemptLayout, message: TaskCommit, store: SettledStor
     record = ChosenRecord(nonce=store.ids.nonce(), message=message)
     path = layout.job.chosen(layout.task_id)
     first = await establish(store, path, record, within=layout.job.area)
-    if first is None and await recall(store, path, ChosenRecord) is None:
+    if first is None and await recall(store, layout.job, path, ChosenRecord) is None:
         raise _inactive(layout)
     return message.told_chosen(chosen=first is not None)
 
@@ -84,7 +84,7 @@ async def may_discard(layout: AttemptLayout, store: SettledStore) -> bool:
 
     Only once another attempt is read as the chosen one: its own pointer may be on its way.
     """
-    chosen = await recall(store, layout.job.chosen(layout.task_id), ChosenRecord)
+    chosen = await recall(store, layout.job, layout.job.chosen(layout.task_id), ChosenRecord)
     return chosen is not None and chosen.record.message.attempt_id != layout.attempt_id
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import Progress
-from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -27,7 +27,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.job_records import standing_decision
+from fsspec_commit.protocol.job_records import standing_decision, standing_published
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
 from fsspec_commit.protocol.overtaken import (
@@ -222,7 +222,7 @@ async def _finish(
     replaced = await recall_replaced(job, decision)
     published = None
     if epochs is None:
-        published = await recall(job.store, job.layout.published, Published)
+        published = await standing_published(job.store, job.layout, decision)
     if published is None:
         await remove_stale_success(job, decision)
         await _publish(  # 5
@@ -305,7 +305,7 @@ async def _publication(
     )
     path = job.layout.published
     published = await establish(job.store, path, record, within=job.layout.area)
-    published = published or await recall(job.store, path, Published)
+    published = published or await standing_published(job.store, job.layout, decision)
     if published is None:
         raise finished_by_another(job)
     return published

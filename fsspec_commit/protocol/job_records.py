@@ -1,22 +1,17 @@
 """The records of a job as they stand: how everybody reads what somebody else may have made."""
 
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import recall
+from fsspec_commit.effects.standing import damaged, recall
 from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision, JobRecord
+from fsspec_commit.records.job import Decision, JobRecord, Published
 
 
 async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
     """``job.json``, or ``None`` when the job is over or never was."""
-    standing = await recall(store, layout.spec, JobRecord)
-    if standing is None:
-        return None
-    if standing.record.job_id != layout.job_id:
-        message = f"{layout.spec} is another job's"
-        raise RecordError(message, job_id=layout.job_id, path=layout.spec)
-    return standing.record
+    standing = await recall(store, layout, layout.spec, JobRecord)
+    return None if standing is None else standing.record
 
 
 async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[Decision] | None:
@@ -30,10 +25,27 @@ async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[
     Raises:
         JobNotActiveError: The job is over, whatever decision is found; how it ended is not known.
     """
-    decision = await recall(store, layout.decision, Decision)
+    decision = await recall(store, layout, layout.decision, Decision)
     if await read_record(store, layout) is None:
         raise over(layout)
     return decision
+
+
+async def standing_published(
+    store: SettledStore, layout: JobLayout, decision: Standing[Decision]
+) -> Standing[Published] | None:
+    """The word that every file of *decision* is in place, if somebody has given it.
+
+    Raises:
+        RecordError: It is of another decision, or cannot be read: old files would go on its word.
+    """
+    published = await recall(store, layout, layout.published, Published)
+    if published is not None:
+        try:
+            published.record.check_decision(decision.record)
+        except RecordError as error:
+            raise damaged(layout, layout.published, str(error)) from error
+    return published
 
 
 def over(layout: JobLayout) -> JobNotActiveError:

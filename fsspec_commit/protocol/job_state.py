@@ -8,7 +8,7 @@ from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout
-from fsspec_commit.protocol.job_records import standing_decision
+from fsspec_commit.protocol.job_records import standing_decision, standing_published
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision
 from fsspec_commit.store import Directory, Entry
@@ -70,10 +70,12 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
     try:
         if layout.decision in children:
             decision = await standing_decision(store, layout)
+            if decision is not None and layout.published in children:
+                await standing_published(store, layout, decision)
         else:
             for path in sorted(children):
                 if layout.claim_nonce(path) is not None:
-                    claim = await recall(store, path, Claim)
+                    claim = await recall(store, layout, path, Claim)
                     claims.extend([claim.record] if claim is not None else [])
     except JobNotActiveError:
         return JobState(layout, "void")

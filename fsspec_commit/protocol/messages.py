@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.effects.standing import recall
-from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import ChosenRecord, TaskCommit
 
@@ -106,13 +106,10 @@ async def collect_messages(job: BoundJob, task_count: int) -> AsyncIterator[Sequ
 
     async def read(task_id: int) -> TaskCommit | None:
         path = job.layout.chosen(task_id)
-        chosen = await recall(job.store, path, ChosenRecord)
+        chosen = await recall(job.store, job.layout, path, ChosenRecord)
         if chosen is None:
             return None
-        message = chosen.record.message
-        if message.task_id != task_id or not message.manifest.startswith(f"{job.layout.job_id}/"):
-            raise RecordError(f"{path} is another task's", task_id=task_id, path=path)
-        return message.unbiased()
+        return chosen.record.message.unbiased()
 
     missing = MissingTasks()
     for start in range(0, task_count, _AT_ONCE_MAX):

@@ -322,7 +322,7 @@ async def _untouchable(store: SettledStore, state: JobState) -> str | None:
         return "committed but not finished, resume it"
     if state.state == "void":
         try:
-            decision = await recall(store, state.layout.decision, Decision)
+            decision = await recall(store, state.layout, state.layout.decision, Decision)
         except ValueError as error:
             return f"damaged, {error}"
         if decision is not None and await _is_unpublished(store, state.layout, decision.record):

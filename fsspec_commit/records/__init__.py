@@ -12,13 +12,14 @@ from typing import ClassVar, Generic, Protocol, Self, TypeVar
 import msgspec
 
 from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.layout import JobLayout, StorePath
 
 RECORD_BYTES_MAX = 64 << 20
 """The longest record; what can grow beyond it is streamed."""
 
 
 class Record(Protocol):
-    """What can be written down."""
+    """What can be written down in a job's area."""
 
     limit_bytes: ClassVar[int]
 
@@ -31,6 +32,13 @@ class Record(Protocol):
 
         Raises:
             RecordError: *data* is anything else.
+        """
+
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:
+        """Check that it belongs to the job in whose area, and under the name, it was found.
+
+        Raises:
+            RecordError: It was put there from elsewhere, or names what is not the job's.
         """
 
 
@@ -64,6 +72,16 @@ class JsonRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         if record.encode() != data:
             raise RecordError(f"not a canonical {cls.__name__} record")
         return record
+
+
+def must_be(found: str, expected: str, what: str) -> None:
+    """Refuse a record that names another *what* than the one it was found beside.
+
+    Raises:
+        RecordError: It does.
+    """
+    if found != expected:
+        raise RecordError(f"it is of {what} {found!r}, not of {expected!r}")
 
 
 T = TypeVar("T")

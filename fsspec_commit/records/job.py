@@ -5,8 +5,9 @@ from typing import Annotated, Literal, Self, TypeAlias
 from msgspec import Meta, Struct, field, json
 from msgspec.structs import replace
 
+from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.records import JsonRecord, decode_strictly
+from fsspec_commit.records import JsonRecord, decode_strictly, must_be
 from fsspec_commit.store import Capabilities
 
 CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
@@ -52,6 +53,10 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     durability: Durability = "none"
     single_writer: bool = False
     host: ShortText = ""
+
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
+        """Refuse another job's."""
+        must_be(self.job_id, layout.job_id, "job")
 
     def layout(self, root: StorePath) -> JobLayout:
         """The job's paths below the destination as the opened store names it."""
@@ -111,6 +116,12 @@ class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
     nonce: NonceText
     message: TaskCommit
 
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:
+        """Refuse another task's, or one of another job's attempt."""
+        must_be(layout.chosen(self.message.task_id), path, "place")
+        attempt = layout.attempt(self.message.task_id, self.message.attempt_id)
+        must_be(self.message.manifest, attempt.manifest_name, "manifest")
+
 
 class Claim(JsonRecord, frozen=True, kw_only=True):
     """Commit has begun: what the job may touch until it is withdrawn or finished.
@@ -129,6 +140,11 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     partitions: tuple[ShortText, ...] | None
     reusable_names: bool = True
     key_digest: Digest | None = None
+
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:
+        """Refuse another job's, and one under another's name."""
+        must_be(self.job_id, layout.job_id, "job")
+        must_be(layout.claim(self.nonce), path, "place")
 
 
 class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -186,6 +202,16 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
         """How many attempts it publishes."""
         return len(self.chosen) if self.chosen_list is None else self.chosen_list.count
 
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
+        """Refuse another job's, and one that no driver of the job would have taken."""
+        must_be(self.job_id, layout.job_id, "job")
+        if self.claim is not None:
+            must_be(self.claim.job_id, layout.job_id, "job")
+        if (self.claim is None) is (self.state == "committed"):
+            raise RecordError(f"{self.state}, and {'no' if self.claim is None else 'a'} claim")
+        if len({message.task_id for message in self.chosen}) != len(self.chosen):
+            raise RecordError("it chooses two attempts of one task")
+
 
 class Published(JsonRecord, frozen=True, kw_only=True):
     """``published``: every new file is in place, so old ones may go."""
@@ -196,6 +222,18 @@ class Published(JsonRecord, frozen=True, kw_only=True):
     job_id: JobIdText
     decision: NonceText
     lost: Count = 0
+
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
+        """Refuse another job's."""
+        must_be(self.job_id, layout.job_id, "job")
+
+    def check_decision(self, decision: Decision) -> None:
+        """Refuse one that says it of another decision: old files go because it stands.
+
+        Raises:
+            RecordError: It does.
+        """
+        must_be(self.decision, decision.nonce, "decision")
 
 
 class ReplacedFile(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, target
-from fsspec_commit.records import JsonRecord
+from fsspec_commit.records import JsonRecord, must_be
 from fsspec_commit.records.job import JobIdText, NonceText, ShortText
 
 
@@ -22,6 +22,10 @@ class UploadRecord(JsonRecord, frozen=True, kw_only=True):
     job_id: JobIdText
     name: ShortText
     upload_id: Annotated[str, Meta(min_length=1, max_length=4096)]
+
+    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # any name
+        """Refuse another job's."""
+        must_be(self.job_id, layout.job_id, "job")
 
     def path(self, layout: DestinationLayout) -> StorePath:
         """What is uploaded, always below the destination.

@@ -10,6 +10,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
 from fsspec_commit.testing.committer_contract.crashes import CrashesContract
+from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
@@ -88,6 +89,7 @@ class TestFlatCommits(
     AttemptsContract,
     DriversContract,
     OvertakenContract,
+    DamagedContract,
     ModesContract,
     PartitionsContract,
     NamesContract,

@@ -49,6 +49,7 @@ TREE = {
 OUTCOMES = dict.fromkeys(TREE, "not_committed") | {
     PartialCommitError: "partial",
     CommitStateUnknownError: "unknown",
+    RecordError: "unknown",
 }
 WHERE: dict[str, Any] = {"job_id": "j", "task_id": 3, "path": "a/b", "stage": "publish"}
 OWN: dict[type[CommitError], dict[str, Any]] = {

@@ -4,6 +4,7 @@ import pytest
 
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
 from fsspec_commit.testing.committer_contract.crashes import CrashesContract
+from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Place
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
@@ -24,6 +25,7 @@ class CommitterContract(
     RewritesContract,
     DriversContract,
     OvertakenContract,
+    DamagedContract,
     ModesContract,
     PartitionsContract,
     NamesContract,

@@ -98,6 +98,22 @@ class Place:
             filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
             filesystem.pipe_file(path, data)
 
+    def read(self, name: str) -> bytes:
+        """What stands in the file *name*."""
+        filesystem, root = self._plain()
+        data: bytes = filesystem.cat_file(f"{root}/{name}")
+        return data
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file *name*."""
+        filesystem, root = self._plain()
+        return bool(filesystem.isfile(f"{root}/{name}"))
+
+    def remove(self, name: str) -> None:
+        """Remove the file *name* as somebody who knows nothing of jobs."""
+        filesystem, root = self._plain()
+        filesystem.rm_file(f"{root}/{name}")
+
     def everything(self) -> dict[str, bytes]:
         """Every file but the work areas', by name."""
         filesystem, root = self._plain()

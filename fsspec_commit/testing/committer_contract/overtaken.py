@@ -49,7 +49,7 @@ class _Before:
 
 
 @contextmanager
-def _before(
+def before(
     verb: str, ending: str, act: Callable[[], object], *, dies: bool = False
 ) -> Iterator[None]:
     """Stores that are opened inside wait before that call until *act* has returned."""
@@ -73,7 +73,7 @@ class OvertakenContract(Given):
     ) -> None:
         """A twin commits while an aborter stands still, who then decides, too late, and dies."""
         twin = place.driver(job.spec)
-        committing = _before("create", "/decision", lambda: twin.commit(messages), dies=True)
+        committing = before("create", "/decision", lambda: twin.commit(messages), dies=True)
         with committing, suppress(Crash, fc.JobNotActiveError):
             fc.abort(place.url, job.job_id, **place.how)
 
@@ -85,7 +85,7 @@ class OvertakenContract(Given):
         def abort() -> None:
             fc.abort(place.url, job.job_id, **place.how)
 
-        with _before("create", "/decision", abort, dies=True):
+        with before("create", "/decision", abort, dies=True):
             twin = place.driver(job.spec)
         with suppress(Crash, fc.JobNotActiveError):
             twin.commit(messages)
@@ -111,7 +111,7 @@ class OvertakenContract(Given):
         def settle() -> None:
             self._committed_with_an_aborters_decision(place, job, messages)
 
-        with _before("create", "/decision", settle):
+        with before("create", "/decision", settle):
             driver = place.driver(job.spec)
         with pytest.raises(fc.JobNotActiveError) as caught:
             driver.commit(messages)
@@ -138,7 +138,7 @@ class OvertakenContract(Given):
         def settle() -> None:
             self._aborted_with_a_drivers_decision(place, job, messages)
 
-        with _before("read", "/decision", settle), pytest.raises(fc.CommitError) as caught:
+        with before("read", "/decision", settle), pytest.raises(fc.CommitError) as caught:
             fc.resume(place.url, job.job_id, **place.how)
         assert caught.value.outcome != "committed", caught.value
         place.clean()

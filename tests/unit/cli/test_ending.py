@@ -61,7 +61,7 @@ def noted(error: BaseException, *notes: str) -> BaseException:
         (fc.ConcurrentJobError("no"), 1),
         (fc.CommitFailedError("no"), 1),
         (fc.StoreError("no"), 1),
-        (fc.RecordError("no"), 1),
+        (fc.RecordError("no"), 3),
         (fc.SnapshotUnstableError("no"), 1),
         (fc.JobNotActiveError("aborted"), 1),
         (fc.JobNotActiveError("committed", outcome="committed"), 1),
