@@ -28,6 +28,7 @@ StorePath = NewType("StorePath", str)
 
 _EPOCH = "epoch-"
 _CLAIM = "claim-"
+_ALIVE = "alive-"
 _GONE = "gone-"
 _PROBE = "probe-"
 _DONE = "done"
@@ -180,6 +181,15 @@ class JobLayout:
         name = path.rpartition("/")[2]
         nonce = name.removeprefix(_CLAIM)
         return Nonce(nonce) if name != nonce and NONCE.fullmatch(nonce) else None
+
+    def sign_of_life(self, nonce: Nonce) -> StorePath:
+        """The empty file by which others see that a committing job lives."""
+        return self._record(_ALIVE + nonce)
+
+    def is_sign_of_life(self, path: StorePath) -> bool:
+        """Whether a listed child of :attr:`area` changes while the job is at work: a claim, too."""
+        name = path.rpartition("/")[2]
+        return name.startswith((_ALIVE, _CLAIM))
 
     def replaced(self, claim_nonce: str) -> StorePath:
         """The old files that will go, as listed under one claim."""

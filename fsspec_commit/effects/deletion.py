@@ -148,6 +148,13 @@ def of_own_claim(layout: JobLayout, claim: Claim) -> Permit:
     return Permit((), frozenset([layout.claim(claim.nonce)]), "the claim is withdrawn")
 
 
+def of_own_sign_of_life(layout: JobLayout, sign: StorePath) -> Permit:
+    """The sign of life before our newest one."""
+    if not layout.is_sign_of_life(sign) or not sign.startswith(f"{layout.area}/"):
+        raise AssertionError(f"{sign!r} is no sign of life")
+    return Permit((), frozenset([sign]), "another sign of life stands")
+
+
 def of_own_decision(layout: JobLayout) -> Permit:
     """A decision that we created in the area of a job that was already gone: it means nothing."""
     return Permit((), frozenset([layout.decision]), "the job was gone before the decision")

@@ -1,5 +1,6 @@
 """The store as the protocol sees it: paced, counted, settled, every deletion permitted."""
 
+import asyncio
 import errno
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
@@ -26,6 +27,9 @@ from fsspec_commit.store import (
     Writer,
     WritesDirectly,
 )
+
+_BREATH = 1_000
+"""After so many entries of a listing that never waited, others on the loop have their turn."""
 
 
 class SettledStore(Counted):
@@ -105,12 +109,16 @@ class SettledStore(Counted):
             return listing, await anext(listing, None)
 
         listing, first = await self._ask("op_list_files", begin)
+        listed = 1
         try:
             if first is None:
                 return
             yield first
             async for entry in listing:
                 yield entry
+                listed += 1
+                if listed % _BREATH == 0:
+                    await asyncio.sleep(0)
         finally:
             if isinstance(listing, AsyncGenerator):
                 await listing.aclose()
@@ -227,6 +235,11 @@ class SettledStore(Counted):
             return content.entry
 
         return await settle(Effect(apply, observe, "creating", path), self._pace)
+
+    async def create_or_leave(self, path: StorePath, *, within: StorePath) -> None:
+        """Create an empty file that only helps: try, and go without where that fails."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.create(path, b"", within=within)
 
     async def delete(self, path: StorePath, permit: Permit) -> None:
         """Delete a file that only we name; a missing one is done."""

@@ -18,13 +18,12 @@ from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.retire import epochs_among
+from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.job import Claim, Decision, JobRecord
 from fsspec_commit.store import Entry
 
 PARTITIONS_MAX = 10_000
 """A claim on more partitions claims the whole destination."""
-FENCE_S = 5.0
-"""How long a newer job that has claimed is given to decide, before it is fenced."""
 _POLL_S = 0.01
 _POLL_S_MAX = 0.5
 
@@ -85,7 +84,12 @@ class HeldClaim:
 
 
 async def take_claim(
-    job: BoundJob, written: set[Partition], *, reusable_names: bool, wait_s: float
+    job: BoundJob,
+    written: set[Partition],
+    *,
+    reusable_names: bool,
+    wait_s: float,
+    alive: SignOfLife,
 ) -> HeldClaim:
     """Hold a claim beside which no conflicting job can commit.
 
@@ -94,6 +98,7 @@ async def take_claim(
         written: The partitions that its files are in.
         reusable_names: Whether it writes names that another job could write as well.
         wait_s: How long to wait for a conflicting job.
+        alive: Renewed while the claim stands.
 
     Returns:
         The claim, which stands. It is withdrawn, or goes with the job's area.
@@ -110,16 +115,17 @@ async def take_claim(
         if await establish(job.store, path, claim, within=job.layout.area) is None:
             message = f"job {claim.job_id} is already finished or aborted"
             raise JobNotActiveError(message, job_id=claim.job_id, outcome="unknown", stage="claim")
+        alive.begin()
         try:
             areas = await job.store.list_children(job.layout.destination.areas)
             others = jobs_among(areas, job.layout.destination)
-            fence_s = min(FENCE_S, wait_s / 2)
-            older = await _clear(job, claim, others, deadline, fence_s=fence_s)
+            older = await _clear(job, claim, others, deadline)
         except ConcurrentJobError:
             await withdraw_claim(job, claim)
             raise
         if older is None:
             return HeldClaim(claim, epochs_among(areas, job.layout.destination))
+        await alive.end()
         await withdraw_claim(job, claim)
         await _until_over(job, claim, older, deadline)
 
@@ -131,26 +137,31 @@ async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
 
 
 async def _clear(
-    job: BoundJob, claim: Claim, others: list[JobLayout], deadline: float, *, fence_s: float
+    job: BoundJob, claim: Claim, others: list[JobLayout], deadline: float
 ) -> JobState | None:
-    """Wait until no other job is in the way; return an older one that must go first."""
+    """Wait until no other job is in the way; return an older one that must go first.
+
+    A newer one that has claimed is fenced, but only when it shows no life: if it lives, it will
+    decide, or see our claim and withdraw its own.
+    """
     loop = asyncio.get_running_loop()
     for layout in others:
         if layout.job_id == claim.job_id:
             continue
         patience = _Patience(job)
-        fence_at = min(loop.time() + fence_s, deadline)
+        watch = Watch()
         while True:
+            looked_at = loop.time()
             other = await read_state(job.store, layout)
             if not _in_the_way(claim, other):
                 break
             if other.state == "committing":
                 if layout.job_id < claim.job_id:
                     return other
-                if loop.time() >= fence_at:
+                if watch.saw(other.signs_of_life, since=looked_at, until=loop.time()):
                     await _fence(job, other)
                     continue
-            elif loop.time() >= deadline:
+            if loop.time() >= deadline:
                 raise _concurrent(job, other)
             await patience.wait()
     return None
@@ -165,7 +176,7 @@ def _in_the_way(claim: Claim, other: JobState) -> bool:
 
 
 async def _fence(job: BoundJob, other: JobState) -> None:
-    """Abort a newer job that claimed and does not decide; its driver will be told."""
+    """Abort a newer job that claimed and shows no life; if it lives, its driver will be told."""
     record = Decision(
         nonce=job.store.ids.nonce(),
         job_id=other.layout.job_id,

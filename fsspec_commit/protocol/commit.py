@@ -44,6 +44,7 @@ from fsspec_commit.protocol.replaced import (
     recall_replaced,
 )
 from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done
+from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.success import (
     prepare_success,
     publish_success,
@@ -100,8 +101,9 @@ async def commit_job(
         ``None`` when the job had nothing to do and was dropped: ``mode="ignore"`` and data
         stands, or its idempotency key has committed.
     """
+    alive = SignOfLife(job)
     try:
-        prepared = await prepare_job(job, messages, wait_s=wait_s)  # 1-3
+        prepared = await prepare_job(job, messages, wait_s=wait_s, alive=alive)  # 1-3
         if prepared is None:
             await abort_job(job, by="the job itself, which had nothing to do")
             return None
@@ -113,6 +115,8 @@ async def commit_job(
         if other is None:
             raise
         raise other from error
+    finally:
+        await alive.end()
     return await finish_job(  # 5-7    P1 P9
         job, decision, prepared.new, epochs=prepared.epochs, progress=progress
     )
@@ -128,14 +132,14 @@ async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
 
 @failing_as(CommitFailedError)
 async def prepare_job(
-    job: BoundJob, messages: Sequence[object], *, wait_s: float
+    job: BoundJob, messages: Sequence[object], *, wait_s: float, alive: SignOfLife
 ) -> Prepared | None:
     """Everything that may still say no; whatever it raises, the job stays open."""
     chosen = await _chosen(job, messages)
     new = await check_new_files(job, ChosenManifests(job, chosen))  # 1    P1 P2 P10
     _refuse_empty(job, new)
     held = await take_claim(  # 2    P11
-        job, new.partitions, reusable_names=new.may_meet_others, wait_s=wait_s
+        job, new.partitions, reusable_names=new.may_meet_others, wait_s=wait_s, alive=alive
     )
     claim = held.claim
     try:

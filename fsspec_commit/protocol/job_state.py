@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import JobNotActiveError, RecordError
-from fsspec_commit.layout import DestinationLayout, JobLayout
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.job_records import standing_decision, standing_published
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision
@@ -27,7 +27,9 @@ class JobState:
         state: ``"void"`` when ``job.json`` is gone: the job is over and the rest means nothing.
         decision: The decision that stands, if it can be read.
         claims: While undecided, every claim of the job.
-        task_count: How many tasks have left a manifest.
+        has_manifests: Whether a task has left a manifest.
+        signs_of_life: While undecided, what changes as long as its driver is at work: its claims,
+            and what it renews beside them.
         damage: What cannot be read, if anything.
     """
 
@@ -37,6 +39,7 @@ class JobState:
     claims: tuple[Claim, ...] = ()
     has_manifests: bool = False
     damage: str | None = None
+    signs_of_life: frozenset[StorePath] = frozenset()
 
     @property
     def stands_for(self) -> tuple[Claim, ...]:
@@ -87,5 +90,11 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
             state = "aborted"
         else:
             state = "published" if layout.published in children else "decided"
-    manifests = any(path.endswith("/manifests") for path in children)
-    return JobState(layout, state, decision, tuple(claims), manifests)
+    return JobState(
+        layout,
+        state,
+        decision,
+        tuple(claims),
+        has_manifests=any(path.endswith("/manifests") for path in children),
+        signs_of_life=frozenset(filter(layout.is_sign_of_life, children)),
+    )

@@ -1,0 +1,83 @@
+"""A committing job shows that it lives, and whoever is in its way watches for that.
+
+Between its claim and its decision a job may list for long what it replaces. An older job that
+waits for it must not take it for dead, nor wait for ever for one that is. So the job renews an
+empty file, and it is dead to an older one that has looked often enough, for long enough, and seen
+no other. Nothing correct hangs on it: a fence is right at any time, and only a pity at a wrong one.
+"""
+
+import asyncio
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.layout import StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+
+BEAT_S = 2.0
+"""How often a job renews its sign of life; one that decides sooner writes none."""
+FENCE_S = 10.0
+"""How long a newer job is watched without a sign of life, before it is fenced."""
+_LOOK_S_MAX = 2.0
+"""What counts of the time between two looks: who stood still has not watched."""
+
+
+class SignOfLife:
+    """What one driver renews while its claim stands; whatever that meets, the driver goes on."""
+
+    def __init__(self, job: BoundJob) -> None:
+        self._job = job
+        self._beating: asyncio.Future[None] | None = None
+        self._last: StorePath | None = None
+
+    def begin(self) -> None:
+        """Renew it from now on."""
+        self._beating = asyncio.ensure_future(self._beat())
+
+    async def end(self) -> None:
+        """Renew it no more."""
+        beating, self._beating = self._beating, None
+        if beating is None:
+            return
+        beating.cancel()
+        await asyncio.wait([beating])
+        if not beating.cancelled():
+            beating.result()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            last, self._last = (
+                self._last,
+                self._job.layout.sign_of_life(self._job.store.ids.nonce()),
+            )
+            await self._renew(last, self._last)
+
+    async def _renew(self, last: StorePath | None, sign: StorePath) -> None:
+        store, layout = self._job.store, self._job.layout
+        await store.create_or_leave(sign, within=layout.area)
+        if last is not None:
+            await store.delete_or_leave(last, deletion.of_own_sign_of_life(layout, last))
+
+
+class Watch:
+    """How long a job has shown no other sign of life, by the clock of who watches it."""
+
+    def __init__(self) -> None:
+        self._signs: frozenset[str] | None = None
+        self._looked_at = 0.0
+        self._still_s = 0.0
+
+    def saw(self, signs: frozenset[str], *, since: float, until: float) -> bool:
+        """Whether the job is dead, as far as one can see.
+
+        Args:
+            signs: What a look has shown.
+            since: When that look began.
+            until: When it ended: it shows what stood at some moment between.
+        """
+        if signs == self._signs:
+            self._still_s += min(since - self._looked_at, _LOOK_S_MAX)
+            self._looked_at = since
+        else:
+            self._signs, self._still_s = signs, 0.0
+            self._looked_at = until
+        return self._still_s >= FENCE_S
