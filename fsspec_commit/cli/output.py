@@ -193,7 +193,7 @@ def result_document(result: fc.CommitResult) -> dict[str, object]:
         "rows": result.rows,
         "partitions": result.partitions,
         "replaced_count": result.replaced_count,
-        "in_place": result.in_place,
+        "in_place": list(result.in_place),
         "warnings": result.warnings,
         "statistics": result.statistics,
         "duration_s": result.duration_s,

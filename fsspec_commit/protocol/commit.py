@@ -6,7 +6,7 @@ committed, by this driver or by whoever resumes it: ``finish_job`` works from th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import Progress
@@ -27,6 +27,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_decision, standing_published
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
@@ -73,7 +74,7 @@ class Finished:
     new: NewFiles
     task_count: int
     replaced_count: int = 0
-    in_place: tuple[str, ...] = ()
+    in_place: FileNames = field(default_factory=FileNames)
     warnings: tuple[str, ...] = ()
 
 
@@ -251,7 +252,7 @@ async def _finish(
         new,
         new.manifests.chosen.count,
         replaced.count,
-        tuple(sorted(replaced.in_place)),
+        replaced.in_place,
         tuple(warnings),
     )
 

@@ -4,10 +4,16 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import islice, pairwise
+from struct import Struct
+from typing import TypeAlias
+
+Digest: TypeAlias = tuple[int, int]
 
 _CHUNK = 4096
 _BUCKETS = 256
+_PAIR = Struct("<QQ")
 
 
 class FileNames(Iterable[str]):
@@ -44,14 +50,14 @@ class FileNames(Iterable[str]):
 
 
 class NameIndex:
-    """A set of names as 64-bit hashes: 8 bytes a name.
+    """A set of names as 128-bit digests: 16 bytes a name.
 
-    An answer of "no" is certain. A "yes" is a candidate, to be compared by name: the hash is
-    Python's own, seeded per process, so collisions can be neither predicted nor persisted.
+    Two names of one digest are never met by chance, and take 2⁶⁴ tries to be made on purpose.
     """
 
     def __init__(self) -> None:
-        self._buckets = [array("q") for _ in range(_BUCKETS)]
+        self._highs = [array("Q") for _ in range(_BUCKETS)]
+        self._lows = [array("Q") for _ in range(_BUCKETS)]
         self._count = 0
 
     def __len__(self) -> int:
@@ -59,34 +65,97 @@ class NameIndex:
 
     def add(self, name: str) -> None:
         """Add one name; it is found after :meth:`freeze`."""
-        digest = hash(name)
-        self._buckets[digest % _BUCKETS].append(digest)
+        high, low = _digest(name)
+        self._highs[high % _BUCKETS].append(high)
+        self._lows[high % _BUCKETS].append(low)
         self._count += 1
 
-    def freeze(self) -> "set[int]":
-        """Sort, and return the hashes that more than one name has."""
-        repeated: set[int] = set()
-        for number, bucket in enumerate(self._buckets):
-            ordered = array("q", sorted(bucket))
+    def freeze(self) -> set[Digest]:
+        """Sort, and return the digests of names that were added more than once."""
+        repeated: set[Digest] = set()
+        for number in range(_BUCKETS):
+            ordered = sorted(zip(self._highs[number], self._lows[number], strict=True))
             repeated.update(one for one, other in pairwise(ordered) if one == other)
-            self._buckets[number] = ordered
+            self._highs[number] = array("Q", (high for high, _ in ordered))
+            self._lows[number] = array("Q", (low for _, low in ordered))
         return repeated
 
-    def may_hold(self, name: str) -> bool:
-        """Whether *name* may have been added; False is certain."""
-        digest = hash(name)
-        bucket = self._buckets[digest % _BUCKETS]
-        place = bisect_left(bucket, digest)
-        return place < len(bucket) and bucket[place] == digest
+    def holds(self, name: str) -> bool:
+        """Whether *name* was added."""
+        if not self._count:
+            return False
+        high, low = _digest(name)
+        number = high % _BUCKETS
+        return _found(self._highs[number], self._lows[number], high, low) is not None
 
 
-def repeated_names(names: Iterable[str], hashes: "set[int]") -> Sequence[str]:
-    """Of *names*, those that occur more than once, given the hashes that do."""
+class NameTokens:
+    """A token for each of some names: 20 bytes a name, and the token's own."""
+
+    def __init__(self) -> None:
+        self._highs = [array("Q") for _ in range(_BUCKETS)]
+        self._lows = [array("Q") for _ in range(_BUCKETS)]
+        self._starts = [array("I") for _ in range(_BUCKETS)]
+        self._tokens = [bytearray() for _ in range(_BUCKETS)]
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, name: str, token: str) -> None:
+        """Add one name; it is found after :meth:`freeze`."""
+        high, low = _digest(name)
+        number = high % _BUCKETS
+        self._highs[number].append(high)
+        self._lows[number].append(low)
+        self._starts[number].append(len(self._tokens[number]))
+        self._tokens[number] += token.encode() + b"\0"
+        self._count += 1
+
+    def freeze(self) -> None:
+        """Sort."""
+        for number in range(_BUCKETS):
+            rows = zip(self._highs[number], self._lows[number], self._starts[number], strict=True)
+            ordered = sorted(rows)
+            self._highs[number] = array("Q", (high for high, _, _ in ordered))
+            self._lows[number] = array("Q", (low for _, low, _ in ordered))
+            self._starts[number] = array("I", (start for _, _, start in ordered))
+
+    def get(self, name: str) -> str | None:
+        """The token of *name*, if it was added."""
+        if not self._count:
+            return None
+        high, low = _digest(name)
+        number = high % _BUCKETS
+        place = _found(self._highs[number], self._lows[number], high, low)
+        if place is None:
+            return None
+        start, tokens = self._starts[number][place], self._tokens[number]
+        return tokens[start : tokens.index(b"\0", start)].decode()
+
+
+def repeated_names(names: Iterable[str], digests: set[Digest]) -> Sequence[str]:
+    """Of *names*, those that occur more than once, given the digests that do."""
     seen: set[str] = set()
     repeated: list[str] = []
     for name in names:
-        if hash(name) in hashes:
+        if _digest(name) in digests:
             if name in seen:
                 repeated.append(name)
             seen.add(name)
     return repeated
+
+
+def _digest(name: str) -> Digest:
+    data = name.encode(errors="surrogatepass")
+    high, low = _PAIR.unpack(blake2b(data, digest_size=16).digest())
+    return high, low
+
+
+def _found(highs: "array[int]", lows: "array[int]", high: int, low: int) -> int | None:
+    place = bisect_left(highs, high)
+    while place < len(highs) and highs[place] == high:
+        if lows[place] == low:
+            return place
+        place += 1
+    return None

@@ -5,13 +5,14 @@ person has made room. Names that carry the job's id are nobody else's, and are n
 *reusable* ones are: exact names, and those of hidden files and directories.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import DestinationExistsError, RequestError
 from fsspec_commit.names import Partition, Target, is_visible, with_those_above
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.file_names import NameIndex
 from fsspec_commit.protocol.listing import ending, old_files
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.store import Directory
@@ -29,9 +30,9 @@ async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
         DestinationExistsError: A file or a directory has the name.
         RequestError: A file stands where a directory is needed.
     """
-    taken = await _look(job, new)
-    if taken:
-        name = min(taken)
+    taken = await _look(job, new, replaced=NameIndex())
+    if taken is not None:
+        name, _ = taken
         message = (
             f"{name!r} exists in {job.record.destination!r} and "
             f'mode="{job.record.mode}" never replaces a file; use names="unique" or '
@@ -40,7 +41,7 @@ async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
         raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
 
 
-async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, listed: Collection[str]) -> None:
+async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: NameIndex) -> None:
     """Refuse a new file of which the name is taken by what no listing of old files shows.
 
     That is a directory without files; and a file which the store takes for one of that name,
@@ -49,24 +50,26 @@ async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, listed: Collec
     Args:
         job: The job, bound.
         new: Its files.
-        listed: Those names of new files that old files have: they are replaced.
+        replaced: Those names of new files that listed files have.
 
     Raises:
         RequestError: There is one.
     """
     if job.store.directories is None or not new.may_meet_others:
         return
-    for name, is_directory in sorted((await _look(job, new)).items()):
-        if is_directory:
-            message = f"{name!r} is a directory, and a new file has its name; remove it first"
-            raise _refusal(job, name, message, kind="directory_in_the_way")
-        if name not in listed:
-            message = (
-                f"a file stands at {name!r}, though none of that name is listed: the store takes "
-                "it for another spelling of one that is, or it has come just now; use the name "
-                "that is listed, or commit() again"
-            )
-            raise _refusal(job, name, message)
+    taken = await _look(job, new, replaced=replaced)
+    if taken is None:
+        return
+    name, is_directory = taken
+    if is_directory:
+        message = f"{name!r} is a directory, and a new file has its name; remove it first"
+        raise _refusal(job, name, message, kind="directory_in_the_way")
+    message = (
+        f"a file stands at {name!r}, though none of that name is listed: the store takes it for "
+        "another spelling of one that is, or it has come just now; use the name that is listed, "
+        "or commit() again"
+    )
+    raise _refusal(job, name, message)
 
 
 def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[str]) -> None:
@@ -78,63 +81,68 @@ def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[
     if name in directories:
         raise _no_directory(job, name)
     above = _directories_above(name) if len(new.reusable) else ()
-    taken = new.holds_any(one for one in above if new.reusable.may_hold(one))
-    if taken:
-        message = f"{min(taken)!r} is a directory with {name!r} in it, and a new file has its name"
+    taken = min(filter(new.reusable.holds, above), default=None)
+    if taken is not None:
+        message = f"{taken!r} is a directory with {name!r} in it, and a new file has its name"
         raise _refusal(job, name, message)
 
 
 @dataclass(slots=True)
 class _Found:
-    """What may have one of the names, and files that stand where a directory is needed."""
+    """The first name that is taken, and the first file that stands where a directory is needed.
 
+    One of a file that is replaced is not taken by that file.
+    """
+
+    new: NewFiles
     needed: set[str]
-    taken: dict[str, bool] = field(default_factory=dict)
-    blocking: list[str] = field(default_factory=list)
+    replaced: NameIndex
+    taken: tuple[str, bool] | None = None
+    blocking: str | None = None
 
-    def note(self, new: NewFiles, name: str, *, is_directory: bool) -> None:
+    def note(self, name: str, *, is_directory: bool) -> None:
         if name in self.needed and not is_directory:
-            self.blocking.append(name)
-        if new.reusable.may_hold(name):
-            self.taken[name] = is_directory
+            self.blocking = name if self.blocking is None else min(name, self.blocking)
+        if self.new.reusable.holds(name) and (is_directory or not self.replaced.holds(name)):
+            one = (name, is_directory)
+            self.taken = one if self.taken is None else min(one, self.taken)
 
 
-async def _look(job: BoundJob, new: NewFiles) -> dict[str, bool]:
-    """The reusable names at which something stands, and whether it is a directory."""
+async def _look(job: BoundJob, new: NewFiles, *, replaced: NameIndex) -> tuple[str, bool] | None:
+    """The first reusable name at which something stands, and whether it is a directory."""
     hidden = {name for name in new.partitions if not is_visible(name)}
-    found = _Found(needed=with_those_above(new.reusable_in | hidden))
+    found = _Found(new, with_those_above(new.reusable_in | hidden), replaced)
     if len(new.reusable) + len(found.needed) <= _LOOKS_MAX:
         await _look_at_each(job, new, found)
     elif job.store.directories is None and len(new.reusable_in) > _LISTINGS_MAX:
-        await _look_at_all_files(job, new, found)
+        await _look_at_all_files(job, found)
     else:
-        await _look_into_directories(job, new, found)
-    if found.blocking:
-        raise _no_directory(job, min(found.blocking))
-    taken = new.holds_any(found.taken)
-    return {name: found.taken[name] for name in taken}
+        await _look_into_directories(job, found)
+    if found.blocking is not None:
+        raise _no_directory(job, found.blocking)
+    return found.taken
 
 
 async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found) -> None:
-    names = [name for name in new.names if new.reusable.may_hold(name)] if new.reusable else []
+    names = [name for name in new.names if new.reusable.holds(name)] if new.reusable else []
 
     async def look(name: str) -> None:
         there = await job.store.stat(job.layout.destination.final(Target(name)))
         if there is not None:
-            found.note(new, name, is_directory=isinstance(there, Directory))
+            found.note(name, is_directory=isinstance(there, Directory))
 
     await all_of([*found.needed, *names], look, in_flight_max=job.store.in_flight_max)
 
 
-async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> None:
+async def _look_at_all_files(job: BoundJob, found: _Found) -> None:
     async with ending(old_files(job)) as files:
         async for name, _ in files:
-            found.note(new, name, is_directory=False)
+            found.note(name, is_directory=False)
             for above in _directories_above(name):
-                found.note(new, above, is_directory=True)
+                found.note(above, is_directory=True)
 
 
-async def _look_into_directories(job: BoundJob, new: NewFiles, found: _Found) -> None:
+async def _look_into_directories(job: BoundJob, found: _Found) -> None:
     """List what there is of the directories in question, from the top, level by level."""
     layout = job.layout.destination
     level = [Partition("")]
@@ -145,7 +153,7 @@ async def _look_into_directories(job: BoundJob, new: NewFiles, found: _Found) ->
             for child in await job.store.list_children(layout.directory(directory)):
                 name = layout.relative(child.path)
                 is_directory = isinstance(child, Directory)
-                found.note(new, name, is_directory=is_directory)
+                found.note(name, is_directory=is_directory)
                 if is_directory and name in found.needed:
                     below.append(Partition(name))
 

@@ -1,6 +1,6 @@
 """The chosen attempts' manifests: streamed, size-capped, with the digest the message gave."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
@@ -163,11 +163,6 @@ class NewFiles:
             digest.update(name.encode() + b"\n")
         return digest.hexdigest()
 
-    def holds_any(self, candidates: Iterable[str]) -> set[str]:
-        """Of *candidates*, those that are names of new files."""
-        wanted = set(candidates)
-        return {name for name in self.names if name in wanted} if wanted else set()
-
 
 async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles:
     """Load and validate every chosen manifest; nothing is changed (P1, P2, P10).
@@ -215,9 +210,8 @@ def _check_against(message: TaskCommit, files: AttemptFiles) -> None:
 
 def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:
     """No file may have the name of a directory that another file is in."""
-    both = new.holds_any(name for name in new.directories() if new.reusable.may_hold(name))
-    if both:
-        name = min(both)
+    name = min(filter(new.reusable.holds, new.directories()), default=None)
+    if name is not None:
         message = f"{name!r} is written both as a file and as a directory; rename one of them"
         raise RequestError(
             message, kind="duplicate_file", job_id=job.record.job_id, path=name, stage="check"

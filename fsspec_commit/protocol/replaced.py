@@ -24,6 +24,7 @@ from fsspec_commit.names import (
     standing_name,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens
 from fsspec_commit.protocol.in_the_way import (
     refuse_in_the_way,
     refuse_taken_names,
@@ -92,20 +93,18 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
     else:
         return None
     writer = ListWriter(job, job.layout.replaced(claim.nonce))
-    candidates: dict[str, Entry] = {}
+    replaced = NameIndex()
     try:
         async with ending(found) as files:
             async for name, entry in files:
                 refuse_in_the_way(job, name, new, directories)
-                if new.reusable.may_hold(name):
-                    candidates[name] = entry
-                elif _goes(name):
-                    await writer.add(_line(job, name, entry, in_place=False))
-        taken = new.holds_any(candidates)
-        await refuse_what_listings_hide(job, new, taken)
-        for name, entry in candidates.items():
-            if name in taken or _goes(name):
-                await writer.add(_line(job, name, entry, in_place=name in taken))
+                in_place = new.reusable.holds(name)
+                if in_place:
+                    replaced.add(name)
+                if in_place or _goes(name):
+                    await writer.add(_line(job, name, entry, in_place=in_place))
+        replaced.freeze()
+        await refuse_what_listings_hide(job, new, replaced)
     except BaseException:
         await writer.discard()
         raise
@@ -164,10 +163,12 @@ class ReplacedFiles:
 
     job: BoundJob
     decision: Decision
-    in_place: dict[str, Token] = field(default_factory=dict)
+    in_place: FileNames = field(default_factory=FileNames)
+    tokens: NameTokens = field(default_factory=NameTokens)
 
     def __getitem__(self, name: Target) -> Expectation:
-        return self.in_place.get(name, Expect.ABSENT)
+        token = self.tokens.get(name)
+        return Expect.ABSENT if token is None else Token(token)
 
     @property
     def count(self) -> int:
@@ -194,7 +195,11 @@ async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> Replac
     """Read the list once, verify it whole, and keep what is replaced in place."""
     replaced = ReplacedFiles(job, decision.record)
     async for batch in replaced.batches():
-        replaced.in_place.update((file.name, Token(file.token)) for file in batch if file.in_place)
+        replaced.in_place.extend(file.name for file in batch if file.in_place)
+        for file in batch:
+            if file.in_place:
+                replaced.tokens.add(file.name, file.token)
+    replaced.tokens.freeze()
     return replaced
 
 

@@ -29,7 +29,7 @@ class CommitResult:
         rows: How many rows they hold, where this library wrote the format.
         partitions: The directories that hold the files.
         replaced_count: How many old files went or were replaced.
-        in_place: New files that took the name of an old one.
+        in_place: New files that took the name of an old one; held compressed.
         warnings: What went wrong after every file was in place: the data is right.
         statistics: Counts, and durations in milliseconds, under Hadoop's names.
         duration_s: From the start of ``commit()`` to its end.
@@ -46,7 +46,7 @@ class CommitResult:
     rows: int | None = None
     partitions: tuple[str, ...] = ()
     replaced_count: int = 0
-    in_place: tuple[str, ...] = ()
+    in_place: FileNames = field(default_factory=FileNames)
     warnings: tuple[str, ...] = ()
     statistics: Mapping[str, int] = field(default_factory=dict)
     duration_s: float = 0.0

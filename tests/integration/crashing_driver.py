@@ -182,7 +182,7 @@ def _result(job: fc.Job) -> Answer:
         "state": result.state,
         "files": list(result.files),
         "replaced_count": result.replaced_count,
-        "in_place": result.in_place,
+        "in_place": list(result.in_place),
         "warnings": result.warnings,
     }
 

@@ -219,7 +219,7 @@ def test_a_job_that_ends_spares_copies_under_its_names(listed: Bucket) -> None:
     first.commit()
     assert len(listed.uploads) == 1
     task.commit()
-    assert second.commit().in_place == (published,)
+    assert list(second.commit().in_place) == [published]
     assert listed.uploads == {}
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
+from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens, repeated_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,21 +71,55 @@ def test_adding_many_at_once_holds_them_no_longer_than_needed() -> None:
 
 
 @given(st.lists(NAMES, max_size=50), st.lists(NAMES, max_size=50))
-def test_an_index_answers_no_with_certainty(held: list[str], asked: list[str]) -> None:
+def test_an_index_holds_what_was_added(held: list[str], asked: list[str]) -> None:
     index = NameIndex()
     for name in held:
         index.add(name)
     repeated = index.freeze()
     assert len(index) == len(held)
-    assert all(index.may_hold(name) for name in held)
-    for name in asked:
-        assert index.may_hold(name) == (hash(name) in {hash(one) for one in held})
+    assert [name for name in held + asked if index.holds(name)] == [
+        name for name in held + asked if name in held
+    ]
     twice = {name for name in held if held.count(name) > 1}
-    assert {hash(name) for name in twice} <= repeated
+    assert len(repeated) == len(twice)
     assert set(repeated_names(held, repeated)) == twice
 
 
-def test_an_index_takes_little_more_than_8_bytes_a_name() -> None:
+@given(st.dictionaries(NAMES, NAMES, max_size=50), st.lists(NAMES, max_size=50))
+def test_tokens_are_found_by_name(held: dict[str, str], asked: list[str]) -> None:
+    tokens = NameTokens()
+    for name, token in held.items():
+        tokens.add(name, token)
+    tokens.freeze()
+    assert len(tokens) == len(held)
+    for name in [*held, *asked]:
+        assert tokens.get(name) == held.get(name)
+
+
+def test_an_odd_name_of_a_disk_is_a_name() -> None:
+    index = NameIndex()
+    index.add("a\udcff")
+    index.freeze()
+    assert index.holds("a\udcff")
+    assert not index.holds("a")
+
+
+def test_digests_that_have_one_half_in_common_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digests = {name: (7, number) for number, name in enumerate("abcd")}
+    monkeypatch.setattr("fsspec_commit.protocol.file_names._digest", digests.__getitem__)
+    index, tokens = NameIndex(), NameTokens()
+    for name in "cab":
+        index.add(name)
+        tokens.add(name, name.upper())
+    assert index.freeze() == set()
+    tokens.freeze()
+    assert [index.holds(name) for name in "abcd"] == [True, True, True, False]
+    assert [tokens.get(name) for name in "abcd"] == ["A", "B", "C", None]
+
+
+def test_an_index_takes_little_more_than_16_bytes_a_name() -> None:
     index = NameIndex()
     tracemalloc.start()
     try:
@@ -95,5 +129,18 @@ def test_an_index_takes_little_more_than_8_bytes_a_name() -> None:
         held, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < 10 * 50_000
-    assert peak < 16 * 50_000
+    assert held < 19 * 50_000
+    assert peak < 28 * 50_000
+
+
+def test_a_token_takes_little_more_than_its_own_bytes() -> None:
+    tokens = NameTokens()
+    tracemalloc.start()
+    try:
+        for number in range(50_000):
+            tokens.add(f"part-{number}", "9841a6-18ea0bc0f7bc8f48-1fa")
+        tokens.freeze()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 64 * 50_000

@@ -42,7 +42,7 @@ class LifecycleContract(Given):
         assert result.bytes == sum(map(len, found.values()))
         assert (result.state, result.mode) == ("committed", "append")
         assert result.committer == place.selection().committer
-        assert (result.replaced_count, result.in_place, result.warnings) == (0, (), ())
+        assert (result.replaced_count, len(result.in_place), result.warnings) == (0, 0, ())
         assert result.statistics["committer_files_committed"] == len(found)
         assert result.statistics["committer_bytes_committed"] == result.bytes
         assert result.statistics["committer_tasks_completed"] == len(TASKS)

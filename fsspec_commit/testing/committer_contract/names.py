@@ -81,7 +81,7 @@ class NamesContract(Given):
         place.put({"day=1/a.txt": b"old", "day=1/b.txt": b"old", "day=2/a.txt": b"2"})
         new = {"day=1/a.txt": b"new"}
         result = place.commit([new], names="exact", mode="overwrite_partitions")
-        assert result.in_place == ("day=1/a.txt",)
+        assert list(result.in_place) == ["day=1/a.txt"]
         place.assert_committed(new, {"day=2/a.txt": b"2"})
 
     def test_the_same_bytes_are_replaced_too(self, place: Place) -> None:
