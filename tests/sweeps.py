@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.testing.sweeps import Sweep, sweep_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 WHOLE_ON = {"s3": "ministack", "gcs": "strict-gcs", "azure": "gen2", "hdfs": "hdfs"}
 """The server of each protocol on which sweeps run whole: of the fast ones the most faithful.
@@ -30,6 +32,31 @@ def every_by_day(every: int) -> list[Any]:
 def some_by_day(every: int) -> pytest.MarkDecorator:
     """The same for one test."""
     return pytest.mark.parametrize("every", every_by_day(every))
+
+
+def by_day(
+    cases: Mapping[str, tuple[Any, ...]], *, whole: Collection[str], every: int
+) -> list[Any]:
+    """Parameters of the *cases* and of `every`: by day whole ones and some of the others, by name.
+
+    By night the others are run whole, too.
+    """
+    return [
+        pytest.param(
+            *case,
+            every if is_some else 1,
+            id=f"{name}, some" if is_some else name,
+            marks=pytest.mark.slow if name not in whole and not is_some else (),
+        )
+        for name, case in cases.items()
+        for is_some in ([False] if name in whole else [True, False])
+    ]
+
+
+@pytest.fixture
+def sweep(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
+    """Chooses from the cases of a test that has an `every`."""
+    yield from sweep_of(request, every)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -15,6 +15,7 @@ from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit_stores.local import LocalStore
+from tests.sweeps import every_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -60,7 +61,14 @@ class OnDisk(Given):
 
 
 class TestLocalCommits(OnDisk, CommitterContract):
-    """With the best committer of a disk."""
+    """With the best committer of a disk.
+
+    At every call it is tried by day in `tests/protocol` and, by real deaths, `tests/integration`.
+    """
+
+    @pytest.fixture(params=every_by_day(3))
+    def every(self, request: pytest.FixtureRequest) -> int:
+        return int(request.param)
 
 
 class WithManifests(OnDisk):

@@ -51,7 +51,7 @@ class TestMemoryStore(StoreContract):
 
 
 class TestMemoryCommits(CommitterContract):
-    """What goes wrong at every call is tried on a disk by day, and here at some."""
+    """What goes wrong at every call is tried by day on a disk (`tests/protocol`), here at some."""
 
     @pytest.fixture
     def destination(self, url: str) -> str:

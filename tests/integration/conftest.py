@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.testing.sweeps import Sweep, sweep_of
 from tests.integration.processes import Processes
 
 if TYPE_CHECKING:
@@ -39,11 +38,6 @@ def processes() -> Iterator[Processes]:
 def every(request: pytest.FixtureRequest) -> int:
     """At which calls something happens: by day all; by night, with all the scenes, some."""
     return _BY_NIGHT if request.node.get_closest_marker("slow") else 1
-
-
-@pytest.fixture
-def sweep(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
-    yield from sweep_of(request, every)
 
 
 @pytest.fixture

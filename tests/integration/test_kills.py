@@ -11,6 +11,7 @@ from tests.integration import kills
 from tests.integration.places import local_places
 from tests.integration.scenes import SCENES, Scene
 from tests.protocol.invariants import job_ids, state_of
+from tests.sweeps import by_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
 
-every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
 SOME = ["append", "overwrite, in place", "overwrite_partitions"]
+every_scene = pytest.mark.parametrize(
+    ("scene", "every"),
+    by_day({name: (scene,) for name, scene in SCENES.items()}, whole=SOME, every=3),
+)
 some_scenes = pytest.mark.parametrize("scene", [SCENES[name] for name in SOME], ids=SOME)
 
 
@@ -67,9 +71,9 @@ def test_a_zombie_changes_nothing(
 
 
 @pytest.mark.slow
-@every_scene
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
 def test_a_driver_killed_at_a_random_time(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
+    processes: Processes, scene: Scene, places: Places
 ) -> None:
     chance = random.Random()
     for nth in range(150):

@@ -16,6 +16,8 @@ from tests.integration.places import keep_versions, s3_places
 from tests.integration.s3_jobs import learn, write
 from tests.protocol.invariants import raw_visible
 from tests.servers.faults import Rule
+from tests.servers.kinds import EVERY_RUN
+from tests.sweeps import WHOLE_ON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,6 +168,14 @@ def flights(tmp_path: Path, rows: int) -> Path:
 
 
 @pytest.mark.parametrize("rows", [3_650, pytest.param(FLIGHTS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "s3_server",
+    [
+        pytest.param(kind.name, marks=() if kind.name == WHOLE_ON["s3"] else pytest.mark.slow)
+        for kind in EVERY_RUN
+    ],
+    indirect=True,
+)
 def test_a_year_of_flights(
     s3_bucket: S3Bucket,
     s3_proxy: FaultProxy,

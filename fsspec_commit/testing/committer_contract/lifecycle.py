@@ -92,6 +92,7 @@ class LifecycleContract(Given):
             interrupted()
         place.assert_untouched()
 
+    @pytest.mark.filterwarnings("ignore:.*was abandoned:ResourceWarning")
     def test_abort_leaves_nothing(self, place: Place) -> None:
         """With tasks done, begun and empty, files open or closed; and can be repeated (P5)."""
         place.put({"old.txt": b"old"})
