@@ -30,6 +30,7 @@ _EPOCH = "epoch-"
 _CLAIM = "claim-"
 _ALIVE = "alive-"
 _GONE = "gone-"
+_VOID = "void-"
 _PROBE = "probe-"
 _DONE = "done"
 _UPLOADS = "uploads"
@@ -119,6 +120,16 @@ class DestinationLayout:
         """Whether a listed child of :attr:`areas` is the remains of a settled job."""
         return self._is_one_of_ours(path, _GONE)
 
+    def taken_from(self, path: StorePath) -> JobId | None:
+        """The job whose void area a listed child of :attr:`areas` was, if it was one."""
+        job_id, _, nonce = path.rpartition(_VOID)[2].rpartition("-")
+        is_one = is_job_id(job_id) and NONCE.fullmatch(nonce) is not None
+        return JobId(job_id) if is_one and path == self.taken(job_id, nonce) else None
+
+    def taken(self, job_id: str, nonce: str) -> StorePath:
+        """Where one ``clean`` renames a void area to before it looks whether it may delete it."""
+        return self._below(f"{AREA}/{_VOID}{job_id}-{nonce}")
+
     def probe(self, nonce: Nonce) -> StorePath:
         """Where one probe of the store writes, and nobody else."""
         return self._below(f"{AREA}/{_PROBE}{nonce}")
@@ -171,6 +182,14 @@ class JobLayout:
     def spec(self) -> StorePath:
         """``job.json``: the life of the job."""
         return self._record("job.json")
+
+    def taken(self, nonce: Nonce) -> StorePath:
+        """Where one ``clean`` renames the area to, when it shows no ``job.json``."""
+        return self.destination.taken(self.job_id, nonce)
+
+    def spec_in(self, taken: StorePath) -> StorePath:
+        """Where ``job.json`` is in the area renamed to *taken*."""
+        return StorePath(f"{taken}/job.json")
 
     def claim(self, nonce: str) -> StorePath:
         """One claim on the partitions; a nonce is never used twice."""

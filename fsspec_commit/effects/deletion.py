@@ -165,6 +165,13 @@ def of_void_area(layout: JobLayout) -> Permit:
     return _area(layout, "an area without job.json is void")
 
 
+def of_taken(layout: JobLayout, taken: StorePath) -> Permit:
+    """The same under the name that we have renamed it to, alone, and found no ``job.json`` in."""
+    if layout.destination.taken_from(taken) != layout.job_id:
+        raise AssertionError(f"{taken!r} was not the area of {layout.job_id}")
+    return Permit((taken,), frozenset(), "an area without job.json is void")
+
+
 def of_remains(layout: DestinationLayout, path: StorePath) -> Permit:
     """A settled job's area, renamed away before its deletion; or what a probe has left."""
     if not layout.is_gone(path) and not layout.is_probe(path):

@@ -10,6 +10,7 @@ from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import recall
+from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
 from fsspec_commit.errors import (
     JobNotActiveError,
     PartialCommitError,
@@ -183,6 +184,9 @@ async def clean(
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
     for child in await store.list_children(destination.areas):
+        taken = destination.taken_from(child.path)
+        if taken is not None:
+            await found.settle_taken(destination.job(taken), child.path)
         over = destination.is_gone(child.path) or destination.is_probe(child.path)
         if over and isinstance(child, Directory):
             await found.delete_remains(destination, child.path)
@@ -227,20 +231,26 @@ class _Found:
             return
         size = await _bytes_below(self._store, layout.area)
         if state.state == "void":
+            if not self._dry_run and not await self._delete_void(layout):
+                return
             self._deleted.append(layout.job_id)
-            if not self._dry_run:
-                await self._delete_void(layout)
         elif self._dry_run or await _abort_if_undecided(self._store, layout, bind):
             self._aborted.append(layout.job_id)
         else:
             return
         self._bytes += size
 
-    async def _delete_void(self, layout: JobLayout) -> None:
-        permit = deletion.of_void_area(layout)
+    async def settle_taken(self, layout: JobLayout, path: StorePath) -> None:
+        """Go on where a ``clean`` died that had taken a void area away."""
+        size = await _bytes_below(self._store, path)
+        if self._dry_run or await delete_taken_area(self._store, layout, path):
+            self._deleted.append(layout.destination.relative(path))
+            self._bytes += size
+
+    async def _delete_void(self, layout: JobLayout) -> bool:
         if self._leftovers is not None:
-            await self._leftovers.abort_of(layout, permit)
-        await self._store.delete_tree(layout.area, permit)
+            await self._leftovers.abort_of(layout, deletion.of_void_area(layout))
+        return await delete_void_area(self._store, layout)
 
     async def abort_strays(
         self, destination: DestinationLayout, is_old: Callable[[JobId], bool]

@@ -63,4 +63,8 @@ async def create_job(
         standing = await establish_unrepeated(store, layout.spec, record, backoff=failed)
     except CommitStateUnknownError as error:
         return str(error.__cause__ or error)
-    return f"{layout.spec!r} is another's" if standing is None else None
+    if standing is None:
+        return f"{layout.spec!r} is another's"
+    if store.directories is not None and await store.stat(layout.spec) is None:
+        return f"{layout.area!r} was cleaned up before {layout.spec!r} was in it"
+    return None

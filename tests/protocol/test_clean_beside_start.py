@@ -1,0 +1,140 @@
+"""An area that is there before its ``job.json``: `clean` never takes a living job's (P6, P8)."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
+from fsspec_commit.testing import Crash, Fault, inject
+from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FLAT
+from tests.integration.hooks import at, before
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.guarantees("P6", "P8"),
+    pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning"),
+]
+
+
+class Place(NamedTuple):
+    """A destination on a disk, or in a bucket with directories."""
+
+    url: str
+    bucket: Bucket | None
+
+    def take(self, job_id: str) -> bytes:
+        """Remove ``job.json``, as if it were not there yet."""
+        path = f"_commit/{job_id}/job.json"
+        if self.bucket is None:
+            file = Path(self.url) / path
+            data = file.read_bytes()
+            file.unlink()
+            return data
+        return self.bucket.objects.pop(StorePath(f"{self.bucket.name}/out/{path}")).data
+
+    def put(self, job_id: str, data: bytes) -> None:
+        path = f"_commit/{job_id}/job.json"
+        if self.bucket is None:
+            (Path(self.url) / path).write_bytes(data)
+        else:
+            name = StorePath(f"{self.bucket.name}/out/{path}")
+            self.bucket.put(name, data, None, Expect.ANYTHING)
+
+    def areas(self) -> list[str]:
+        if self.bucket is None:
+            found = (Path(self.url) / "_commit").iterdir()
+            names = {path.name for path in found if path.is_dir()}
+        else:
+            start = f"{self.bucket.name}/out/_commit/"
+            paths = [*self.bucket.directories, *self.bucket.keys(start)]
+            names = {path[len(start) :].partition("/")[0] for path in paths if start in path}
+        return sorted(name for name in names if name and not name.startswith("epoch-"))
+
+    def clean(self) -> fc.CleanReport:
+        return fc.clean(self.url, older_than=timedelta(0), dry_run=False)
+
+
+@pytest.fixture(params=["disk", "gen2"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "disk":
+        yield Place(str(tmp_path / "out"), None)
+        return
+    bucket = make_bucket(RENAMING[request.param])
+    yield Place(f"{FLAT}://{bucket.name}/out", bucket)
+    remove_bucket(bucket)
+
+
+def started(place: Place) -> fc.Job:
+    job = fc.Job(place.url, mode="append")
+    job._begun_here = False
+    return job.start()
+
+
+def commits(job: fc.Job) -> bool:
+    with job.task() as task, task.open("a.txt", "w") as file:
+        file.write("a")
+    return job.commit().file_count == 1
+
+
+@pytest.mark.parametrize("verb", ["stat", "rename_directory"])
+def test_a_job_that_begins_after_the_look_stays(place: Place, verb: str) -> None:
+    job = started(place)
+    data = place.take(job.job_id)
+    with before(at(verb, job.job_id), lambda: place.put(job.job_id, data)):
+        assert place.clean().deleted == ()
+    assert place.areas() == [job.job_id]
+    assert commits(job)
+
+
+def test_one_that_was_taken_away_is_put_back_by_the_next(place: Place) -> None:
+    """The first one died between its rename and its look."""
+    job = started(place)
+    data = place.take(job.job_id)
+    with (
+        before(at("rename_directory", job.job_id), lambda: place.put(job.job_id, data)),
+        inject(Fault("rename_directory", 1, "crash_after")),
+        suppress(Crash),
+    ):
+        place.clean()
+    (taken,) = place.areas()
+    assert taken.startswith(f"void-{job.job_id}-")
+    assert fc.jobs(place.url) == []
+    fc.clean(place.url, older_than=timedelta(hours=1), dry_run=False)
+    assert place.areas() == [job.job_id]
+    assert commits(job)
+
+
+def test_one_that_was_taken_away_goes_if_nothing_began_in_it(place: Place) -> None:
+    job = started(place)
+    place.take(job.job_id)
+    with inject(Fault("rename_directory", 1, "crash_after")), suppress(Crash):
+        place.clean()
+    assert len(place.areas()) == 1
+    assert len(place.clean().deleted) == 1
+    assert place.areas() == []
+
+
+def test_who_starts_a_job_sees_that_its_area_was_cleaned_up(tmp_path: Path) -> None:
+    """What came into the area after it was renamed away is another id's."""
+    first: list[str] = []
+
+    def clean() -> None:
+        (area,) = (path for path in (tmp_path / "_commit").iterdir() if path.is_dir())
+        first.append(area.name)
+        shutil.move(area, tmp_path / "_commit" / f"void-{area.name}-{'0' * 32}")
+
+    with before(at("stat", "/job.json"), clean):
+        job = fc.Job(tmp_path, mode="append").start()
+    assert [job.job_id] != first
+    assert commits(job)
