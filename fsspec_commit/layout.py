@@ -53,6 +53,11 @@ class DestinationLayout:
         return self._below(AREA)
 
     @property
+    def areas_in_capitals(self) -> StorePath:
+        """Where nothing stands, unless names of another case are taken for one."""
+        return self._below(AREA.upper())
+
+    @property
     def success(self) -> StorePath:
         """The marker that readers and schedulers look for."""
         return self._below(SUCCESS)

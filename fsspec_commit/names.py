@@ -249,10 +249,14 @@ def partition_key(partition: str) -> tuple[str, ...]:
     """
     if not partition:
         return ()
-    return tuple(
-        unicodedata.normalize("NFC", unicodedata.normalize("NFC", unquote(name)).casefold())
-        for name in partition.split("/")
-    )
+    return tuple(folded(unquote(name)) for name in partition.split("/"))
+
+
+def folded(name: str) -> str:
+    """What is left of a name where neither case nor Unicode normal form counts."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def hive_path(**values: object) -> str:

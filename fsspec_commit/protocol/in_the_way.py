@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import DestinationExistsError, RequestError
-from fsspec_commit.names import Partition, Target, is_visible, with_those_above
+from fsspec_commit.names import Partition, Target, folded, is_visible, with_those_above
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import NameIndex
+from fsspec_commit.protocol.folded_names import spelled_twice
 from fsspec_commit.protocol.listing import ending, old_files
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.store import Directory
@@ -99,6 +100,7 @@ class _Found:
     replaced: NameIndex
     taken: tuple[str, bool] | None = None
     blocking: str | None = None
+    spelled_otherwise: str | None = None
 
     def note(self, name: str, *, is_directory: bool) -> None:
         if name in self.needed and not is_directory:
@@ -106,6 +108,8 @@ class _Found:
         if self.new.reusable.holds(name) and (is_directory or not self.replaced.holds(name)):
             one = (name, is_directory)
             self.taken = one if self.taken is None else min(one, self.taken)
+        elif self.new.folded.holds(folded(name)) and not self.new.reusable.holds(name):
+            self.spelled_otherwise = name
 
 
 async def _look(job: BoundJob, new: NewFiles, *, replaced: NameIndex) -> tuple[str, bool] | None:
@@ -120,6 +124,10 @@ async def _look(job: BoundJob, new: NewFiles, *, replaced: NameIndex) -> tuple[s
         await _look_into_directories(job, found)
     if found.blocking is not None:
         raise _no_directory(job, found.blocking)
+    other = found.spelled_otherwise
+    if other is not None:
+        name = next(name for name in new.names if folded(name) == folded(other))
+        raise spelled_twice(job, name, other)
     return found.taken
 
 

@@ -107,6 +107,7 @@ class NewFiles:
         reusable: The names that another job could have as well: ``names="exact"``, and hidden
             ones. All others carry this job's id.
         reusable_in: The partitions of those.
+        folded: What is left of those where case does not count, on stores where it does not.
         partitions: The partitions of all.
         manifests: What names them, for publishing; the first few are kept.
     """
@@ -118,6 +119,7 @@ class NewFiles:
     names: FileNames = field(default_factory=FileNames)
     reusable: NameIndex = field(default_factory=NameIndex)
     reusable_in: set[Partition] = field(default_factory=set)
+    folded: NameIndex = field(default_factory=NameIndex)
     partitions: set[Partition] = field(default_factory=set)
     _kept_bytes: int = 0
 

@@ -25,6 +25,7 @@ from fsspec_commit.names import (
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens
+from fsspec_commit.protocol.folded_names import refuse_two_spellings
 from fsspec_commit.protocol.in_the_way import (
     refuse_in_the_way,
     refuse_taken_names,
@@ -55,9 +56,11 @@ async def may_write(job: BoundJob, new: NewFiles) -> bool:
 
     Raises:
         DestinationExistsError: Under ``error``; or a new name is taken, where none is replaced.
-        RequestError: A file stands where a directory is needed for such a name.
+        RequestError: A file stands where a directory is needed for such a name; or the store takes
+            two of the new names for one.
     """
     mode = job.record.mode
+    await refuse_two_spellings(job, new)
     if mode in {"error", "ignore"}:
         standing = await first_visible(job)
         if standing is not None and mode == "ignore":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 import fsspec
@@ -54,6 +54,43 @@ def test_a_file_of_a_folded_name_is_refused(place: Place, mode: fc.Mode) -> None
         place.commit([{"A.txt": b"new"}], names="exact", mode=mode)
     assert caught.value.outcome == "not_committed"
     place.assert_untouched({"a.txt": b"old"})
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_one_of_many_files_of_a_folded_name_is_refused(place: Place, mode: fc.Mode) -> None:
+    place.put({"a.txt": b"old", "d/b.txt": b"old"})
+    new = {f"d/{number}.txt": b"new" for number in range(20)}
+    with request_refused("names_alike") as caught:
+        place.commit([{**new, "d/B.txt": b"new"}], names="exact", mode=mode)
+    assert "'d/b.txt'" in str(caught.value)
+    assert "'d/B.txt'" in str(caught.value)
+    place.assert_untouched({"a.txt": b"old", "d/b.txt": b"old"})
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        ("exact", ["a.txt", "A.txt"]),
+        ("unique", ["code=a/part.txt", "code=A/part.txt"]),
+        ("unique", ["code=a/x=1/part.txt", "code=A/x=2/part.txt"]),
+        ("unique", ["_notes", "_Notes"]),
+    ],
+)
+def test_two_spellings_in_one_job_are_refused(
+    place: Place, names: Literal["unique", "exact"], files: list[str]
+) -> None:
+    with request_refused("names_alike"):
+        place.commit([{name: b"new"} for name in files], names=names)
+    place.assert_untouched()
+
+
+def test_two_spellings_are_two_names_elsewhere() -> None:
+    """Asked of the store, and not assumed of any."""
+    place = Place(f"memory://{uuid4().hex}/out")
+    new = [{name: b"new"} for name in ("a.txt", "A.txt", "d/x.txt", "D/x.txt")]
+    for _ in range(2):
+        place.commit(new, names="exact", mode="overwrite")
+        place.assert_committed(*new)
 
 
 def test_the_name_that_stands_is_replaced(place: Place) -> None:

@@ -1,0 +1,58 @@
+"""Two names that some disks take for one: refused before the decision, and only on such disks.
+
+Most disks of macOS do not tell `A` from `a`, and directories of others can be told not to. Whether
+this destination does is not declared but seen: by its own work area, asked for in capitals. A job
+asks only if it has names that matter, and never where there are no directories.
+"""
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.names import folded
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.file_names import repeated_names
+from fsspec_commit.protocol.manifests import NewFiles
+
+
+async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
+    """Refuse two of the job's own names that the store takes for one.
+
+    Directories; and files whose names are kept as they are: others differ in more than case. On
+    such a store *new* knows its names folded, too, from then on.
+
+    Raises:
+        RequestError: There are two, and one would take the place of the other.
+    """
+    alike = _directories_alike(new)
+    if job.store.directories is None or not (alike or len(new.reusable)):
+        return
+    if await job.store.stat(job.layout.destination.areas_in_capitals) is None:
+        return
+    if alike is not None:
+        raise spelled_twice(job, *alike)
+    for name in new.names:
+        if new.reusable.holds(name):
+            new.folded.add(folded(name))
+    repeated = new.folded.freeze()
+    if repeated:
+        once = repeated_names(map(folded, new.names), repeated)[0]
+        one, other, *_ = sorted(name for name in new.names if folded(name) == once)
+        raise spelled_twice(job, one, other)
+
+
+def spelled_twice(job: BoundJob, one: str, other: str) -> RequestError:
+    """The refusal of two names of which only one can stand."""
+    message = (
+        f"cannot write to {job.record.destination!r}: it takes {one!r} and {other!r} for one name, "
+        "so one would take the place of the other; rename one of them"
+    )
+    return RequestError(
+        message, kind="names_alike", job_id=job.record.job_id, path=other, stage="check"
+    )
+
+
+def _directories_alike(new: NewFiles) -> tuple[str, str] | None:
+    seen: dict[str, str] = {}
+    for name in new.directories():
+        other = seen.setdefault(folded(name), name)
+        if other != name:
+            return min(name, other), max(name, other)
+    return None
