@@ -199,7 +199,12 @@ class Destination:
         opened.
         """
         record = structs.replace(record, destination=self.place.url)
-        bound = bind(record.committer, self.store, record.capabilities)
+        bound = bind(
+            record.committer,
+            self.store,
+            record.capabilities,
+            delete_by_name=record.delete_by_name,
+        )
         layout = DestinationLayout(self.store.root).job(record.job_id)
         return BoundJob(
             record,

@@ -1,8 +1,9 @@
 """Ids, nonces and jitter: the one source of randomness and of wall time.
 
 Everything that must differ between two runs is made here, so that a simulator which passes a
-seeded :class:`IdSource` repeats a run exactly. No correctness decision reads the clock: the time
-in a job id orders jobs for people and breaks ties between claims, where any fixed order would do.
+seeded :class:`IdSource` repeats a run exactly. No correctness decision reads the clock but one,
+which lifts a refusal (see :mod:`fsspec_commit.protocol.late_deletes`): the time in a job id orders
+jobs for people and breaks ties between claims, where any fixed order would do.
 """
 
 import random
@@ -19,6 +20,7 @@ Nonce = NewType("Nonce", str)
 JOB_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{16}")
 ATTEMPT_ID = re.compile(r"[0-9a-f]{16}")
 NONCE = re.compile(r"[0-9a-f]{32}")
+_TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class IdSource:
 
     def job_id(self) -> JobId:
         """UTC time, so that jobs sort by age, and 64 random bits, so that no two are equal."""
-        return JobId(f"{self.now():%Y%m%dT%H%M%S}-{self.random.getrandbits(64):016x}")
+        return JobId(f"{timestamp(self.now())}-{self.random.getrandbits(64):016x}")
 
     def attempt_id(self) -> AttemptId:
         """64 random bits: unique for ever, so attempts never share a path."""
@@ -51,15 +53,24 @@ SYSTEM_IDS = IdSource(random.SystemRandom(), lambda: datetime.now(UTC))
 
 def is_job_id(text: str) -> bool:
     """Whether *text* has the form of a job id, with a time that there is."""
-    if JOB_ID.fullmatch(text) is None:
-        return False
-    try:
-        started(JobId(text))
-    except ValueError:
-        return False
-    return True
+    return JOB_ID.fullmatch(text) is not None and from_timestamp(text[:15]) is not None
 
 
 def started(job_id: JobId) -> datetime:
     """When a job was started, by the clock of the machine that started it."""
     return datetime.strptime(job_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """A UTC time to the second, as names carry it: they sort by it."""
+    return f"{moment:%Y%m%dT%H%M%S}"
+
+
+def from_timestamp(text: str) -> datetime | None:
+    """The time that :func:`timestamp` was given; ``None`` when *text* is none."""
+    if _TIMESTAMP.fullmatch(text) is None:
+        return None
+    try:
+        return datetime.strptime(text, "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None

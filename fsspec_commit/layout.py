@@ -6,12 +6,22 @@ and checked ids: what a file may be called is said by :mod:`fsspec_commit.names`
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import NewType
 from urllib.parse import quote
 
 from fsspec_commit.errors import RequestError
-from fsspec_commit.ids import ATTEMPT_ID, NONCE, AttemptId, JobId, Nonce, is_job_id
+from fsspec_commit.ids import (
+    ATTEMPT_ID,
+    NONCE,
+    AttemptId,
+    JobId,
+    Nonce,
+    from_timestamp,
+    is_job_id,
+    timestamp,
+)
 from fsspec_commit.names import (
     AREA,
     HADOOP_MAGIC,
@@ -32,6 +42,7 @@ _ALIVE = "alive-"
 _GONE = "gone-"
 _VOID = "void-"
 _PROBE = "probe-"
+_DELETED = "deleted-"
 _DONE = "done"
 _UPLOADS = "uploads"
 
@@ -134,6 +145,22 @@ class DestinationLayout:
     def taken(self, job_id: str, nonce: str) -> StorePath:
         """Where one ``clean`` renames a void area to before it looks whether it may delete it."""
         return self._below(f"{AREA}/{_VOID}{job_id}-{nonce}")
+
+    def deleted(self, moment: datetime, nonce: Nonce) -> StorePath:
+        """Where a job that ended at *moment* says what a late request of its may still delete."""
+        return self._below(f"{AREA}/{_DELETED}{timestamp(moment)}-{nonce}")
+
+    def deleted_at(self, path: StorePath) -> datetime | None:
+        """The end of the job that has left *path*, a child of :attr:`areas`, if it is one such."""
+        text, _, nonce = self.relative(path).removeprefix(f"{AREA}/{_DELETED}").partition("-")
+        moment = from_timestamp(text)
+        if moment is None or NONCE.fullmatch(nonce) is None:
+            return None
+        return moment if path == self.deleted(moment, Nonce(nonce)) else None
+
+    def deleted_mark(self, directory: StorePath, mark: str) -> StorePath:
+        """An empty file of such a directory: its name is all that it says."""
+        return StorePath(f"{directory}/{mark}")
 
     def probe(self, nonce: Nonce) -> StorePath:
         """Where one probe of the store writes, and nobody else."""

@@ -51,6 +51,8 @@ class JobOptions(TypedDict, total=False):
         durability: What data local disks flush: ``"none"`` (default), ``"marker"``, ``"full"``.
         probe: Whether an unknown endpoint is probed once, or refused.
         single_writer: A promise: one job at a time here.
+        delete_by_name: A promise, narrower, for servers that do not delete on condition: nobody
+            else replaces old files while this job deletes them.
         storage_options: fsspec's options for the destination; never stored or logged.
         filesystem: An fsspec filesystem, instead of *storage_options*.
         share_secrets: Whether a *pickled* spec carries the options, secrets included.
@@ -71,6 +73,7 @@ class JobOptions(TypedDict, total=False):
     durability: Durability
     probe: bool
     single_writer: bool
+    delete_by_name: bool
     storage_options: Mapping[str, object] | None
     filesystem: "AbstractFileSystem | None"
     share_secrets: bool
@@ -85,7 +88,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "success": get_args(Success),
     "durability": get_args(Durability),
 }
-_FLAGS = ("allow_empty", "probe", "single_writer", "share_secrets")
+_FLAGS = ("allow_empty", "probe", "single_writer", "delete_by_name", "share_secrets")
 _TASKS_MAX = 1 << 31
 
 
@@ -178,5 +181,6 @@ def record_of(
         allow_empty=options.get("allow_empty", False),
         durability=options.get("durability", "none"),
         single_writer=options.get("single_writer", False),
+        delete_by_name=options.get("delete_by_name", False),
         host=socket.gethostname(),
     )

@@ -119,13 +119,21 @@ def check_names(selection: Selection, names: Names) -> None:
         raise UnsafeStoreError(message, stage="select")
 
 
-def bind(committer: CommitterName, store: SettledStore, facts: Capabilities) -> Bound:
+def bind(
+    committer: CommitterName,
+    store: SettledStore,
+    facts: Capabilities,
+    *,
+    delete_by_name: bool = False,
+) -> Bound:
     """Hand a committer the abilities its constructor names.
 
     Args:
         committer: The one that was chosen.
         store: Where it is to work.
         facts: What it was chosen from.
+        delete_by_name: The promise of whoever started the job that nobody else replaces old files
+            while it deletes them.
 
     Raises:
         UnsafeStoreError: The store lacks one.
@@ -134,9 +142,9 @@ def bind(committer: CommitterName, store: SettledStore, facts: Capabilities) -> 
         case "v1":
             return _bind_v1(store, facts)
         case "manifest":
-            return _bind_manifest(store, facts)
+            return _bind_manifest(store, facts, delete_by_name=delete_by_name)
         case "magic":
-            return _bind_magic(store, facts)
+            return _bind_magic(store, facts, delete_by_name=delete_by_name)
 
 
 def leftover_uploads(store: SettledStore, facts: Capabilities) -> LeftoverUploads | None:
@@ -158,7 +166,7 @@ def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
     return Bound(V1Committer(store, directories, files), removal)
 
 
-def _bind_manifest(store: SettledStore, facts: Capabilities) -> Bound:
+def _bind_manifest(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     files = _present(store.files)
     # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
     # Half an area away, its decision but not its job.json, would let a late driver decide again.
@@ -175,12 +183,11 @@ def _bind_manifest(store: SettledStore, facts: Capabilities) -> Bound:
     elif kept and facts.unique_tokens is not False:
         removal = TrashRemoval(store, files, retirement)
     else:
-        replaces = facts.replace_if_match is True
-        removal = NamedRemoval(store, retirement, replaces_if_match=replaces)
+        removal = _by_names(store, retirement, facts, delete_by_name=delete_by_name)
     return Bound(ManifestCommitter(store, files, keeps_tokens=kept), removal)
 
 
-def _bind_magic(store: SettledStore, facts: Capabilities) -> Bound:
+def _bind_magic(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     uploads = _present(store.uploads)
     retirement = RetiringInOrder(store, leftover_uploads(store, facts))
     replaces = facts.replace_if_match is True
@@ -197,8 +204,20 @@ def _bind_magic(store: SettledStore, facts: Capabilities) -> Bound:
             drops_uploads=facts.upload_keyed_by == "path",
         )
         if _deletes_by_token(facts)
-        else NamedRemoval(store, retirement, replaces_if_match=replaces),
+        else _by_names(store, retirement, facts, delete_by_name=delete_by_name),
         attempts_in_names=facts.upload_keyed_by != "upload_id",
+    )
+
+
+def _by_names(
+    store: SettledStore, retirement: Retirement, facts: Capabilities, *, delete_by_name: bool
+) -> NamedRemoval:
+    return NamedRemoval(
+        store,
+        retirement,
+        replaces_if_match=facts.replace_if_match is True,
+        deletes_if_match=facts.delete_if_match is True,
+        by_name=delete_by_name,
     )
 
 

@@ -178,6 +178,13 @@ _Durability = Annotated[
         rich_help_panel=_JOB,
     ),
 ]
+_DeleteByName = Annotated[
+    bool,
+    typer.Option(
+        "--delete-by-name",
+        help="Promise that nobody else replaces old files while this job deletes them.",
+    ),
+]
 
 
 def write(
@@ -199,6 +206,7 @@ def write(
     wait: _Wait = "60s",
     durability: _Durability = Durability.NONE,
     single_writer: SingleWriter = False,
+    delete_by_name: _DeleteByName = False,
     no_probe: NoProbe = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -232,6 +240,7 @@ def write(
             "wait_s": duration(wait, "--wait", unit="s").total_seconds(),
             "durability": durability.value,
             "single_writer": single_writer,
+            "delete_by_name": delete_by_name,
             "probe": not no_probe,
             "storage_options": run.storage_options,
         }

@@ -7,7 +7,8 @@ outside the destination's work area.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import Target, standing_name
@@ -21,6 +22,19 @@ from fsspec_commit.records.job import (
 )
 from fsspec_commit.store import Entry, PendingUpload, Token
 
+LATE_DELETES_END = timedelta(hours=2)
+"""How long after a job has ended a request of its to delete a file may still be carried out.
+
+By the clocks of two machines, and of the store: see :mod:`fsspec_commit.protocol.late_deletes`.
+"""
+
+
+class PermitExpiredError(Exception):
+    """Nothing was sent: a permit for a time is over, and what it was made from is to be read again.
+
+    Whoever asked for the deletion handles it; no caller of the library ever sees it.
+    """
+
 
 @dataclass(frozen=True, slots=True)
 class Permit:
@@ -30,6 +44,20 @@ class Permit:
     files: frozenset[StorePath]
     because: str
     uploads: frozenset[tuple[StorePath, str]] = frozenset()
+    expires: datetime | None = None
+
+    def until(self, moment: datetime) -> "Permit":
+        """The same, for a time: no request goes by it from *moment* on."""
+        return replace(self, expires=moment)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether it was for a time that has passed."""
+        return self.expires is not None and now >= self.expires
+
+    def check_time(self, now: datetime) -> None:
+        """Raise :class:`PermitExpiredError` when it is over; asked before each request."""
+        if self.is_over(now):
+            raise PermitExpiredError(self.because)
 
     def check(self, path: StorePath) -> None:
         """Raise unless *path* may go: a mistake of ours, never of a caller."""
@@ -98,6 +126,14 @@ def of_epochs(
     if not all(map(layout.is_epoch, paths)):
         raise AssertionError("an epoch is a file of the destination's own work area")
     return Permit((), paths, f"epochs before the end of {published.record.job_id}")
+
+
+def of_late_deletes(layout: DestinationLayout, path: StorePath, now: datetime) -> Permit | None:
+    """What a job left about its deletions, when none of them can come any more; else ``None``."""
+    ended = layout.deleted_at(path)
+    if ended is None or now - ended < LATE_DELETES_END:
+        return None
+    return Permit((path,), frozenset(), "no request of a job that ended so long ago is left")
 
 
 def of_own_attempt(attempt: AttemptLayout) -> Permit:

@@ -4,10 +4,10 @@ Between the moment an old file was listed and the moment it goes, somebody may h
 Where a store deletes on condition of a token that never comes back, the condition is the token.
 Where it only renames, the file is renamed into the job's trash, looked at there, and put back if
 it is not the one that was listed. Elsewhere, as in an unversioned bucket, where equal bytes have
-equal tokens, only a file goes whose name nobody uses again.
+equal tokens, a request that is carried out late can take a newer file: there names count.
 """
 
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.deletion import Permit
@@ -18,6 +18,9 @@ from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import SUCCESS, is_never_reused
 from fsspec_commit.store import Entry, Expect
+
+LateTakes: TypeAlias = Literal["equal", "any"]
+"""A newer file of the same bytes, or whatever has the name by then."""
 
 
 class Retirement(Protocol):
@@ -38,12 +41,18 @@ class Removal(Retirement, Protocol):
     def may_take(self, name: str, *, in_place: bool) -> bool:
         """Whether the old file *name* can go, or be replaced in place, and never a newer one."""
 
+    def late_takes(self, name: str) -> "LateTakes | None":
+        """What a request to delete *name* that is carried out late may take; ``None``: nothing."""
+
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
         """Remove *entry* if it still stands as it was listed; safe to repeat, by anyone.
 
         Returns:
             False when something that is not *entry* was taken and could not be put back: it is
             kept in the job's trash, for a person to look at.
+
+        Raises:
+            PermitExpiredError: *permit* was for a time, which is over.
         """
 
 
@@ -88,6 +97,7 @@ class RetiringInOrder:
     ) -> None:
         """Delete ``job.json``, abort the job's uploads, then delete the area."""
         await self._store.delete(layout.spec, permit)
+        permit = deletion.of_void_area(layout)
         if self._leftovers is not None:
             await self._leftovers.abort_of(layout, permit, published=published)
         await self._store.delete(layout.decision, permit)
@@ -100,6 +110,10 @@ class _Retiring:
     def __init__(self, store: SettledStore, retirement: Retirement) -> None:
         self._store = store
         self.retire = retirement.retire
+
+    def late_takes(self, name: str) -> LateTakes | None:  # noqa: ARG002
+        """Nothing: what is listed is deleted, or nothing is."""
+        return None
 
 
 class TrashRemoval(_Retiring):
@@ -180,23 +194,58 @@ class NamedRemoval(_Retiring):
     """For stores whose tokens come back, or that delete unconditionally: an unversioned bucket.
 
     A request to delete that was given up may be carried out much later. Where the name is never
-    used again it finds the listed file or none. A file is replaced in place by its token: that
-    consumes an upload, so it happens once, and takes no more than the content that was listed.
+    used again it finds the listed file or none. Any other file goes on condition of its token, so
+    that the request can take no more than a newer file of the same bytes; what jobs do about that
+    is in :mod:`fsspec_commit.protocol.late_deletes`. A file is replaced in place by its token:
+    that consumes an upload, so it happens once, and takes no more than the content that was listed.
+
+    Args:
+        store: Where the files are.
+        retirement: Ends a job.
+        replaces_if_match: Whether a file can be replaced on condition.
+        deletes_if_match: Whether one can be deleted on condition.
+        by_name: The promise that nobody else replaces old files while this job deletes them, so
+            that it may do so without a condition.
     """
 
     def __init__(
-        self, store: SettledStore, retirement: Retirement, *, replaces_if_match: bool
+        self,
+        store: SettledStore,
+        retirement: Retirement,
+        *,
+        replaces_if_match: bool,
+        deletes_if_match: bool,
+        by_name: bool,
     ) -> None:
         super().__init__(store, retirement)
         self._replaces_if_match = replaces_if_match
+        self._deletes_if_match = deletes_if_match
+        self._by_name = by_name
 
     def may_take(self, name: str, *, in_place: bool) -> bool:
-        """Files whose names carry a job id or a UUID."""
-        return self._replaces_if_match if in_place else is_never_reused(name)
+        """Files whose names carry a job id or a UUID, others where a condition or a promise helps.
+
+        But no marker: all of them have the same name and the same bytes.
+        """
+        if in_place:
+            return self._replaces_if_match
+        if is_never_reused(name):
+            return True
+        return name != SUCCESS and (self._deletes_if_match or self._by_name)
+
+    def late_takes(self, name: str) -> LateTakes | None:
+        """Files of names that may be used again."""
+        if is_never_reused(name):
+            return None
+        return "equal" if self._deletes_if_match else "any"
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
-        """Delete by name."""
-        if not self.may_take(layout.destination.relative(entry.path), in_place=False):
+        """Delete by name where that is enough, else on condition."""
+        name = layout.destination.relative(entry.path)
+        if not self.may_take(name, in_place=False):
             raise AssertionError(f"{entry.path!r} may have been replaced")
-        await self._store.delete(entry.path, permit)
+        if is_never_reused(name):
+            await self._store.delete(entry.path, permit)
+        else:
+            await self._store.delete_if_same(entry, permit)
         return True

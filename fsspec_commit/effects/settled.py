@@ -242,10 +242,15 @@ class SettledStore(Counted):
             await self.create(path, b"", within=within)
 
     async def delete(self, path: StorePath, permit: Permit) -> None:
-        """Delete a file that only we name; a missing one is done."""
+        """Delete a file that only we name; a missing one is done.
+
+        Raises:
+            PermitExpiredError: *permit* was for a time, which is over.
+        """
         permit.check(path)
 
         async def apply() -> None:
+            permit.check_time(self.ids.now())
             await self._counted("op_delete", self._store.delete(path, expecting=Expect.ANYTHING))
 
         async def observe() -> Undone | None:
@@ -259,10 +264,15 @@ class SettledStore(Counted):
             await self.delete(path, permit)
 
     async def delete_if_same(self, entry: Entry, permit: Permit) -> None:
-        """Delete a file if it still is *entry*; gone or replaced by another, it is done."""
+        """Delete a file if it still is *entry*; gone or replaced by another, it is done.
+
+        Raises:
+            PermitExpiredError: *permit* was for a time, which is over.
+        """
         permit.check(entry.path)
 
         async def apply() -> None:
+            permit.check_time(self.ids.now())
             await self._counted("op_delete", self._store.delete(entry.path, expecting=entry.token))
 
         async def observe() -> Undone | None:
@@ -283,6 +293,11 @@ class SettledStore(Counted):
             return None if await self._store.stat(path) is None else Undone.UNDONE
 
         await settle(Effect(apply, observe, "deleting", path), self._pace)
+
+    async def delete_tree_or_leave(self, path: StorePath, permit: Permit) -> None:
+        """Delete a directory that means nothing: try, and leave it where that fails."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.delete_tree(path, permit)
 
     async def close(self) -> None:
         """Let go of the store; nothing depends on it any more, so a failure concerns nobody."""

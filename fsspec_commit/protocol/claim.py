@@ -17,10 +17,9 @@ from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
-from fsspec_commit.protocol.retire import epochs_among
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.job import Claim, Decision, JobRecord
-from fsspec_commit.store import Entry
+from fsspec_commit.store import Directory, Entry
 
 PARTITIONS_MAX = 10_000
 """A claim on more partitions claims the whole destination."""
@@ -77,10 +76,17 @@ def claim_of(
 
 @dataclass(frozen=True, slots=True)
 class HeldClaim:
-    """A claim that stands, and what the look that followed it showed of the destination."""
+    """A claim that stands, and what the look that followed it showed of the destination.
+
+    Attributes:
+        claim: The claim.
+        beside: All that stood beside the areas, and the areas.
+        was_alone: Whether no other job had an area. Else one may have ended after that look.
+    """
 
     claim: Claim
-    epochs: tuple[Entry, ...]
+    beside: tuple[Entry | Directory, ...]
+    was_alone: bool
 
 
 async def take_claim(
@@ -124,7 +130,8 @@ async def take_claim(
             await withdraw_claim(job, claim)
             raise
         if older is None:
-            return HeldClaim(claim, epochs_among(areas, job.layout.destination))
+            was_alone = {layout.job_id for layout in others} <= {claim.job_id}
+            return HeldClaim(claim, tuple(areas), was_alone)
         await alive.end()
         await withdraw_claim(job, claim)
         await _until_over(job, claim, older, deadline)

@@ -27,8 +27,14 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.deleting import delete_replaced
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_decision, standing_published
+from fsspec_commit.protocol.late_deletes import (
+    forget_late_deletes,
+    leave_late_deletes,
+    refuse_endangered,
+)
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
 from fsspec_commit.protocol.overtaken import (
@@ -39,12 +45,11 @@ from fsspec_commit.protocol.overtaken import (
 )
 from fsspec_commit.protocol.replaced import (
     ReplacedFiles,
-    delete_replaced,
     list_replaced,
     may_write,
     recall_replaced,
 )
-from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done
+from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done, too_slow
 from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.success import (
     prepare_success,
@@ -55,16 +60,18 @@ from fsspec_commit.protocol.success import (
 )
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, Published
-from fsspec_commit.store import Entry
+from fsspec_commit.store import Directory, Entry
+
+_RETIREMENTS_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision that could be taken, the new files it would publish, the epochs there were."""
+    """A decision that could be taken, the new files it would publish, what stood beside them."""
 
     decision: Decision
     new: NewFiles
-    epochs: tuple[Entry, ...]
+    beside: tuple[Entry | Directory, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +126,7 @@ async def commit_job(
     finally:
         await alive.end()
     return await finish_job(  # 5-7    P1 P9
-        job, decision, prepared.new, epochs=prepared.epochs, progress=progress
+        job, decision, prepared.new, beside=prepared.beside, progress=progress
     )
 
 
@@ -147,7 +154,8 @@ async def prepare_job(
         if await is_done(job) or not await may_write(job, new):
             await withdraw_claim(job, claim)
             return None
-        return Prepared(await _wanted(job, claim, new), new, held.epochs)  # 3    P9
+        await refuse_endangered(job, held, new)
+        return Prepared(await _wanted(job, claim, new), new, held.beside)  # 3    P9
     except CommitError:
         await withdraw_claim(job, claim)
         raise
@@ -181,7 +189,7 @@ async def finish_job(
     decision: Standing[Decision],
     new: NewFiles,
     *,
-    epochs: Sequence[Entry] | None = None,
+    beside: Sequence[Entry | Directory] | None = None,
     accept_loss: bool = False,
     progress: Progress | None = None,
 ) -> Finished:
@@ -191,8 +199,8 @@ async def finish_job(
         job: The job, bound.
         decision: The committed decision that stands.
         new: What its manifests name.
-        epochs: What the driver that has just decided saw; ``None`` for whoever resumes, who
-            looks how far others have come.
+        beside: What the driver that has just decided saw beside the areas; ``None`` for whoever
+            resumes, who looks how far others have come.
         accept_loss: Publish what is left when sources are gone for good; then no old file is
             deleted and no marker written.
         progress: Told as files are published.
@@ -203,7 +211,7 @@ async def finish_job(
     """
     try:
         return await _finish(
-            job, decision, new, epochs=epochs, accept_loss=accept_loss, progress=progress
+            job, decision, new, beside=beside, accept_loss=accept_loss, progress=progress
         )
     except PartialCommitError as error:
         if await is_over(job):
@@ -219,14 +227,14 @@ async def _finish(
     decision: Standing[Decision],
     new: NewFiles,
     *,
-    epochs: Sequence[Entry] | None,
+    beside: Sequence[Entry | Directory] | None,
     accept_loss: bool,
     progress: Progress | None,
 ) -> Finished:
     lost: list[Target] = []
     replaced = await recall_replaced(job, decision)
     published = None
-    if epochs is None:
+    if beside is None:
         published = await standing_published(job.store, job.layout, decision)
     if published is None:
         await remove_stale_success(job, decision)
@@ -234,7 +242,7 @@ async def _finish(
             job,
             new,
             replaced,
-            again=epochs is None,
+            again=beside is None,
             lost=lost if accept_loss else None,
             progress=progress,
         )
@@ -244,10 +252,11 @@ async def _finish(
         await delete_replaced(job, published, replaced)  # 6    P9
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
     await mark_done(job)
-    await begin_epoch(job, published, epochs)
-    warnings += await _retired(
-        job, new.manifests.chosen, deletion.of_published(job.layout, published)
-    )
+    if beside is None:
+        beside = await job.store.list_children(job.layout.destination.areas)
+    await begin_epoch(job, published, beside)
+    await forget_late_deletes(job, beside)
+    warnings += await _retired(job, new, published, replaced)
     return Finished(
         new,
         new.manifests.chosen.count,
@@ -353,15 +362,22 @@ async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
     await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
 
 
-async def _retired(job: BoundJob, chosen: ChosenTasks, permit: deletion.Permit) -> list[str]:
-    """Remove the area; the data is right whether or not that works."""
-    try:
-        await job.removal.retire(job.layout, permit, published=chosen.attempt_ids)
-    except (StoreError, CommitStateUnknownError, RecordError) as error:
-        return [
-            f"the work area was not removed ({error}); `fsspec-commit resume` or `clean` removes it"
-        ]
-    return []
+async def _retired(
+    job: BoundJob, new: NewFiles, published: Standing[Published], replaced: ReplacedFiles
+) -> list[str]:
+    """Leave what later jobs must know, then remove the area; the data is right in any case."""
+    for _ in range(_RETIREMENTS_MAX):
+        permit = await leave_late_deletes(job, published, replaced)
+        ids = new.manifests.chosen.attempt_ids
+        try:
+            await job.removal.retire(job.layout, permit, published=ids)
+        except deletion.PermitExpiredError:
+            continue
+        except (StoreError, CommitStateUnknownError, RecordError) as error:
+            left = f"the work area was not removed ({error})"
+            return [f"{left}; `fsspec-commit resume` or `clean` removes it"]
+        return []
+    raise too_slow(job)
 
 
 def _refuse_empty(job: BoundJob, new: NewFiles) -> None:

@@ -197,8 +197,10 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
 def outside_partition(destination: str, name: str) -> RequestError:
     """The refusal of a file that would make a partition of the whole destination."""
     message = (
-        f'mode="overwrite_partitions" cannot take {name!r}, which is in no subdirectory: it would '
-        f'clear all of {destination!r}; use mode="overwrite" if that is meant'
+        f'cannot write {name!r} to {destination!r} itself: mode="overwrite_partitions" replaces '
+        "whole directories, and for a file in none it would clear everything there; give "
+        "partition_by=, or write it into a partition's directory, such as 'day=2026-11-20', or use "
+        'mode="overwrite" if all of it is to be replaced'
     )
     return RequestError(message, kind="file_outside_partition", path=name)
 

@@ -25,6 +25,7 @@ from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
 from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, job_layouts, read_state
+from fsspec_commit.protocol.late_deletes import ended_late_deletes
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
@@ -183,14 +184,17 @@ async def clean(
     """
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
-    for child in await store.list_children(destination.areas):
+    children = await store.list_children(destination.areas)
+    for child in children:
         taken = destination.taken_from(child.path)
         if taken is not None:
             await found.settle_taken(destination.job(taken), child.path)
         over = destination.is_gone(child.path) or destination.is_probe(child.path)
         if over and isinstance(child, Directory):
-            await found.delete_remains(destination, child.path)
+            await found.delete_remains(child.path, deletion.of_remains(destination, child.path))
     now = store.ids.now()
+    for path, permit in ended_late_deletes(destination, children, now).items():
+        await found.delete_remains(path, permit)
     for layout in await job_layouts(store, destination):
         if now - started(layout.job_id) >= older_than:
             await found.settle(layout, bind)
@@ -214,12 +218,12 @@ class _Found:
         self._shown: list[str] = []
         self._bytes = 0
 
-    async def delete_remains(self, destination: DestinationLayout, path: StorePath) -> None:
+    async def delete_remains(self, path: StorePath, permit: deletion.Permit) -> None:
         """Delete what a settled job or a probe has left."""
         self._bytes += await _bytes_below(self._store, path)
-        self._deleted.append(destination.relative(path))
+        self._deleted.append(DestinationLayout(self._store.root).relative(path))
         if not self._dry_run:
-            await self._store.delete_tree(path, deletion.of_remains(destination, path))
+            await self._store.delete_tree(path, permit)
 
     async def settle(self, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]) -> None:
         """Abort an undecided job, delete a void area, show what only a person can settle."""

@@ -9,14 +9,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from fsspec_commit.effects import deletion
-from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import (
     DestinationExistsError,
-    PartialCommitError,
     UnsafeStoreError,
 )
-from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
     Target,
     is_summary_file,
@@ -31,7 +27,6 @@ from fsspec_commit.protocol.in_the_way import (
     refuse_taken_names,
     refuse_what_listings_hide,
 )
-from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.listing import (
     ending,
     first_visible,
@@ -39,10 +34,9 @@ from fsspec_commit.protocol.listing import (
 )
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import old_files_of_partitions
-from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, Published, ReplacedFile, ReplacedList
+from fsspec_commit.records.job import Claim, Decision, ReplacedFile, ReplacedList
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 
 _ANY_NAME = "any"
@@ -145,29 +139,40 @@ def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
     if job.removal.may_take(name, in_place=in_place):
         return
     doing = "replace" if in_place else "delete"
+    promise = (
+        "" if in_place else " delete_by_name=True if nobody replaces these files meanwhile, or"
+    )
     message = (
         f"cannot overwrite {job.record.destination!r}: it holds {name!r}, and this store cannot "
         f"{doing} a file only if it still is the one that was seen, so a newer one of that name "
-        "could be lost; turn on versioning for the bucket, or say single_writer=True if nobody "
-        "else writes here"
+        f"could be lost; turn on versioning for the bucket, or say{promise} single_writer=True "
+        "if nobody else writes here"
     )
     raise UnsafeStoreError(
         message, kind="unsafe_overwrite", job_id=job.record.job_id, path=name, stage="check"
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReplacedFiles:
     """The list that a decision fixes, read again from the store.
 
     Indexing it says what must stand at a new file's name when it is published: nothing, or the
     old file that is replaced in place.
+
+    Attributes:
+        job: The job.
+        decision: The decision.
+        in_place: What is replaced in place.
+        tokens: The tokens of that, by name.
+        late_count: How many of the others a late request to delete could take newer files for.
     """
 
     job: BoundJob
     decision: Decision
     in_place: FileNames = field(default_factory=FileNames)
     tokens: NameTokens = field(default_factory=NameTokens)
+    late_count: int = 0
 
     def __getitem__(self, name: Target) -> Expectation:
         token = self.tokens.get(name)
@@ -197,47 +202,13 @@ class ReplacedFiles:
 async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> ReplacedFiles:
     """Read the list once, verify it whole, and keep what is replaced in place."""
     replaced = ReplacedFiles(job, decision.record)
+    late_takes = job.removal.late_takes
     async for batch in replaced.batches():
         replaced.in_place.extend(file.name for file in batch if file.in_place)
         for file in batch:
             if file.in_place:
                 replaced.tokens.add(file.name, file.token)
+            else:
+                replaced.late_count += late_takes(file.name) is not None
     replaced.tokens.freeze()
     return replaced
-
-
-async def delete_replaced(
-    job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
-) -> None:
-    """Remove every listed file that still stands as it was listed.
-
-    ``job.json`` is read before each batch: a driver that was overtaken by a resumer which
-    finished must not delete beside a later job.
-
-    Raises:
-        JobNotActiveError: This driver was overtaken.
-        PartialCommitError: A file that is not the listed one was taken and cannot be put back.
-    """
-    kept: list[str] = []
-    async for batch in replaced.batches():
-        permit, entries = deletion.of_replaced(job.layout, published, batch)
-        if entries and await read_record(job.store, job.layout) is None:
-            raise finished_by_another(job)
-
-        async def remove(entry: Entry, permit: deletion.Permit = permit) -> None:
-            if not await job.removal.remove(job.layout, entry, permit):
-                kept.append(entry.path)
-
-        await for_each(_once(entries), remove, in_flight_max=job.store.in_flight_max)
-    if kept:
-        trash = job.layout.trash(job.layout.destination.relative(StorePath(kept[0])))
-        message = (
-            f"published, but {len(kept)} replaced files remain: {kept[0]!r} was replaced by "
-            f"somebody else meanwhile, twice; look at {trash!r}, then: "
-            f"{job.settle_command('resume')}"
-        )
-        raise PartialCommitError(message, job_id=job.record.job_id, path=kept[0], stage="replaced")
-
-
-async def _once(entries: list[Entry]) -> AsyncIterator[list[Entry]]:
-    yield entries

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.errors import JobNotActiveError, PartialCommitError
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records import Standing
@@ -28,21 +28,29 @@ async def is_done(job: BoundJob) -> bool:
 
 
 async def begin_epoch(
-    job: BoundJob, published: Standing[Published], before: Sequence[Entry] | None
+    job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
 ) -> None:
     """Let every reader that is listing see that a job has finished meanwhile.
 
-    Creates a new epoch, then deletes those listed *before*, and no others: an epoch that another
-    job created in between stays, since a reader may have seen only what was there before it.
-    ``None`` lists them.
+    Creates a new epoch, then deletes those that stood *beside* the areas, and no others: an epoch
+    that another job created in between stays, since a reader may have seen only what was there
+    before it.
     """
     layout = job.layout.destination
-    if before is None:
-        before = epochs_among(await job.store.list_children(layout.areas), layout)
+    before = epochs_among(beside, layout)
     await _touch(job, layout.epoch(job.store.ids.nonce()))
     permit = deletion.of_epochs(layout, published, before)
     for entry in before:
         await job.store.delete(entry.path, permit)
+
+
+def too_slow(job: BoundJob) -> PartialCommitError:
+    """The end of a driver whose word of its deletions is old each time when the job is to go."""
+    message = (
+        "every file is in place and no old one is left, but the store is too slow to end the job: "
+        f"when it is not, finish it by: {job.settle_command('resume')}"
+    )
+    return PartialCommitError(message, job_id=job.record.job_id, remaining=0, stage="retire")
 
 
 def epochs_among(

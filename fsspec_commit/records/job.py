@@ -52,6 +52,7 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     allow_empty: bool = False
     durability: Durability = "none"
     single_writer: bool = False
+    delete_by_name: bool = False
     host: ShortText = ""
 
     def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name

@@ -12,7 +12,8 @@ _AREA = "_commit"
 _SUCCESS = "_SUCCESS"
 _JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _UNFINISHED = re.compile(rf"{_AREA}/(?P<job>{_JOB_ID})/job\.json")
-_MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|done/[^/]+)")
+_DELETED = rf"{_AREA}/deleted-[^/]+"
+_MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|done/[^/]+)|{_DELETED}/[^/]+")
 _DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done")
 
 
@@ -70,7 +71,7 @@ def assert_no_leftovers(
 
 def _may_stay(name: str, details: dict[str, Any]) -> bool:
     if details["type"] == "directory":
-        return name in _DIRECTORIES_THAT_MAY_STAY
+        return name in _DIRECTORIES_THAT_MAY_STAY or re.fullmatch(_DELETED, name) is not None
     return details["size"] == 0 and _MAY_STAY.fullmatch(name) is not None
 
 

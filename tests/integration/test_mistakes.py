@@ -184,8 +184,10 @@ def test_8_one_partition_is_meant_and_all_would_go(url: str) -> None:
         write(task, "x.parquet")
     assert str(caught.value) == told(
         job,
-        "mode=\"overwrite_partitions\" cannot take 'x.parquet', which is in no subdirectory: it "
-        "would clear all of 's3://b/t'; use mode=\"overwrite\" if that is meant",
+        "cannot write 'x.parquet' to 's3://b/t' itself: mode=\"overwrite_partitions\" replaces "
+        "whole directories, and for a file in none it would clear everything there; give "
+        "partition_by=, or write it into a partition's directory, such as 'day=2026-11-20', or use "
+        'mode="overwrite" if all of it is to be replaced',
     )
     assert caught.value.kind == "file_outside_partition"
 

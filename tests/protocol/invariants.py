@@ -20,7 +20,10 @@ Snapshot: TypeAlias = Mapping[str, bytes]
 AREA = "_commit/"
 JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _UNIQUE = re.compile(rf"-{JOB_ID}-(\d+)(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
-_MAY_STAY = re.compile(r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64})")
+_MAY_STAY = re.compile(
+    r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
+    r"|deleted-[0-9]{8}T[0-9]{6}-[0-9a-f]{32}/(?:[0-9a-f]{16}){1,15})"
+)
 _RECORD = re.compile(rf"_commit/({JOB_ID})/(job\.json|decision|published)")
 _REMAINS = re.compile(r"_commit/gone-[0-9a-f]{32}/.*")
 _UNFINISHED = re.compile(rf"_commit/{JOB_ID}/\.fsspec-commit-[0-9a-f]{{32}}\.tmp")

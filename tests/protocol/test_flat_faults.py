@@ -45,17 +45,22 @@ T = TypeVar("T")
 
 RENAMED = ["gcs", "gen2"]
 """Where one rename a file publishes; on the third kind some of the scenes will do."""
-ANY = ["versioned", "by path", *RENAMED]
+ANY = ["unversioned", "versioned", "by path", *RENAMED]
 """Where an overwrite takes old files of any name."""
 BY_ID = ["unversioned", "versioned", "minio", *RENAMED]
 """Where attempts may share a name."""
+BY_NAME = Scene({"mode": "overwrite", "delete_by_name": True}, SCENES["overwrite"].tasks)
 ALL: dict[str, tuple[Scene, list[str]]] = {
     "append": (SCENES["append"], [*HABITS, *RENAMING]),
     "append, exact": (SCENES["append, exact"], BY_ID),
     "collected": (COLLECTED, BY_ID),
     "overwrite": (SCENES["overwrite"], ANY),
     "overwrite, never reused": (named("overwrite"), ["unversioned", "minio"]),
-    "overwrite, in place": (SCENES["overwrite, in place"], ["versioned", *RENAMING]),
+    "overwrite, by name": (BY_NAME, ["minio"]),
+    "overwrite, in place": (
+        SCENES["overwrite, in place"],
+        ["unversioned", "versioned", *RENAMING],
+    ),
     "overwrite_partitions": (SCENES["overwrite_partitions"], ANY),
     "overwrite_partitions, never reused": (named("overwrite_partitions"), ["unversioned", "minio"]),
 }

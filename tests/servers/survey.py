@@ -108,7 +108,7 @@ def _with_what(facts: Mapping[str, object]) -> str:
     if not facts["uploads_listable"]:
         with_what.append("each upload is recorded before it holds anything")
     if not facts["delete_if_match"]:
-        with_what.append("`overwrite` removes only files whose names never come back")
+        with_what.append("`overwrite` removes files whose names may come back by a promise only")
     return "; ".join(with_what) or "all that a job needs"
 
 

@@ -149,7 +149,9 @@ class TestRule4Deletion:
 
     def test_every_deletion_of_core_code_hands_over_a_permit(self) -> None:
         raw = {"effects/settled.py", "store/probe.py"}
-        deletions = calls("delete_tree", "delete_if_same", "delete_or_leave")
+        deletions = calls(
+            "delete_tree", "delete_tree_or_leave", "delete_if_same", "delete_or_leave"
+        )
         for name, tree in CORE.items():
             if name in raw or name.startswith("store/"):
                 continue
@@ -164,7 +166,10 @@ class TestRule4Deletion:
                 checked.add(node.name)
                 first = ast.unparse(node.body[1])
                 assert "permit" in first, f"{node.name}: {first}"
-        assert checked == {"delete", "delete_or_leave", "delete_if_same", "delete_tree"}
+        assert checked == {
+            *("delete", "delete_or_leave", "delete_if_same"),
+            *("delete_tree", "delete_tree_or_leave"),
+        }
 
 
 class TestRule5Abilities:
@@ -241,9 +246,4 @@ class TestPaths:
     def test_paths_are_joined_in_one_module(self) -> None:
         """Elsewhere a path below a path of the layout is named, never one from a caller's text."""
         joins = {name for name in where(calls("StorePath")) if not name.startswith("store/")}
-        assert joins <= {"layout.py", *JOINING}
-
-
-JOINING = {
-    "protocol/replaced.py",  # no join: a path that was kept as text
-}
+        assert joins == {"layout.py"}

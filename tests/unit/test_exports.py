@@ -98,5 +98,6 @@ def test_the_options_of_a_job_are_those_of_the_specification() -> None:
     assert set(fc.JobOptions.__annotations__) == {
         *("mode", "partitions", "names", "committer", "tasks", "collect", "idempotency_key"),
         *("success", "allow_empty", "wait_s", "concurrency", "durability", "probe"),
-        *("single_writer", "storage_options", "filesystem", "share_secrets", "callback"),
+        *("single_writer", "delete_by_name", "storage_options", "filesystem", "share_secrets"),
+        *("callback",),
     }

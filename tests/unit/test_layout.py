@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 JOB = "20261120T140355-9c1e5f00a1b2c3d4"
 ATTEMPT = "0123456789abcdef"
 NONCE = Nonce("0123456789abcdef" * 2)
+ENDED = datetime(2026, 11, 20, 14, 3, 55, tzinfo=UTC)
 ROOTS = st.sampled_from(["/data/out", "bucket/out", "/", "", "/a/_commit", "/a b/é"]).map(StorePath)
 
 
@@ -54,6 +56,9 @@ def test_what_belongs_to_no_job_is_in_the_destination(root: StorePath) -> None:
     assert destination.success == f"{beginning}_SUCCESS"
     assert destination.epoch(NONCE) == f"{beginning}_commit/epoch-{NONCE}"
     assert destination.probe(NONCE) == f"{beginning}_commit/probe-{NONCE}"
+    deleted = destination.deleted(ENDED, NONCE)
+    assert deleted == f"{beginning}_commit/deleted-20261120T140355-{NONCE}"
+    assert destination.deleted_mark(deleted, "0123") == f"{deleted}/0123"
     assert destination.done("ab") == f"{beginning}_commit/done/ab"
     assert destination.final(target("a/b")) == f"{beginning}a/b"
     assert destination.relative(destination.final(target("a/b"))) == "a/b"
@@ -68,12 +73,18 @@ def test_listed_children_of_the_areas_are_told_apart(root: StorePath) -> None:
         "epoch": destination.epoch(NONCE),
         "gone": destination.gone(NONCE),
         "probe": destination.probe(NONCE),
+        "deleted": destination.deleted(ENDED, NONCE),
+        "deleted once": StorePath(f"{destination.areas}/deleted-20261399T140355-{NONCE}"),
         "job": destination.job(JOB).area,
         "done": StorePath(f"{destination.areas}/done"),
         "stranger": StorePath(f"{destination.areas}/notes.txt"),
     }
     assert [kind for kind, path in kinds.items() if destination.is_epoch(path)] == ["epoch"]
     assert [kind for kind, path in kinds.items() if destination.is_gone(path)] == ["gone"]
+    ends = {kind: destination.deleted_at(path) for kind, path in kinds.items()}
+    assert {kind: ended for kind, ended in ends.items() if ended} == {"deleted": ENDED}
+    elsewhere = StorePath(f"{destination.deleted(ENDED, NONCE)}/x")
+    assert destination.deleted_at(elsewhere) is None
     assert [kind for kind, path in kinds.items() if destination.is_probe(path)] == ["probe"]
     assert [kind for kind, path in kinds.items() if destination.job_of(path)] == ["job"]
     below = {kind: StorePath(f"{path}/file") for kind, path in kinds.items()}

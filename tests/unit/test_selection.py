@@ -290,11 +290,19 @@ def test_what_magic_may_remove_follows_from_what_is_known(
         store = FlatStore(StorePath("b/out"), bucket, facts)
         settled = SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics())
         bound = bind("magic", settled, facts)
-        any_name = bool(unique and conditional)
         uuid = "part-6a0d9b8e-5c0f-4a55-9f0e-0123456789ab.parquet"
         assert bound.committer.name == "magic"
-        assert bound.removal.may_take("old.txt", in_place=False) is any_name
+        assert bound.removal.may_take("old.txt", in_place=False) is (conditional is True)
         assert bound.removal.may_take(uuid, in_place=False) is True
+        assert bound.removal.late_takes(uuid) is None
+        unsafe = None if unique and conditional else "equal" if conditional else "any"
+        assert bound.removal.late_takes("old.txt") == unsafe
+        promised = bind("magic", settled, facts, delete_by_name=True)
+        assert promised.removal.may_take("old.txt", in_place=False)
+        assert promised.removal.late_takes("old.txt") == unsafe
+        # Where tokens come back every empty marker has that of every other.
+        may_remove_marker = promised.removal.may_take("_SUCCESS", in_place=False)
+        assert may_remove_marker is (unsafe is None and keyed_by != "path")
         assert bound.removal.may_take("old.txt", in_place=True) is bool(replaces)
         assert bound.attempts_in_names is (keyed_by != "upload_id")
 
@@ -354,7 +362,9 @@ def test_what_manifest_may_remove_follows_from_what_is_known(
         whole = renames is AtomicRename.DIRECTORY and paged is False
         retires = RetiringByRename if whole else RetiringInOrder
         assert how(bound.removal) == (ConditionalRemoval if by_token else removes, retires)
-        assert bound.removal.may_take("old.txt", in_place=False) is not by_name
+        may_take = not by_name or conditional is True
+        assert bound.removal.may_take("old.txt", in_place=False) is may_take
+        assert (bound.removal.late_takes("old.txt") is None) is not by_name
         assert bound.committer.name == "manifest"
         assert not bound.attempts_in_names
 

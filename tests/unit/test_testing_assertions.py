@@ -41,6 +41,7 @@ def put(destination: str, files: Mapping[str, bytes]) -> None:
         plain.pipe_file(path, data)
 
 
+DELETED = f"_commit/deleted-20261120T140355-{'0' * 32}"
 GOOD = {
     "_SUCCESS": b"",
     "a.txt": b"a",
@@ -49,6 +50,7 @@ GOOD = {
     "day=1/.d.crc": b"hidden",
     f"_commit/epoch-{'0' * 32}": b"",
     f"_commit/done/{DIGEST}": b"",
+    f"{DELETED}/0123456789abcdef": b"",
 }
 
 
@@ -105,7 +107,9 @@ def test_leftovers_are_refused_and_named(destination: str, left: str) -> None:
         assert_no_leftovers(destination)
 
 
-@pytest.mark.parametrize("left", [f"_commit/epoch-{'1' * 32}", f"_commit/done/{DIGEST}"])
+@pytest.mark.parametrize(
+    "left", [f"_commit/epoch-{'1' * 32}", f"_commit/done/{DIGEST}", f"{DELETED}/{'0' * 16}"]
+)
 def test_what_may_stay_must_be_empty(destination: str, left: str) -> None:
     put(destination, {**GOOD, left: b"not empty"})
     with pytest.raises(AssertionError, match=left):

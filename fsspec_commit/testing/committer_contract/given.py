@@ -56,7 +56,7 @@ class Place:
             options["storage_options"] = self.storage_options
         options.setdefault("committer", self.committer)
         if options.get("mode", "error").startswith("overwrite") and not self.may_overwrite():
-            pytest.skip("this store does not declare unique_tokens and delete_if_match")
+            pytest.skip("this store does not declare delete_if_match")
         return fc.Job(self.url, **options)
 
     def commit(
@@ -161,6 +161,10 @@ class Place:
 
     def replaces_any_name(self) -> bool:
         """Whether `overwrite` is safe on this store whatever old files are called."""
+        return self.deletes_late_at_worst() or bool(self.selection().capabilities.delete_if_match)
+
+    def deletes_late_at_worst(self) -> bool:
+        """Whether a request to delete that is carried out late takes the listed file or none."""
         selection = self.selection()
         facts = selection.capabilities
         knows_again = facts.token_survives_rename is True and facts.unique_tokens is not False

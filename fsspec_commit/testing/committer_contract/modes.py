@@ -1,10 +1,11 @@
 """What happens to what is already there: error, ignore, append, overwrite."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
 from fsspec_commit.testing.committer_contract.given import (
     TASKS,
     Given,
@@ -91,7 +92,7 @@ class ModesContract(Given):
     ) -> None:
         """Before the work where that is possible, before the decision in any case (P9)."""
         if place.replaces_any_name() or (names == "exact" and not place.takes_exact_names()):
-            pytest.skip("this store declares unique_tokens and delete_if_match, or keys by path")
+            pytest.skip("this store declares delete_if_match, or keys by path")
         place.put(OLD)
         job = fc.Job(place.url, mode="overwrite", names=names, **place.how)
 
@@ -103,11 +104,43 @@ class ModesContract(Given):
             run()
         assert "versioning" in str(caught.value)
         assert "single_writer=True" in str(caught.value)
+        assert "delete_by_name=True" in str(caught.value)
         place.assert_untouched(OLD)
-        alone = fc.Job(place.url, mode="overwrite", single_writer=True, **place.how)
-        with alone, alone.task() as task:
+        for promise in ("single_writer", "delete_by_name"):
+            place.put(OLD)
+            options: Any = {promise: True}
+            alone = fc.Job(place.url, mode="overwrite", **options, **place.how)
+            with alone, alone.task() as task:
+                write(task, TASKS[0])
+            place.assert_committed(TASKS[0])
+
+    @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite_partitions"])
+    def test_a_deleted_name_does_not_come_back_at_once(
+        self, place: Place, mode: Literal["append", "overwrite", "overwrite_partitions"]
+    ) -> None:
+        """Where a request that is carried out late could take the new file for the old (P9)."""
+        if place.deletes_late_at_worst() or not place.takes_exact_names():
+            pytest.skip("this store declares unique_tokens and delete_if_match, or keys by path")
+        place.put(OLD)
+        first = fc.Job(place.url, mode="overwrite", delete_by_name=True, **place.how)
+        with first, first.task() as task:
             write(task, TASKS[0])
         place.assert_committed(TASKS[0])
+
+        def come_back(data: bytes, name: str = "day=1/old.txt") -> None:
+            job = fc.Job(place.url, mode=mode, names="exact", delete_by_name=True, **place.how)
+            with job, job.task() as task:
+                write(task, {name: data})
+
+        with request_refused("late_delete") as caught:
+            come_back(OLD["day=1/old.txt"])
+        assert "may still arrive" in str(caught.value)
+        place.assert_committed(TASKS[0])
+        come_back(b"other", "day=1/other.txt")
+        if place.replaces_any_name():  # on condition, which a file of another size never meets
+            come_back(b"longer than the old of day 1")
+        assert_committed(place.url, **place.how)
+        assert_no_leftovers(place.url, **place.how)
 
     def test_overwrite_keeps_the_old_until_it_commits(self, place: Place) -> None:
         """And for good, if it does not (P9)."""

@@ -71,6 +71,11 @@ def test_write_refuses_to_write_over_data(source: Path, destination: Path) -> No
     assert rows_of(destination) == TABLE.to_pylist()
 
 
+def test_write_takes_promises(source: Path, destination: Path) -> None:
+    for promise in ("--single-writer", "--delete-by-name"):
+        assert command("write", source, destination, "--mode", "overwrite", promise).status == 0
+
+
 def test_write_ignores_where_data_stands(source: Path, destination: Path) -> None:
     assert command("write", source, destination).status == 0
     ran = command("write", source, destination, "--mode", "ignore", "--json")

@@ -1,0 +1,91 @@
+"""The old files go, each on a permit that is renewed as long as ``job.json`` stands (P9)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_records import read_record
+from fsspec_commit.protocol.overtaken import finished_by_another
+from fsspec_commit.protocol.replaced import ReplacedFiles
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Published
+from fsspec_commit.store import Entry
+
+LASTS = timedelta(minutes=5)
+"""How long after a look for ``job.json`` files are still deleted because of it."""
+
+
+async def delete_replaced(
+    job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
+) -> None:
+    """Remove every listed file that still stands as it was listed.
+
+    ``job.json`` is read before each batch, and again when that has taken long: a driver that was
+    overtaken by a resumer which finished must not delete beside a later job.
+
+    Raises:
+        JobNotActiveError: This driver was overtaken.
+        PartialCommitError: A file that is not the listed one was taken and cannot be put back.
+    """
+    kept: list[Entry] = []
+    async for batch in replaced.batches():
+        permit, entries = deletion.of_replaced(job.layout, published, batch)
+        lease = _Lease(job, permit)
+        if entries:
+            await lease.permit()
+
+        async def remove(entry: Entry, lease: _Lease = lease) -> None:
+            if not await lease.remove(entry):
+                kept.append(entry)
+
+        await for_each(_once(entries), remove, in_flight_max=job.store.in_flight_max)
+    if kept:
+        path = kept[0].path
+        trash = job.layout.trash(job.layout.destination.relative(path))
+        message = (
+            f"published, but {len(kept)} replaced files remain: {path!r} was replaced by "
+            f"somebody else meanwhile, twice; look at {trash!r}, then: "
+            f"{job.settle_command('resume')}"
+        )
+        raise PartialCommitError(message, job_id=job.record.job_id, path=path, stage="replaced")
+
+
+class _Lease:
+    """A permit to delete replaced files, for a while after each look for ``job.json``."""
+
+    def __init__(self, job: BoundJob, permit: deletion.Permit) -> None:
+        self._job = job
+        self._permit = permit
+        self._renewing = asyncio.Lock()
+        self._current: deletion.Permit | None = None
+
+    async def permit(self) -> deletion.Permit:
+        """The permit, renewed if it has to be.
+
+        Raises:
+            JobNotActiveError: This driver was overtaken: the job is finished.
+        """
+        async with self._renewing:
+            now = self._job.store.ids.now()
+            if self._current is None or self._current.is_over(now):
+                if await read_record(self._job.store, self._job.layout) is None:
+                    raise finished_by_another(self._job)
+                self._current = self._permit.until(now + LASTS)
+            return self._current
+
+    async def remove(self, entry: Entry) -> bool:
+        """Remove one file, as :meth:`~fsspec_commit.effects.removal.Removal.remove` does."""
+        while True:
+            permit = await self.permit()
+            try:
+                return await self._job.removal.remove(self._job.layout, entry, permit)
+            except deletion.PermitExpiredError:
+                continue
+
+
+async def _once(entries: list[Entry]) -> AsyncIterator[list[Entry]]:
+    yield entries

@@ -1,0 +1,190 @@
+"""A request to delete that is carried out late, when the name it was for is in use again.
+
+Where equal bytes have equal tokens, an old file is deleted on condition of a token that a newer
+file of its name may have as well. Only jobs that write names which others may write too could make
+such a file, and no two jobs that touch one directory commit at the same time. So a job that deletes
+such files says so before it ends, in a directory beside the areas whose empty files are named by
+what it deleted; and a job that is about to create such a name looks there first, under its claim,
+and is refused. The rules are checked by the model in ``tests/specs/late_deletes.py``.
+
+Here, and for nothing else, clocks count: they lift the refusal. A store refuses a request
+that was signed more than 15 minutes before or after its own time. So every clock that matters is
+within that much of the store's, and a request comes at most 30 minutes after it was signed. With
+
+* 15 minutes between the record of a job and the request that deletes its ``job.json``, which comes
+  30 minutes after that at the latest,
+* 5 minutes between a look for ``job.json`` and the last deletion that is sent because of it, which
+  comes 30 minutes after that,
+* and 30 minutes between the clocks of the two who write the record and read it,
+
+nothing comes 110 minutes after the time that the record names; it counts for 120. This rests on a
+process not being halted just between the comparison with its clock and the signature that follows.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.errors import JobNotActiveError, UnsafeStoreError
+from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.claim import HeldClaim
+from fsspec_commit.protocol.listing import ending
+from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.replaced import ReplacedFiles
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Published
+from fsspec_commit.store import Directory, Entry
+
+_RETIRED_WITHIN = timedelta(minutes=15)
+_DIGEST_CHARACTERS = 16
+_DIGESTS_A_NAME = 15
+
+
+async def leave_late_deletes(
+    job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
+) -> deletion.Permit:
+    """Say what requests of this job may still delete, before ``job.json`` goes.
+
+    Whoever finishes the job says it, also when each of his own requests was answered: another may
+    have sent some, too.
+
+    Returns:
+        The permit to remove the job's area: for a time, if there was something to say.
+    """
+    permit = deletion.of_published(job.layout, published)
+    if published.record.lost or not replaced.late_count:
+        return permit
+    layout = job.layout.destination
+    moment = job.store.ids.now()
+    directory = layout.deleted(moment, job.store.ids.nonce())
+
+    async def mark(name: str) -> None:
+        path = layout.deleted_mark(directory, name)
+        if await job.store.create(path, b"", within=layout.areas) is None:
+            message = f"the work areas of {job.record.destination!r} are gone"
+            job_id = job.record.job_id
+            raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="retire")
+
+    await for_each(_marks(job, replaced), mark, in_flight_max=job.store.in_flight_max)
+    return permit.until(moment + _RETIRED_WITHIN)
+
+
+async def _marks(job: BoundJob, replaced: ReplacedFiles) -> AsyncIterator[list[str]]:
+    """Names that hold as many digests as one name can."""
+    rest: list[str] = []
+    async for batch in replaced.batches():
+        for file in batch:
+            takes = None if file.in_place else job.removal.late_takes(file.name)
+            if takes is not None:
+                rest.append(_digest(file.name, file.size if takes == "equal" else None))
+        whole = len(rest) // _DIGESTS_A_NAME * _DIGESTS_A_NAME
+        yield ["".join(some) for some in _cut(rest[:whole])]
+        del rest[:whole]
+    yield ["".join(some) for some in _cut(rest)]
+
+
+def _cut(digests: Sequence[str]) -> Iterable[Sequence[str]]:
+    for start in range(0, len(digests), _DIGESTS_A_NAME):
+        yield digests[start : start + _DIGESTS_A_NAME]
+
+
+def _digest(name: str, size_bytes: int | None) -> str:
+    """Of a name, and the size where only a file of equal bytes is in danger.
+
+    Not of the token: how servers make the etag of an upload differs, and files of another size
+    have another in any case.
+    """
+    size = "any" if size_bytes is None else str(size_bytes)
+    return sha256(f"{size} {name}".encode()).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+async def refuse_endangered(job: BoundJob, held: HeldClaim, new: NewFiles) -> None:
+    """Refuse to create a name that a late request of an earlier job may delete.
+
+    Under the claim, beside which no other job deletes, and from a listing that shows what every
+    job before has left.
+
+    Raises:
+        UnsafeStoreError: One of the new files is in danger, for a while.
+    """
+    if not len(new.reusable) or job.record.single_writer:
+        return
+    layout = job.layout.destination
+    beside = held.beside if held.was_alone else await job.store.list_children(layout.areas)
+    ends = {
+        child.path: ended
+        for child in beside
+        if isinstance(child, Directory) and (ended := layout.deleted_at(child.path)) is not None
+    }
+    now = job.store.ids.now()
+    lasting = {path: at for path, at in ends.items() if now - at < deletion.LATE_DELETES_END}
+    if not lasting:
+        return
+    marked = await _marked(job, lasting)
+    until = max(lasting.values()) + deletion.LATE_DELETES_END
+    async with ending(aiter(new.manifests)) as manifests:
+        async for manifest in manifests:
+            for file in job.committer.read(manifest).files:
+                name, sizes = file.target, (file.size_bytes, None)
+                if new.reusable.holds(name) and any(
+                    _holds(marked, _digest(name, size)) for size in sizes
+                ):
+                    raise _endangered(job, name, until)
+
+
+async def _marked(job: BoundJob, directories: Iterable[StorePath]) -> "array[int]":
+    """Every digest in *directories*, in order: eight bytes each."""
+    found = array("Q")
+    for directory in directories:
+        async with ending(job.store.list_tree(directory)) as files:
+            async for entry in files:
+                text = job.layout.destination.below(directory, entry.path)
+                digests = range(0, len(text) - len(text) % _DIGEST_CHARACTERS, _DIGEST_CHARACTERS)
+                with_others = [text[start : start + _DIGEST_CHARACTERS] for start in digests]
+                found.extend(int(digest, 16) for digest in with_others if _is_digest(digest))
+    return array("Q", sorted(found))
+
+
+def _is_digest(text: str) -> bool:
+    return set(text) <= set("0123456789abcdef")
+
+
+def _holds(marked: "array[int]", digest: str) -> bool:
+    wanted = int(digest, 16)
+    place = bisect_left(marked, wanted)
+    return place < len(marked) and marked[place] == wanted
+
+
+def _endangered(job: BoundJob, name: str, until: datetime) -> UnsafeStoreError:
+    message = (
+        f"cannot write {name!r} to {job.record.destination!r}: an earlier job deleted a file of "
+        "that name there, and until "
+        f"{until:%Y-%m-%d %H:%M:%S} UTC a request of its may still arrive, which this store could "
+        "not tell from one for the new file; nothing is changed, and the job stays open: commit() "
+        'again then, or run it with names="unique", or turn on versioning for the bucket, or say '
+        "single_writer=True if only one job at a time ever writes here"
+    )
+    return UnsafeStoreError(
+        message, kind="late_delete", job_id=job.record.job_id, path=name, stage="check"
+    )
+
+
+async def forget_late_deletes(job: BoundJob, beside: Iterable[Entry | Directory]) -> None:
+    """Remove what earlier jobs have left about deletions that cannot come any more."""
+    for path, permit in ended_late_deletes(
+        job.layout.destination, beside, job.store.ids.now()
+    ).items():
+        await job.store.delete_tree_or_leave(path, permit)
+
+
+def ended_late_deletes(
+    layout: DestinationLayout, beside: Iterable[Entry | Directory], now: datetime
+) -> dict[StorePath, deletion.Permit]:
+    """What has been left so long ago that it means nothing, and the permit to remove it."""
+    permits = {child.path: deletion.of_late_deletes(layout, child.path, now) for child in beside}
+    return {path: permit for path, permit in permits.items() if permit is not None}
