@@ -66,6 +66,18 @@ def shown(exchanges: Sequence[Exchange]) -> str:
     return "\n".join(f"{one.operation} {one.path} {one.query}" for one in exchanges)
 
 
+one_server_by_day = pytest.mark.parametrize(
+    "s3_server",
+    [
+        pytest.param(kind.name, marks=() if kind.name == WHOLE_ON["s3"] else pytest.mark.slow)
+        for kind in EVERY_RUN
+    ],
+    indirect=True,
+)
+"""What a job asks is its own; what else a server lets it ask is found by night."""
+
+
+@one_server_by_day
 @every_shape
 @pytest.mark.parametrize("others", [0, 2], ids=["first", "after others"])
 def test_a_job_costs_three_requests_a_file_and_a_few(
@@ -83,6 +95,7 @@ def test_a_job_costs_three_requests_a_file_and_a_few(
     assert s3_proxy.operations()["CompleteMultipartUpload"] == files + 1  # the marker
 
 
+@one_server_by_day
 def test_an_append_of_unique_names_lists_no_files(
     s3_bucket: S3Bucket, s3_proxy: FaultProxy
 ) -> None:
@@ -116,6 +129,7 @@ def test_a_key_costs_two_looks_and_a_mark(s3_bucket: S3Bucket, s3_proxy: FaultPr
     assert len(s3_proxy.exchanges) == without + 3, shown(s3_proxy.exchanges)
 
 
+@one_server_by_day
 def test_where_versions_are_kept_it_costs_as_much(
     s3_bucket: S3Bucket, s3_proxy: FaultProxy
 ) -> None:
@@ -168,14 +182,7 @@ def flights(tmp_path: Path, rows: int) -> Path:
 
 
 @pytest.mark.parametrize("rows", [3_650, pytest.param(FLIGHTS, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "s3_server",
-    [
-        pytest.param(kind.name, marks=() if kind.name == WHOLE_ON["s3"] else pytest.mark.slow)
-        for kind in EVERY_RUN
-    ],
-    indirect=True,
-)
+@one_server_by_day
 def test_a_year_of_flights(
     s3_bucket: S3Bucket,
     s3_proxy: FaultProxy,

@@ -18,7 +18,7 @@ from tests.servers.faults import Fault, Rule
 from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable
 
     from tests.servers.http_messages import Request
     from tests.servers.server_process import ServerProcess
@@ -86,7 +86,7 @@ class Wire:
         return place
 
 
-def fail_each(wire: Wire, fault: Fault, targets: Sequence[At]) -> None:
+def fail_each(wire: Wire, fault: Fault, targets: Iterable[At]) -> None:
     """Each of *targets* once: it is got over, the job commits, and says so."""
     for number, target in enumerate(targets):
         rule = target.rule(fault)
