@@ -26,8 +26,9 @@ from fsspec_commit.selection import Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Ask, Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
+from fsspec_commit.store.destination_text import refuse_secrets
 from fsspec_commit.store.probe import ProbeReport, probe
-from fsspec_commit.store.registry import open_store, protocol_of
+from fsspec_commit.store.registry import known_protocols, open_store, protocol_of
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -38,14 +39,6 @@ DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
 _log = logging.getLogger("fsspec_commit")
-_AUTHORITY = re.compile(r"(?:^|::)[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
-_PORT_OR_NONE = re.compile(r"(?:\[[0-9A-Fa-f:.]*\]|[^:]*)(?::\d*)?")
-_ARN = re.compile(r"arn:aws[a-z-]*:s3[a-z-]*:")
-_PARAMETER = re.compile(
-    r"[?&;#](?:sig|sas|pwd|[^=&;/]*"
-    r"(?:signature|secret|token|passw|credential|(?:access|account|api)_?key)[^=&;/]*)=",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +80,7 @@ def place(
 def _checked(url: str) -> str:
     if not url:
         raise RequestError("the destination is empty: give a path or a URL", kind="invalid_option")
-    if _holds_secret(url):
-        message = (
-            "the destination holds a secret: URLs are written down and logged; pass it in "
-            "storage_options= or through the environment"
-        )
-        raise RequestError(message, kind="secret_in_url")
+    refuse_secrets(url, schemes=known_protocols())
     protocol = protocol_of(url)
     if protocol not in {"file", "local"}:
         return url
@@ -101,24 +89,10 @@ def _checked(url: str) -> str:
     return absolute if path == url else f"{protocol}://{absolute}"
 
 
-def _holds_secret(url: str) -> bool:
-    """Whether a URL names a password, or a parameter that by its name is one.
-
-    A secret that was not escaped may hold a slash: then what stands before it looks like a host
-    with a port that is none.
-    """
-    for found in _AUTHORITY.finditer(url):
-        user, _, host = found.group(1).rpartition("@")
-        if _ARN.match(host) is not None:
-            continue  # The store says what it takes instead.
-        if ":" in user or _PORT_OR_NONE.fullmatch(host) is None:
-            return True
-    return "://" in url and _PARAMETER.search(url) is not None
-
-
 def _of_filesystem(path: str, filesystem: Any) -> Place:
     from fsspec import AbstractFileSystem  # noqa: PLC0415  # only for callers who have it
 
+    refuse_secrets(path)  # before it is taken apart
     kind = f"{type(filesystem).__module__}.{type(filesystem).__qualname__}"
     if not isinstance(filesystem, AbstractFileSystem):
         message = f"filesystem= takes an fsspec filesystem, not {kind}; pass the URL instead"

@@ -61,6 +61,11 @@ def protocol_of(url: str) -> str:
     return "file" if match is None else match.group(1).lower()
 
 
+def known_protocols() -> set[str]:
+    """Those that are built in or registered; looks for no entry points, which is slow."""
+    return {*_BUILT_IN, *_registered}
+
+
 def adapter(protocol: str) -> type[Store]:
     """The adapter class for *protocol*, imported.
 
@@ -70,7 +75,7 @@ def adapter(protocol: str) -> type[Store]:
     """
     found = _registered.get(protocol) or _entry_point(protocol) or _BUILT_IN.get(protocol)
     if found is None:
-        known = ", ".join(sorted({*_BUILT_IN, *_registered}))
+        known = ", ".join(sorted(known_protocols()))
         message = (
             f"no adapter serves {protocol!r} URLs (known: {known}); a package can bring one "
             f"in the entry-point group {ENTRY_POINTS!r}, a program with fsspec_commit.register()"

@@ -166,6 +166,13 @@ async def filesystem_of(
     config = _mapping(given, "config_kwargs", url)
     if "http_session_cls" in config:
         raise _invalid(url, "http_session_cls= is ours: it sends once, and follows nothing")
+    for endpoint in (
+        given.get("endpoint_url"),
+        _mapping(given, "client_kwargs", url).get("endpoint_url"),
+    ):
+        # Of libraries below some log it, and none makes anything of it.
+        if isinstance(endpoint, str) and re.search(r"[@?#]", endpoint):
+            raise _invalid(url, "endpoint_url= takes no user, no password and no query")
     client_config: dict[str, Any] = {
         # Whoever asks for tries of botocore's own gets them: every refusal is looked at anyway.
         "retries": {"total_max_attempts": 1},

@@ -1,0 +1,173 @@
+"""What in the text of a destination is a secret, or may be one: refused, and never repeated.
+
+A URL is written down in records and logs, so no secret belongs into it; and one that is mistyped,
+or is a connection string, would otherwise be taken for a path on a local disk. What is taken for a
+secret by its place or name may be none: then the user is told, and nothing is lost.
+
+Every step takes time in proportion to the text, whatever it is.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from urllib.parse import unquote
+
+from fsspec_commit.errors import RequestError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SCHEMES = re.compile(r"(?:^|::)([A-Za-z][A-Za-z0-9+.-]*)://")
+_MISTYPED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)\s*:(?!:)")
+_BLANKS = re.compile(r"[\s\ufeff\u200b]*")
+_AUTHORITY_END = re.compile(r"[/?#]")
+_SEPARATOR = re.compile(r"[?&;#]")
+_PORT_OR_NONE = re.compile(r"(?:\[[0-9A-Fa-f:.]*\]|[^:]*)(?::\d*)?")
+_ARN = re.compile(r"arn:aws[a-z-]*:s3[a-z-]*:")
+_CONTAINER = re.compile(r"[A-Za-z0-9$-]{1,63}")
+_UPPER_CASE = re.compile(r"[A-Z]")
+_DECODINGS_MAX = 3
+
+_BUCKETS = frozenset({"gcs", "gs", "s3", "s3a", "s3n"})
+_CONTAINERS = frozenset({"abfs", "abfss", "adl", "az", "wasb", "wasbs"})
+_CUT_AT_QUERIES = _CONTAINERS | {"ftp", "hdfs", "http", "https", "sftp", "ssh", "webhdfs"}
+_SCHEMES_OF_OTHERS = _BUCKETS | _CUT_AT_QUERIES | {"file", "local", "memory", "smb"}
+
+_SECRET_NAMES = frozenset({"pwd", "sas", "sig"})
+_SECRET_WORDS = ("signature", "secret", "token", "passw", "credential")
+_SECRET_KEYS = re.compile(r"(?:access|account|api|shared)_?key")
+_NAMES_IN_URLS = frozenset(
+    {"auth", "authorization", "bearer", "code", "delegation", "jwt", "key", "pass", "pat"}
+)
+_HARMLESS_NAMES = frozenset({"versionid", "generation"})  # told what they are by the adapter
+
+
+def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
+    """Refuse a destination that holds a secret, or is one of the ways to mistype a URL.
+
+    Args:
+        text: As the caller gave it.
+        schemes: Those of URLs that adapters serve, beside the usual ones.
+
+    Raises:
+        RequestError: It does; the message repeats nothing of it but a scheme.
+    """
+    found = _secret_in(text)
+    if found is not None:
+        message = (
+            f"the destination holds a secret, or what may be one ({found}): URLs are written down "
+            "and logged; pass it in storage_options= or through the environment"
+        )
+        raise RequestError(message, kind="secret_in_url")
+    if _URL.match(text) is not None:
+        return
+    bare = text[_match_end(_BLANKS, text) :]
+    start = _MISTYPED.match(bare)
+    if start is None or start.group(1).lower() not in {*schemes, *_SCHEMES_OF_OTHERS}:
+        return
+    scheme = start.group(1).lower()
+    message = (
+        f"the destination is neither a URL nor a path: a URL begins with '{scheme}://' and with "
+        "nothing before it. The rest is not repeated, as it may hold a secret"
+    )
+    raise RequestError(message, kind="invalid_url")
+
+
+def _secret_in(text: str) -> str | None:
+    """Which kind of secret *text* holds, in words."""
+    is_url = _URL.match(text) is not None
+    if any(_holds_credentials(scheme, rest) for scheme, rest in _urls_in(text)):
+        return "what stands before an '@', or is no port"
+    if any(_holds_password(_authority(part)) for part in text.split("//")[1:]):
+        return "what stands before an '@'"
+    if not is_url and any(map(_holds_password, _first_components(text))):
+        return "what stands before an '@'"
+    if any(_holds_query(scheme, rest) for scheme, rest in _urls_in(text)):
+        return "what follows a '?'"
+    if any(_is_secret(name, is_url=is_url) for name in _parameters(text)):
+        return "a parameter, or a connection string"
+    return None
+
+
+def _urls_in(text: str) -> Iterator[tuple[str, str]]:
+    """Scheme and rest of each URL of a chain; the last ends with the text."""
+    starts = list(_SCHEMES.finditer(text))
+    for number, found in enumerate(starts):
+        end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
+        yield found.group(1).lower(), text[found.end() : end]
+
+
+def _holds_credentials(scheme: str, rest: str) -> bool:
+    """Whether the authority names a password, or a user where there are none.
+
+    A secret that was not escaped may hold a slash: then what stands before it looks like a host
+    with a port that is none, or like the key's id.
+    """
+    authority = _authority(rest)
+    user, has_user, host = authority.rpartition("@")
+    if _ARN.match(authority) is not None and not has_user:
+        return False  # The store says what it takes instead.
+    if ":" in user or _PORT_OR_NONE.fullmatch(host) is None:
+        return True
+    if scheme in _BUCKETS:
+        is_key = _UPPER_CASE.search(authority) is not None and "@" in rest
+        return bool(has_user) or is_key
+    return bool(has_user) and scheme in _CONTAINERS and _CONTAINER.fullmatch(user) is None
+
+
+def _holds_password(authority: str) -> bool:
+    """Whether it is ``user:password@…``."""
+    return ":" in authority.rpartition("@")[0]
+
+
+def _holds_query(scheme: str, rest: str) -> bool:
+    """Whether there is a query, which no directory has: a signature is one."""
+    query = rest.partition("?")[2]
+    name, equals, _ = query.partition("=")
+    if not query or _decoded(name).lower() in _HARMLESS_NAMES:
+        return False
+    return scheme in _CUT_AT_QUERIES or (scheme in _BUCKETS and bool(equals))
+
+
+def _parameters(text: str) -> Iterator[str]:
+    """The names of all that looks like ``name=value``, as in queries and connection strings."""
+    pieces = _SEPARATOR.split(text)
+    for number, piece in enumerate(pieces):
+        name, equals, _ = piece.partition("=")
+        # A path may hold partitions; a connection string has more than one part.
+        if equals and "/" not in name and (number or ";" in text):
+            yield name
+
+
+def _is_secret(name: str, *, is_url: bool) -> bool:
+    name = _decoded(name).strip().lower()
+    return (
+        name in _SECRET_NAMES
+        or (is_url and name in _NAMES_IN_URLS)
+        or any(word in name for word in _SECRET_WORDS)
+        or _SECRET_KEYS.search(name) is not None
+    )
+
+
+def _first_components(text: str) -> Iterator[str]:
+    """That of a path; and that of what follows a scheme whose two slashes are missing."""
+    bare = text[_match_end(_BLANKS, text) :]
+    yield _authority(bare)
+    scheme_end = _match_end(_MISTYPED, bare)
+    if scheme_end:
+        yield _authority(bare[scheme_end:].lstrip("/"))
+
+
+def _authority(rest: str) -> str:
+    return _decoded(_AUTHORITY_END.split(rest, maxsplit=1)[0])
+
+
+def _decoded(text: str) -> str:
+    """*text* without percent-escapes, also of escapes."""
+    for _ in range(_DECODINGS_MAX):
+        if "%" not in text:
+            break
+        text = unquote(text)
+    return text
+
+
+def _match_end(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
+    return 0 if found is None else found.end()
