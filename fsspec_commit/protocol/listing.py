@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.names import Partition, is_in_work_area, is_visible
+from fsspec_commit.names import AREA, Partition, is_in_work_area, is_visible
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.store import Entry
 
@@ -55,14 +55,20 @@ async def files_below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
         async for entry in entries:
             name = layout.relative(entry.path)
             if is_in_work_area(name):
-                raise _nested(job, name)
+                raise nested_destination(job, Partition(name.split(f"/{AREA}/", 1)[0]))
             yield name, entry
 
 
-def _nested(job: BoundJob, name: str) -> RequestError:
-    inner = Partition(name.split("/_commit/", 1)[0])
+def nested_destination(job: BoundJob, inner: Partition) -> RequestError:
+    """The refusal to delete beside the work area of another destination, whose files those are."""
     message = (
         f"cannot commit to {job.record.destination!r}: another destination lies inside it, at "
         f"{inner!r}; give each its own directory"
     )
-    return RequestError(message, kind="nested_destination", path=inner)
+    return RequestError(
+        message,
+        kind="nested_destination",
+        job_id=job.record.job_id,
+        path=inner,
+        stage="check",
+    )

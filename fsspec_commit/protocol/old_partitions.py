@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
+    AREA,
     Partition,
     is_in_work_area,
     is_visible,
@@ -21,7 +22,7 @@ from fsspec_commit.names import (
     with_those_above,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.listing import Found, ending, files_below
+from fsspec_commit.protocol.listing import Found, ending, files_below, nested_destination
 from fsspec_commit.store import Directory, Entry
 
 
@@ -33,7 +34,8 @@ async def old_files_of_partitions(
     And whatever file stands where one of the *directories* of new files is to be.
 
     Raises:
-        RequestError: A partition stands under another spelling, and would be mixed up with it.
+        RequestError: A partition stands under another spelling, and would be mixed up with it; or
+            another destination lies in one, or on the way to it.
     """
     async with ending(_Walk(job, written, directories).files()) as files:
         async for found in files:
@@ -85,6 +87,7 @@ class _Walk:
             for child in children:
                 name = self._layout.relative(child.path)
                 if isinstance(child, Directory):
+                    await self._refuse_nested(spot, name)
                     waiting += self._ways(spot, name)
                 elif spot.wanted in self._written:
                     if self._takes(spot, name):
@@ -92,6 +95,13 @@ class _Walk:
                 elif name in self._directories:
                     yield name, child
         self._refuse_spelled_twice()
+
+    async def _refuse_nested(self, spot: _Spot, name: str) -> None:
+        """Refuse what has a work area of its own, with something in it: another destination."""
+        if name == AREA or spot.is_spelled_otherwise or name.rpartition("/")[2] != AREA:
+            return
+        if await self._job.store.list_children(self._layout.directory(Partition(name))):
+            raise nested_destination(self._job, Partition(spot.name))
 
     def _ways(self, spot: _Spot, name: str) -> list[_Spot]:
         """Where a directory leads: to what has its name, or one that readers decode alike."""

@@ -12,6 +12,7 @@ from fsspec_commit.testing.committer_contract.given import (
     Given,
     Place,
     raises,
+    request_refused,
     shown,
     write,
 )
@@ -67,6 +68,25 @@ class NeighboursContract(Given):
         there.beside("/d").clean()
         job.commit()
         there.assert_committed(files)
+
+    @pytest.mark.parametrize("inner", ["day=1", "day=1/h=2"])
+    def test_a_destination_inside_loses_nothing(self, place: Place, inner: str) -> None:
+        """Its files are committed by others: where a listing shows that, no mode clears them."""
+        files: Files = {"inner.txt": b"inner"}
+        there = place.beside(f"/{inner}")
+        there.commit([files], mode="append")
+        new: Files = {"day=1/h=2/outer.txt": b"outer"}
+        clearing: list[fc.JobOptions] = [
+            {"mode": "overwrite"},
+            {"mode": "overwrite_partitions"},
+            {"mode": "overwrite_partitions", "partitions": ["day=1"]},
+            {"mode": "overwrite_partitions", "partitions": [inner]},
+        ]
+        for how in clearing:
+            with request_refused("nested_destination"):
+                place.commit([new], **how)
+            there.assert_committed(files)
+            assert fc.jobs(place.url, **place.how) == []
 
     def test_jobs_at_one_destination_append(self, place: Place) -> None:
         """Interleaved, an open writer across the other's commit (HADOOP-17318): both are there."""
