@@ -12,6 +12,7 @@ from typing import Protocol
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.layout import AttemptLayout, JobLayout
 from fsspec_commit.names import Partition, Target
+from fsspec_commit.records.entries import Sized
 from fsspec_commit.records.job import CommitterName, FileIdentity
 from fsspec_commit.store import DirectWriter, Expectation, Writer
 
@@ -40,7 +41,7 @@ class ManifestBytes:
 class AttemptFiles:
     """What one manifest says: the attempt's files, and their rows where they are known."""
 
-    files: Sequence[NewFile]
+    files: Sized[NewFile]
     rows: int | None
 
 

@@ -25,6 +25,7 @@ from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import JobNotActiveError, PartialCommitError
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
+from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import CommitterName, FileIdentity
 from fsspec_commit.records.pending_set import (
     PendingFile,
@@ -283,7 +284,8 @@ async def _pending_files(
     manifests: AsyncIterable[ManifestBytes],
 ) -> AsyncIterator[Sequence[PendingFile]]:
     async for manifest in manifests:
-        yield PendingSet.decode(manifest.data, manifest.layout).files
+        for batch in in_batches(PendingSet.decode(manifest.data, manifest.layout).files):
+            yield batch
 
 
 async def _once(uploads: Sequence[PendingUpload]) -> AsyncIterator[Sequence[PendingUpload]]:

@@ -12,6 +12,7 @@ from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import Partition, Target, lowest
+from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Expect, Token
@@ -165,10 +166,11 @@ class RenamingCommitter:
         """Every manifest's files, cut into runs of at most *together*."""
         async for manifest in manifests:
             decoded = self._decoded(manifest)
-            targets = layout.finals(file.target for file in decoded.files)
             nonces = repeat(decoded.nonce)
-            files = list(map(Sealed, decoded.sources, targets, decoded.files, nonces))
-            yield [files[start : start + together] for start in range(0, len(files), together)]
+            for batch in in_batches(decoded.files):
+                targets = layout.finals(file.target for file in batch)
+                files = list(map(Sealed, decoded.sources(batch), targets, batch, nonces))
+                yield [files[start : start + together] for start in range(0, len(files), together)]
 
 
 async def _once(partitions: Sequence[Partition]) -> AsyncIterator[Sequence[Partition]]:

@@ -1,14 +1,13 @@
 """The chosen attempts' manifests: streamed, size-capped, with the digest the message gave."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
-from fsspec_commit.committers import AttemptFiles, ManifestBytes, NewFile
+from fsspec_commit.committers import AttemptFiles, ManifestBytes
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
-from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import (
     Partition,
     is_visible,
@@ -20,6 +19,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
 from fsspec_commit.protocol.listing import ending
+from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import TaskCommit
 
 _KEPT_BYTES_MAX = 4 << 20
@@ -129,21 +129,32 @@ class NewFiles:
             self._kept_bytes += len(manifest.data)
             self.manifests.kept[message.digest] = manifest.data
 
-    def add(self, layout: AttemptLayout, files: AttemptFiles) -> None:
-        """Count one attempt's files."""
+    def add(self, message: TaskCommit, manifest: ManifestBytes, files: AttemptFiles) -> None:
+        """Count one attempt's files.
+
+        Raises:
+            RecordError: They are not as many, or as large, as its message says.
+        """
+        layout = manifest.layout
         own = unique_suffix(layout.job.job_id, layout.task_id)
-        names = [file.target for file in files.files]
-        self.names.extend(names)
-        self.count += len(names)
-        self.bytes += sum(file.size_bytes for file in files.files)
-        if names:
+        count, size_bytes = len(files.files), 0
+        for batch in in_batches(files.files):
+            names = [file.target for file in batch]
+            self.names.extend(names)
+            size_bytes += sum(file.size_bytes for file in batch)
+            self.partitions.update(map(partition_of, names))
+            for name in names:
+                if own not in name:
+                    self.reusable.add(name)
+                    self.reusable_in.add(partition_of(name))
+        if (count, size_bytes) != (message.file_count, message.bytes):
+            text = f"task {message.task_id}: its message and its manifest count different files"
+            raise RecordError(text, task_id=message.task_id, path=message.manifest)
+        self.count += count
+        self.bytes += size_bytes
+        if count:
             unknown = self.rows is None or files.rows is None
             self.rows = None if unknown else (self.rows or 0) + (files.rows or 0)
-        self.partitions.update(map(partition_of, names))
-        for name in names:
-            if own not in name:
-                self.reusable.add(name)
-                self.reusable_in.add(partition_of(name))
 
     @property
     def may_meet_others(self) -> bool:
@@ -178,9 +189,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
     async with ending(manifests.groups()) as groups:
         async for group in groups:
             for message, manifest in zip(group, await manifests.load_all(group), strict=True):
-                files = job.committer.read(manifest)
-                _check_against(message, files)
-                new.add(manifest.layout, files)
+                new.add(message, manifest, job.committer.read(manifest))
                 new.keep(message, manifest)
     repeated = new.reusable.freeze()
     if repeated:
@@ -205,13 +214,6 @@ def outside_partition(destination: str, name: str) -> RequestError:
     return RequestError(message, kind="file_outside_partition", path=name)
 
 
-def _check_against(message: TaskCommit, files: AttemptFiles) -> None:
-    total = sum(file.size_bytes for file in files.files)
-    if (len(files.files), total) != (message.file_count, message.bytes):
-        text = f"task {message.task_id}: its message and its manifest count different files"
-        raise RecordError(text, task_id=message.task_id, path=message.manifest)
-
-
 def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:
     """No file may have the name of a directory that another file is in."""
     name = min(filter(new.reusable.holds, new.directories()), default=None)
@@ -225,7 +227,7 @@ def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:
 async def _refuse_repeated(job: BoundJob, manifests: ChosenManifests, name: str) -> None:
     tasks: list[int] = []
     async for manifest in manifests:
-        files: Iterator[NewFile] = iter(job.committer.read(manifest).files)
+        files = job.committer.read(manifest).files
         tasks.extend(manifest.layout.task_id for file in files if file.target == name)
     both = " and ".join(str(task) for task in sorted(tasks)[:2])
     message = f'tasks {both} both wrote {name!r}; use names="unique"'

@@ -19,6 +19,7 @@ from fsspec_commit.ids import NEVER, Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout
 from fsspec_commit.names import Target, target, uri_path
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
+from fsspec_commit.records.entries import Entries, Many, Sized, span_of
 from fsspec_commit.records.job import (
     AttemptIdText,
     Count,
@@ -82,6 +83,9 @@ class _Commit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     statistics: _NoStatistics = msgspec.field(name="iostatistics")
 
 
+_DECODER = msgspec.json.Decoder(list[_Commit])
+
+
 class _OfSet(Struct, frozen=True, forbid_unknown_fields=True):
     attempt_id: AttemptIdText = msgspec.field(name="task.attempt.id")
     nonce: NonceText
@@ -92,7 +96,7 @@ class _OfSet(Struct, frozen=True, forbid_unknown_fields=True):
 class _Set(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     version: Literal[3] = 3
     job_id: JobIdText = msgspec.field(name="jobId")
-    commits: list[_Commit]
+    commits: msgspec.Raw
     extra: _OfSet = msgspec.field(name="extraData")
     statistics: _NoStatistics = msgspec.field(name="iostatistics")
 
@@ -114,7 +118,7 @@ class PendingSet:
     layout: AttemptLayout
     nonce: str
     created: datetime
-    files: Sequence[PendingFile]
+    files: Sized[PendingFile]
     rows: int | None = None
 
     def encode(self) -> bytes:
@@ -123,7 +127,9 @@ class PendingSet:
         return msgspec.json.encode(
             _Set(
                 job_id=self.layout.job.job_id,
-                commits=[form.commit(file) for file in self.files],
+                commits=msgspec.Raw(
+                    msgspec.json.encode([form.commit(file) for file in self.files])
+                ),
                 extra=_OfSet(
                     self.layout.attempt_id,
                     self.nonce,
@@ -149,13 +155,9 @@ class PendingSet:
         try:
             created = NEVER + int(raw.extra.created) * _MILLISECOND
             form = _Form(layout, created)
-            files = [form.file(commit) for commit in raw.commits]
-        except (RequestError, ValueError, OverflowError) as error:
+            files = _checked(data, raw, form)
+        except (RecordError, RequestError, ValueError, OverflowError) as error:
             raise RecordError(f"{name}: {error}") from error
-        if str(form.created_ms) != raw.extra.created or msgspec.json.encode(raw) != data:
-            raise RecordError(f"{name}: not a canonical PendingSet record")
-        if len({file.target for file in files}) != len(files):
-            raise RecordError(f"{name}: names one file twice")
         rows = int(raw.extra.rows) if raw.extra.rows else None
         return cls(layout, raw.extra.nonce, created, files, rows)
 
@@ -192,6 +194,17 @@ class _Form:
             statistics=_NoStatistics(),
         )
 
+    def files(self, commits: Sequence[_Commit]) -> list[PendingFile]:
+        """The files that *commits* stand for.
+
+        Raises:
+            RecordError: One is not as this attempt writes its files down, or has no such name.
+        """
+        try:
+            return [self.file(commit) for commit in commits]
+        except (RequestError, ValueError, OverflowError) as error:
+            raise RecordError(str(error)) from error
+
     def file(self, commit: _Commit) -> PendingFile:
         """The file that *commit* stands for.
 
@@ -218,6 +231,25 @@ class _Form:
         if sum(sizes) != file.size_bytes or min(sizes) < 0 or self.commit(file) != commit:
             raise RecordError(f"{commit.key!r}: not as an attempt writes its files down")
         return file
+
+
+def _checked(data: bytes, raw: _Set, form: _Form) -> Sized[PendingFile]:
+    """The files of *raw*, which *data* was decoded to: canonical, each named once."""
+    if str(form.created_ms) != raw.extra.created:
+        raise RecordError("not a canonical PendingSet record")
+    without = msgspec.json.encode(msgspec.structs.replace(raw, commits=msgspec.Raw(b"[]")))
+    entries = Entries(
+        data,
+        span_of(data, without, b'"commits":'),
+        _DECODER,
+        between=b'},{"version":',
+        read=form.files,
+    )
+    hashes = set[int]()
+    files = Many(entries, lambda batch: hashes.update(hash(file.target) for file in batch))
+    if len(hashes) != len(files) and len({file.target for file in files}) != len(files):
+        raise RecordError("names one file twice")
+    return files
 
 
 class _Marker(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):

@@ -6,7 +6,7 @@ job's area, a destination to the job's. Directories are all that the files need,
 whether they exist is not looked at. What Hadoop has no field for stands in ``extraData``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -28,6 +28,7 @@ from fsspec_commit.names import (
     working_name,
 )
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
+from fsspec_commit.records.entries import Entries, Many, Sized, span_of
 from fsspec_commit.records.job import AttemptIdText, Count, JobIdText, NonceText
 
 
@@ -54,6 +55,9 @@ class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     e: str
 
 
+_DECODER = msgspec.json.Decoder(list[_FileEntry])
+
+
 class _DirectoryEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """``t`` is Hadoop's ``EntryStatus.unknown``, ``l`` the depth below the destination."""
 
@@ -78,7 +82,7 @@ class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str, Meta(pattern=r"^[0-9]{1,10}\Z")] = msgspec.field(name="taskID")
     attempt_id: AttemptIdText = msgspec.field(name="taskAttemptID")
     attempt_directory: str = msgspec.field(name="taskAttemptDir")
-    files: list[_FileEntry]
+    files: msgspec.Raw
     directories: list[_DirectoryEntry]
 
 
@@ -98,7 +102,7 @@ class TaskManifest:
 
     layout: AttemptLayout
     nonce: Nonce
-    files: Sequence[WorkingFile]
+    files: Sized[WorkingFile]
     rows: int | None = None
     directory: str = field(kw_only=True)
 
@@ -112,20 +116,26 @@ class TaskManifest:
                 task_id=str(self.layout.task_id),
                 attempt_id=self.layout.attempt_id,
                 attempt_directory=self.directory,
-                files=[
-                    _FileEntry(
-                        uri_path(file.name), uri_path(file.target), file.size_bytes, file.token
+                files=msgspec.Raw(
+                    msgspec.json.encode(
+                        [
+                            _FileEntry(
+                                uri_path(file.name),
+                                uri_path(file.target),
+                                file.size_bytes,
+                                file.token,
+                            )
+                            for file in self.files
+                        ]
                     )
-                    for file in self.files
-                ],
-                directories=_directories(file.target for file in self.files),
+                ),
+                directories=_directories(_partitions(file.target for file in self.files)),
             )
         )
 
-    @property
-    def sources(self) -> list[StorePath]:
-        """Where the files are, in their order."""
-        return self.layout.sealed_files(self.directory, (file.name for file in self.files))
+    def sources(self, files: Iterable[WorkingFile]) -> list[StorePath]:
+        """Where some of the files are, in their order."""
+        return self.layout.sealed_files(self.directory, (file.name for file in files))
 
     @classmethod
     def decode(cls, data: bytes, layout: AttemptLayout, *, directory: str) -> Self:
@@ -143,23 +153,45 @@ class TaskManifest:
             directory,
         ):
             raise RecordError(f"{layout.manifest_name}: a manifest of another attempt")
-        if msgspec.json.encode(raw) != data:
-            raise RecordError(f"{layout.manifest_name}: not a canonical TaskManifest record")
         try:
-            files = _working_files(raw.files)
-        except (RequestError, UnicodeError) as error:
+            files = _checked(data, raw)
+        except (RecordError, RequestError, UnicodeError) as error:
             raise RecordError(f"{layout.manifest_name}: {error}") from error
-        if len({file.target for file in files}) != len(files):
-            raise RecordError(f"{layout.manifest_name}: names one file twice")
-        if raw.directories != _directories(file.target for file in files):
-            raise RecordError(f"{layout.manifest_name}: names other directories than its files do")
         rows = int(raw.extra.rows) if raw.extra.rows else None
         return cls(layout, Nonce(raw.extra.nonce), files, rows, directory=directory)
 
 
-def _directories(targets: Iterable[Target]) -> list[_DirectoryEntry]:
+def _checked(data: bytes, raw: _Manifest) -> Sized[WorkingFile]:
+    """The files of *raw*, which *data* was decoded to: canonical, each named once."""
+    without = msgspec.json.encode(msgspec.structs.replace(raw, files=msgspec.Raw(b"[]")))
+    entries = Entries(
+        data,
+        span_of(data, without, b'"files":'),
+        _DECODER,
+        between=b'},{"s":"',
+        read=_working_files,
+    )
+    hashes, partitions = set[int](), set[Partition]()
+
+    def note(batch: list[WorkingFile]) -> None:
+        targets = [file.target for file in batch]
+        hashes.update(map(hash, targets))
+        partitions.update(_partitions(targets))
+
+    files = Many(entries, note)
+    if len(hashes) != len(files) and len({file.target for file in files}) != len(files):
+        raise RecordError("names one file twice")
+    if raw.directories != _directories(partitions):
+        raise RecordError("names other directories than its files do")
+    return files
+
+
+def _partitions(targets: Iterable[Target]) -> set[Partition]:
     # Of every file of a job, twice: `partition_of`, without the calls.
-    partitions = set(map(Partition, {name[: name.rfind("/")] for name in targets if "/" in name}))
+    return set(map(Partition, {name[: name.rfind("/")] for name in targets if "/" in name}))
+
+
+def _directories(partitions: Iterable[Partition]) -> list[_DirectoryEntry]:
     needed = sorted(with_those_above(partitions))
     return [_DirectoryEntry(uri_path(name), 0, name.count("/") + 1) for name in needed]
 

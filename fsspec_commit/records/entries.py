@@ -1,0 +1,136 @@
+"""The long array of a record: decoded some items at a time, each as strictly as the whole.
+
+A record of fifty thousand files is some megabytes; its objects, all at once, are many times that.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from fsspec_commit.errors import RecordError
+
+PIECE_BYTES = 256 << 10
+_BATCH_MAX = 2048
+
+T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741  # an item as it is written
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Sized(Protocol[T_co]):
+    """Many things, to be iterated again and again; perhaps made anew each time."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def __iter__(self) -> Iterator[T_co]:
+        """Each, in order."""
+
+
+def in_batches(many: Iterable[T]) -> Iterator[list[T]]:
+    """*many*, some at a time."""
+    coming = iter(many)
+    while batch := list(islice(coming, _BATCH_MAX)):
+        yield batch
+
+
+class Entries(Generic[I, T]):
+    """What the items of one array stand for.
+
+    Args:
+        data: The record.
+        span: Where in it the array is, brackets included.
+        decoder: Of the array's type.
+        between: What two items have between them, in canonical form: the end of one, a comma, and
+            the beginning of the next, which no string can hold.
+        read: Gives what some items stand for.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        span: tuple[int, int],
+        decoder: msgspec.json.Decoder[list[I]],
+        *,
+        between: bytes,
+        read: Callable[[list[I]], list[T]],
+    ) -> None:
+        self._data = data
+        self._begin, self._end = span[0] + 1, span[1] - 1
+        self._decoder = decoder
+        self._between = between
+        self._read = read
+
+    def __iter__(self) -> Iterator[list[T]]:
+        """Some at a time.
+
+        Raises:
+            RecordError: The array is not as encoding writes it.
+        """
+        for piece in self._pieces():
+            try:
+                items = self._decoder.decode(piece)
+            except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+                raise RecordError(f"not a readable array: {error}") from error
+            if msgspec.json.encode(items) != piece:
+                raise RecordError("not a canonical array")
+            yield self._read(items)
+
+    def _pieces(self) -> Iterator[bytes]:
+        """The array cut into arrays; wherever it is cut, equal pieces make an equal whole."""
+        begin = self._begin
+        while begin < self._end:
+            cut = -1
+            if self._end - begin > PIECE_BYTES:
+                cut = self._data.rfind(self._between, begin, begin + PIECE_BYTES)
+                if cut < 0:
+                    cut = self._data.find(self._between, begin + PIECE_BYTES, self._end)
+            end = self._end if cut < 0 else cut + 1
+            yield b"[%b]" % self._data[begin:end]
+            begin = end + 1
+
+
+class Many(Generic[T]):
+    """What a record holds many of: kept where they are few, else read again each time.
+
+    Args:
+        entries: All of it, some at a time.
+        check: Told of each batch, once.
+    """
+
+    def __init__(self, entries: Iterable[list[T]], check: Callable[[list[T]], None]) -> None:
+        self._entries = entries
+        self._kept: list[T] | None = []
+        self._count = 0
+        for batch in entries:
+            check(batch)
+            self._kept = batch if self._count == 0 else None
+            self._count += len(batch)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._kept) if self._kept is not None else chain.from_iterable(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Iterable) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # compared by what it holds
+
+
+def span_of(data: bytes, without: bytes, key: bytes) -> tuple[int, int]:
+    """Where in the record *data* the array is that is empty in the same record *without* it.
+
+    Raises:
+        RecordError: They differ in more than that.
+    """
+    begin = without.index(key) + len(key)
+    end = len(data) - (len(without) - begin - 2)
+    if end - begin < 2 or data[:begin] != without[:begin] or data[end:] != without[begin + 2 :]:  # noqa: PLR2004  # brackets
+        raise RecordError("not a canonical record")
+    if data[begin : begin + 1] != b"[" or data[end - 1 : end] != b"]":
+        raise RecordError("not a canonical record")
+    return begin, end
