@@ -59,6 +59,8 @@ class AttemptFile(io.BufferedIOBase):
         finished: What it will be published as; known once it is closed.
     """
 
+    _over = True  # Until it is made: what could not be made is collected, too.
+
     def __init__(
         self,
         name: Target,
@@ -172,5 +174,5 @@ class AttemptFile(io.BufferedIOBase):
     def __del__(self) -> None:
         # Nobody will ever close it: that is how a writer that failed leaves its file behind, and
         # how one that forgets to close loses it. The task cannot tell, and asks.
-        if hasattr(self, "_over"):
+        if not self._over:
             self.abandon()

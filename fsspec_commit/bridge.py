@@ -3,20 +3,25 @@
 One daemon thread per process runs one loop; a forked child gets its own on first use. Unlike
 ``fsspec.asyn.sync``, an interrupted call is cancelled and awaited, so nothing is left running
 behind a ``KeyboardInterrupt``, and a cancelled call raises.
+
+An interrupt can come between any two steps of the thread that waits. So that thread shares nothing
+with the loop that it could leave locked: the locks of ``concurrent.futures`` and ``threading``'s
+conditions are taken and given back in several steps, and one that stays taken stops the loop, and
+with it every caller, for ever.
 """
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
-from contextlib import suppress
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_log = logging.getLogger("fsspec_commit")
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
@@ -31,10 +36,20 @@ def loop() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None:
             running = asyncio.new_event_loop()
-            thread = threading.Thread(target=running.run_forever, name="fsspec-commit", daemon=True)
-            thread.start()
+            threading.Thread(
+                target=_serve, args=[running], name="fsspec-commit", daemon=True
+            ).start()
             _loop = running
         return _loop
+
+
+def _serve(on: asyncio.AbstractEventLoop) -> None:
+    """Run the loop, whatever code of others raises on it: an exit would end it for all callers."""
+    while True:
+        try:
+            on.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            _log.debug("an exit was raised on the loop", exc_info=True)
 
 
 def _renew_lock() -> None:
@@ -64,21 +79,23 @@ def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lam
         )
         raise RuntimeError(message)
     running = _Running(call, loop())
+    interrupt: KeyboardInterrupt | None = None
     try:
         running.start()
-        return running.result()
-    except KeyboardInterrupt as interrupt:
+        running.wait()
+    except KeyboardInterrupt as first:
+        interrupt = first
         try:
             running.stop(may_interrupt)
             running.wait()
         except KeyboardInterrupt:
             running.stop(lambda: True)
             running.wait()
-        raise interrupt from None
+    return running.result(interrupt)
 
 
 class _ExitError(Exception):
-    """Carries an exit out of a task: bare, it would end the loop, and all callers would hang."""
+    """Carries an exit out of a task: bare, it would go through the loop first."""
 
     def __init__(self, exit_: KeyboardInterrupt | SystemExit) -> None:
         super().__init__(exit_)
@@ -86,26 +103,42 @@ class _ExitError(Exception):
 
 
 class _Running(Generic[T]):
-    """One call on the loop, seen from the thread that waits for it."""
+    """One call on the loop, seen from the thread that waits for it.
+
+    What happened is written on the loop's thread, before the lock is released that the waiting
+    thread acquires: one operation each, which an interrupt cannot divide. The task itself is let
+    go of there, too: what asyncio does then would swallow an interrupt.
+    """
 
     def __init__(self, call: Coroutine[Any, Any, T], on: asyncio.AbstractEventLoop) -> None:
         self._loop = on
-        self._call = call
+        self._call: Coroutine[Any, Any, T] | None = call
         self._task: asyncio.Task[T] | None = None
-        self._ended: Future[T] = Future()
+        self._outcome: Callable[[], T] | None = None
+        self._ended = threading.Lock()
+        self._ended.acquire()
 
     def start(self) -> None:
         """Hand the call to the loop; once, also when it was not told whether it has."""
         self._loop.call_soon_threadsafe(self._start)
 
-    def result(self) -> T:
-        """Wait for the end; return or raise what it did."""
-        return self._ended.result()
-
     def wait(self) -> None:
-        """Wait for the end of an interrupted call; an error of its own outranks the interrupt."""
-        with suppress(asyncio.CancelledError):
-            self._ended.result()
+        """Wait for the end."""
+        while self._outcome is None:
+            self._ended.acquire()
+
+    def result(self, interrupt: KeyboardInterrupt | None) -> T:
+        """Return or raise what the call did; an error of its own outranks *interrupt*."""
+        if self._outcome is None:
+            raise AssertionError("the call has not ended")
+        try:
+            result = self._outcome()
+        except asyncio.CancelledError:
+            if interrupt is None:
+                raise
+        if interrupt is not None:
+            raise interrupt from None
+        return result
 
     def stop(self, may_interrupt: Callable[[], bool]) -> None:
         """Cancel the call, if *may_interrupt* still says so when the loop gets to it.
@@ -122,26 +155,36 @@ class _Running(Generic[T]):
         self._loop.call_soon_threadsafe(cancel)
 
     def _start(self) -> None:
-        if self._task is not None:
-            return
-        self._task = self._loop.create_task(self._without_exits())
-        self._task.add_done_callback(self._end)
-
-    async def _without_exits(self) -> T:
-        try:
-            return await self._call
-        except (KeyboardInterrupt, SystemExit) as exit_:
-            raise _ExitError(exit_) from None
+        call, self._call = self._call, None
+        if call is not None:
+            self._task = self._loop.create_task(_without_exits(call))
+            self._task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Task[T]) -> None:
-        if task.cancelled():
-            self._ended.set_exception(asyncio.CancelledError())
-            return
-        error = task.exception()
-        if error is not None:
-            self._ended.set_exception(error.exit if isinstance(error, _ExitError) else error)
-        else:
-            self._ended.set_result(task.result())
+        self._task = None
+        self._outcome = _outcome_of(task)
+        self._ended.release()
+
+
+async def _without_exits(call: Coroutine[Any, Any, T]) -> T:
+    try:
+        return await call
+    except (KeyboardInterrupt, SystemExit) as exit_:
+        raise _ExitError(exit_) from None
+
+
+def _outcome_of(task: asyncio.Task[T]) -> Callable[[], T]:
+    """What returns or raises what *task* did."""
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
+    if error is None:
+        result = task.result()
+        return lambda: result
+    raised = error.exit if isinstance(error, _ExitError) else error
+
+    def fail() -> T:
+        raise raised
+
+    return fail
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:

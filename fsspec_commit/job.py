@@ -1,5 +1,6 @@
 """Driver side, synchronous: one write of one dataset, a thin face on ``protocol.commit``."""
 
+import asyncio
 import logging
 import os
 import warnings
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from fsspec_commit import bridge
 from fsspec_commit.destination import Destination, DestinationLike, open_destination, place
-from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -20,11 +20,11 @@ from fsspec_commit.local_tasks import LocalTasks
 from fsspec_commit.options import JobOptions, check_options, record_of
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.commit import Finished, abort_job, commit_job
-from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.protocol.commit import Finished, abort_job
+from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
-from fsspec_commit.records.job import Decision, Mode, TaskCommit
+from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, check_names, chosen_before, refused
 from fsspec_commit.spec import JobSpec, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
@@ -45,7 +45,8 @@ class Job:
     """One write of one dataset: all of it becomes visible, or nothing does.
 
     Use it as a context manager: entering starts, leaving commits, any exception aborts. A job is
-    used once. Its methods are safe to call from any thread but an event loop's.
+    used once. Its methods are safe to call from any thread but an event loop's; each waits for a
+    commit or an abort that another thread has begun.
 
     Example:
         >>> with fc.Job("out", mode="append") as job, job.task() as task:  # doctest: +SKIP
@@ -71,8 +72,10 @@ class Job:
         self._selection: Selection | None = None
         self._bound: BoundJob | None = None
         self._tasks = LocalTasks()
-        self._decisions: set[str] = set()
+        self._driver = Driver()
         self._begun_here = True
+        # Of the loop: an interrupt cannot come between taking it and giving it back.
+        self._settling = asyncio.Lock()
         self._pid = os.getpid()
         self.skipped = False
         self.result: CommitResult | None = None
@@ -181,19 +184,12 @@ class Job:
         bound = self._started()
         if self.result is not None:
             return self.result
-        if self._state == "aborted":
-            raise RuntimeError(f"job {bound.record.job_id} is aborted: make a new Job")
+        self._refuse_aborted(bound)
         chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
         try:
             bridge.run(self._commit(bound, chosen), may_interrupt=lambda: self._state != "deciding")
         except KeyboardInterrupt as interrupt:
             self._note_settling(bound, interrupt)
-            raise
-        except CommitError as error:
-            if isinstance(error, JobNotActiveError):
-                self._state = "settled"
-            elif error.outcome == "not_committed":
-                self._state = "open"
             raise
         return self._committed_result()
 
@@ -207,18 +203,7 @@ class Job:
         if self._state in {"new", "aborted"} or (self.skipped and self.result is not None):
             self._state = "aborted"
             return
-        bound = self._started()
-        if self.result is not None:
-            job_id = bound.record.job_id
-            message = f"job {job_id} is committed: it cannot be aborted, and nothing was deleted"
-            raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
-        try:
-            bridge.run(self._abort(bound))
-        except JobNotActiveError:
-            self._state = "settled"
-            raise
-        self._state = "aborted"
-        _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
+        bridge.run(self._abort(self._started()))
 
     def __enter__(self) -> Self:
         return self.start()
@@ -290,15 +275,35 @@ class Job:
         raise CommitFailedError(message, stage="start")
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
+        """Commit, unless another thread that was first has."""
+        async with self._settling:
+            self._refuse_aborted(bound)
+            if self.result is not None:
+                return
+            try:
+                await self._commit_once(bound, messages)
+            except CommitError as error:
+                if isinstance(error, JobNotActiveError):
+                    self._state = "settled"
+                elif error.outcome == "not_committed":
+                    self._state = "open"
+                raise
+
+    async def _commit_once(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         clock = bridge.loop().time
         begin = clock()
         finished: Finished | None = None
         if self.skipped:
             await abort_job(bound, by="the job itself, which had nothing to do")
-        elif await self._has_decided(bound):
-            finished = await self._resume(bound)
         else:
-            finished = await self._commit_or_resume(bound, messages)
+            finished = await self._driver.commit(
+                bound,
+                messages,
+                wait_s=self._options.get("wait_s", 60.0),
+                deciding=self._deciding,
+                announce=self._progress.announce,
+                progress=self._progress.advance,
+            )
         self.result = result_of(bound, finished, clock() - begin)
         self.skipped = finished is None
         self._state = "skipped" if finished is None else "committed"
@@ -309,47 +314,38 @@ class Job:
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
     async def _abort(self, bound: BoundJob) -> None:
-        await abort_job(bound, by=bound.record.host)
-        await bound.store.close()
+        """Abort, once no commit of another thread is under way."""
+        async with self._settling:
+            if self._state == "aborted":
+                return
+            if self.result is not None:
+                job_id = bound.record.job_id
+                message = f"job {job_id} is committed: it cannot be aborted; nothing was deleted"
+                raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
+            try:
+                await abort_job(bound, by=bound.record.host)
+            except JobNotActiveError:
+                self._state = "settled"
+                raise
+            self._state = "aborted"
+            await bound.store.close()
+        _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
+
+    def _refuse_aborted(self, bound: BoundJob) -> None:
+        if self._state == "aborted":
+            raise RuntimeError(f"job {bound.record.job_id} is aborted: make a new Job")
 
     def _committed_result(self) -> CommitResult:
         if self.result is None:
             raise AssertionError("a commit that returns has a result")
+        exit_, self._progress.exit = self._progress.exit, None
+        if exit_ is not None:
+            exit_.add_note(f"{self.result.state}: {self.result!r}")
+            raise exit_
         return self.result
 
-    async def _commit_or_resume(
-        self, bound: BoundJob, messages: list[TaskCommit]
-    ) -> Finished | None:
-        try:
-            return await commit_job(
-                bound,
-                messages,
-                wait_s=self._options.get("wait_s", 60.0),
-                deciding=self._deciding,
-                announce=self._progress.announce,
-                progress=self._progress.advance,
-            )
-        except JobNotActiveError:
-            # An earlier decision of ours, whose outcome was unknown, may have come through late.
-            if await self._has_decided(bound):
-                return await self._resume(bound)
-            raise
-
-    async def _resume(self, bound: BoundJob) -> Finished:
-        return await resume_job(
-            bound, announce=self._progress.announce, progress=self._progress.advance
-        )
-
-    def _deciding(self, nonce: str) -> None:
-        self._decisions.add(nonce)
+    def _deciding(self) -> None:
         self._state = "deciding"
-
-    async def _has_decided(self, bound: BoundJob) -> bool:
-        """Whether a decision that this very driver has tried to take stands."""
-        if not self._decisions:
-            return False
-        decision = await recall(bound.store, bound.layout, bound.layout.decision, Decision)
-        return decision is not None and decision.record.nonce in self._decisions
 
     def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:
         """Say what an interrupted commit has left."""
@@ -357,7 +353,7 @@ class Job:
             interrupt.add_note(f"{self.result.state}: {self.result!r}")
         elif self._state == "deciding":
             interrupt.add_note(
-                f"the job is decided but not finished; delete nothing; finish it with: "
+                f"the job may be decided and be unfinished; delete nothing; finish it with: "
                 f"{bound.settle_command('resume')}"
             )
 

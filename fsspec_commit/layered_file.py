@@ -38,6 +38,8 @@ class LayeredFile:
     Has what a writable file has; everything but closing and leaving is the outer layer's own.
     """
 
+    closed = True  # Until it is made: what could not be made is collected, too.
+
     def __init__(
         self,
         file: AttemptFile,
@@ -121,7 +123,7 @@ class LayeredFile:
 
     def __del__(self) -> None:
         # Before the layers are, which would write what they hold.
-        if hasattr(self, "closed"):
+        if not self.closed:
             self._file.abandon()
 
     def __getattr__(self, name: str) -> Any:

@@ -13,12 +13,17 @@ _INTERVAL_S = 0.1
 
 
 class ProgressReport:
-    """Tells a callback about published files, at most ten times a second, from one thread."""
+    """Tells a callback about published files, at most ten times a second, from one thread.
+
+    Attributes:
+        exit: What the callback raised to end the program, which has to wait until the job is done.
+    """
 
     def __init__(self, callback: "Callback | None") -> None:
         self._callback = callback
         self._untold = 0
         self._told_at = 0.0
+        self.exit: BaseException | None = None
 
     def announce(self, files: int) -> None:
         """Say how many files there will be."""
@@ -48,3 +53,5 @@ class ProgressReport:
             what(self._callback)
         except Exception:  # noqa: BLE001  # a progress bar must not decide the fate of a job
             _log.warning("the progress callback failed", exc_info=True)
+        except BaseException as exit_:  # noqa: BLE001  # nor one with a button to end the program
+            self.exit = self.exit or exit_

@@ -230,3 +230,24 @@ def test_an_error_of_the_call_outranks_the_interrupt() -> None:
         raise ValueError("half done")
     """
     assert interrupted(body, may_interrupt=True) == ["error: half done", "after: usable"]
+
+
+@pytest.mark.parametrize("exit_", [SystemExit, KeyboardInterrupt])
+def test_an_exit_in_a_task_that_a_call_has_begun_does_not_end_the_loop(
+    exit_: type[BaseException],
+) -> None:
+    """asyncio lets exits through to whoever runs the loop; other callers would wait for ever."""
+
+    async def leave() -> None:
+        raise exit_
+
+    async def call() -> None:
+        await asyncio.create_task(leave())
+
+    with pytest.raises(exit_):
+        bridge.run(call())
+
+    async def answer() -> int:
+        return 1
+
+    assert bridge.run(answer()) == 1

@@ -1,0 +1,69 @@
+"""One driver's commits of a job: what it has decided itself, it finishes, however late it hears."""
+
+from collections.abc import Callable, Sequence
+
+from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.effects.standing import recall
+from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.commit import Finished, commit_job
+from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.records.job import Decision
+
+
+class Driver:
+    """Commits one job, as often as it is asked to; one call at a time."""
+
+    def __init__(self) -> None:
+        self._decisions: set[str] = set()
+
+    async def commit(
+        self,
+        job: BoundJob,
+        messages: Sequence[object],
+        *,
+        wait_s: float,
+        deciding: Callable[[], None],
+        announce: Callable[[int], None],
+        progress: Progress,
+    ) -> Finished | None:
+        """Make exactly the chosen attempts visible, or finish what an earlier call has decided.
+
+        Args:
+            job: The job, bound; the same one in every call.
+            messages: One message for every task; none with ``collect="store"``.
+            wait_s: How long to wait for a conflicting job.
+            deciding: Told just before the decision is taken.
+            announce: Told how many files will be published.
+            progress: Told as they are.
+
+        Returns:
+            ``None`` when the job had nothing to do and was dropped.
+        """
+
+        def decide(nonce: str) -> None:
+            self._decisions.add(nonce)
+            deciding()
+
+        if not await self._has_decided(job):
+            try:
+                return await commit_job(
+                    job,
+                    messages,
+                    wait_s=wait_s,
+                    deciding=decide,
+                    announce=announce,
+                    progress=progress,
+                )
+            except JobNotActiveError:
+                # A decision of ours, whose outcome was unknown, may have come through late.
+                if not await self._has_decided(job):
+                    raise
+        return await resume_job(job, announce=announce, progress=progress)
+
+    async def _has_decided(self, job: BoundJob) -> bool:
+        """Whether a decision that this very driver has tried to take stands."""
+        if not self._decisions:
+            return False
+        decision = await recall(job.store, job.layout, job.layout.decision, Decision)
+        return decision is not None and decision.record.nonce in self._decisions

@@ -1,0 +1,123 @@
+"""One job, settled by several threads, and by a progress bar that ends the program."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from fsspec.callbacks import Callback
+
+import fsspec_commit as fc
+from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
+from fsspec_commit.testing.committer_contract.given import write
+from tests.flat import store as _flat  # noqa: F401  # the protocol of `flat://`
+from tests.flat.bucket import AWS, make_bucket
+
+FILES = {f"{number}.txt": b"x" for number in range(5)}
+
+
+@pytest.fixture(params=["disk", "paged"])
+def url(request: pytest.FixtureRequest, fast: Path) -> str:
+    return str(fast / "out") if request.param == "disk" else f"flat://{make_bucket(AWS).name}/out"
+
+
+def started(url: str, **options: Callback) -> fc.Job:
+    job = fc.Job(url, mode="append", **options).start()
+    with job.task() as task:
+        write(task, FILES)
+    return job
+
+
+@pytest.mark.guarantees("P1", "P7")
+def test_threads_that_commit_get_the_same_result(url: str) -> None:
+    for turn in range(10):
+        job = started(f"{url}-{turn}")
+        together = Barrier(4)
+
+        def commit(job: fc.Job = job, together: Barrier = together) -> fc.CommitResult:
+            together.wait()
+            return job.commit()
+
+        with ThreadPoolExecutor(4) as threads:
+            results = [threads.submit(commit) for _ in range(4)]
+        assert {id(result.result()) for result in results} == {id(job.result)}
+        assert_committed(f"{url}-{turn}", file_count=len(FILES))
+        assert_no_leftovers(f"{url}-{turn}")
+
+
+@pytest.mark.guarantees("P5", "P7")
+def test_a_thread_that_commits_and_one_that_aborts(url: str) -> None:
+    """One of them is first, and the other says so."""
+    outcomes = set()
+    for turn in range(20):
+        job = started(f"{url}-{turn}")
+        together = Barrier(2)
+        verbs = ["commit", "abort"] if turn % 2 else ["abort", "commit"]
+
+        def end(verb: str, job: fc.Job = job, together: Barrier = together) -> str:
+            together.wait()
+            try:
+                job.commit() if verb == "commit" else job.abort()
+            except (fc.JobNotActiveError, RuntimeError):
+                return ""
+            return verb
+
+        with ThreadPoolExecutor(2) as threads:
+            won = "".join(threads.map(end, verbs))
+        outcomes.add(won)
+        assert fc.jobs(f"{url}-{turn}") == []
+        if won == "commit":
+            assert_committed(f"{url}-{turn}", file_count=len(FILES))
+        assert_no_leftovers(f"{url}-{turn}")
+    assert outcomes <= {"commit", "abort"}
+
+
+class StopButton(Callback):  # type: ignore[misc]  # fsspec has no types
+    """A progress bar whose button ends the program."""
+
+    def __init__(self, exit_: BaseException, at: str) -> None:
+        super().__init__()
+        self.exit = exit_
+        self.at = at
+
+    def set_size(self, size: int) -> None:
+        if self.at == "announced":
+            raise self.exit
+        super().set_size(size)
+
+    def relative_update(self, inc: int = 1) -> None:
+        super().relative_update(inc)
+        if self.at == "advanced":
+            raise self.exit
+
+
+class OwnExit(BaseException):
+    """Neither an error nor one of Python's own exits."""
+
+
+@pytest.mark.guarantees("P1")
+@pytest.mark.parametrize("at", ["announced", "advanced"])
+@pytest.mark.parametrize("exit_", [SystemExit("cancelled"), KeyboardInterrupt(), OwnExit()])
+@pytest.mark.parametrize("with_block", [False, True])
+def test_a_callback_that_ends_the_program_waits_for_the_commit(
+    url: str, exit_: BaseException, at: str, with_block: bool
+) -> None:
+    """The job is decided by then: it is finished, what came of it is told, then the exit raised."""
+    callback = StopButton(exit_, at)
+    if with_block:
+        with (
+            pytest.raises(type(exit_)) as caught,
+            fc.Job(url, callback=callback) as job,
+            job.task() as task,
+        ):
+            write(task, FILES)
+    else:
+        job = started(url, callback=callback)
+        with pytest.raises(type(exit_)) as caught:
+            job.commit()
+    assert caught.value is exit_
+    assert any(note.startswith("committed:") for note in exit_.__notes__)
+    assert job.result is not None
+    assert job.result == job.commit()
+    assert_committed(url, file_count=len(FILES))
+    assert_no_leftovers(url)
