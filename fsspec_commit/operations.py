@@ -1,6 +1,6 @@
 """What one does to a whole destination: open it, call one protocol function, synchronously."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -27,7 +27,7 @@ from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.records.job import JobRecord
-from fsspec_commit.selection import Selection, leftover_uploads
+from fsspec_commit.selection import Selection, leftover_uploads, retiring
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.probe import ProbeReport
 
@@ -151,6 +151,8 @@ async def clean(
     *,
     older_than: timedelta,
     dry_run: bool = True,
+    damaged: Collection[str] = (),
+    accept_loss: bool = False,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
     probe: bool = True,
@@ -165,6 +167,10 @@ async def clean(
         destination: Where to clean.
         older_than: Jobs that started later are left alone; choose more than the longest job.
         dry_run: Only say what would go.
+        damaged: Jobs that cannot be read, however young, to be removed: fenced first like any
+            other; one that is committed is refused, and so is one whose decision cannot be read.
+        accept_loss: Also remove of these whose decision cannot be read: a part of its files may
+            be in place, and stays; the rest is lost.
         storage_options: fsspec's options for the destination.
         filesystem: The same as an fsspec filesystem.
         probe: Whether an unknown endpoint is probed once, or refused.
@@ -178,6 +184,9 @@ async def clean(
             older_than=older_than,
             dry_run=dry_run,
             bind=to.bind,
+            damaged=damaged,
+            accept_loss=accept_loss,
+            retirement=retiring(to.store, facts),
             leftovers=leftover_uploads(to.store, facts),
         )
 

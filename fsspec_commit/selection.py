@@ -155,6 +155,15 @@ def leftover_uploads(store: SettledStore, facts: Capabilities) -> LeftoverUpload
     return LeftoverUploads(store, store.uploads, listable=listable)
 
 
+def retiring(store: SettledStore, facts: Capabilities) -> Retirement:
+    """How an area goes: whole where that is one step, else in an order."""
+    # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
+    # Half an area away, its decision but not its job.json, would let a late driver decide again.
+    if facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False:
+        return RetiringByRename(store, _present(store.directories))
+    return RetiringInOrder(store, leftover_uploads(store, facts))
+
+
 def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
     directories, files = _present(store.directories), _present(store.files)
     retirement = RetiringByRename(store, directories)
@@ -168,14 +177,7 @@ def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
 
 def _bind_manifest(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     files = _present(store.files)
-    # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
-    # Half an area away, its decision but not its job.json, would let a late driver decide again.
-    whole = facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False
-    retirement: Retirement = (
-        RetiringByRename(store, _present(store.directories))
-        if whole
-        else RetiringInOrder(store, leftover_uploads(store, facts))
-    )
+    retirement = retiring(store, facts)
     kept = facts.token_survives_rename is True
     removal: Removal
     if _deletes_by_token(facts):

@@ -1,6 +1,7 @@
 """``fsspec-commit resume``, ``abort`` and ``clean``: end what a job that died has left."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -32,9 +33,26 @@ _AcceptLoss = Annotated[
     ),
 ]
 _OlderThan = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="DURATION", help="Look at nothing younger: 7d, 12h, 90m.", show_default=False
+    ),
+]
+_Damaged = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--damaged",
+        metavar="JOB_ID",
+        help="A job whose records cannot be read, to be removed however young it is; refused"
+        " where it is committed. Can be given more than once.",
+    ),
+]
+_AcceptDamage = Annotated[
+    bool,
+    typer.Option(
+        "--accept-loss",
+        help="Also a damaged job whose decision cannot be read, and which may have committed: a"
+        " part of its files may be in place, and stays; the rest is lost.",
     ),
 ]
 _Delete = Annotated[bool, typer.Option("--delete", help="Delete, instead of only naming it.")]
@@ -121,8 +139,10 @@ def abort(
 def clean(
     destination: Destination,
     *,
-    older_than: _OlderThan,
+    older_than: _OlderThan = None,
     delete: _Delete = False,
+    damaged: _Damaged = None,
+    accept_loss: _AcceptDamage = False,
     storage_option: StorageOption = None,
     single_writer: SingleWriter = False,
     no_probe: NoProbe = False,
@@ -136,20 +156,26 @@ def clean(
     never touched: resume it. Choose an age that no living job reaches.
 
     Examples:
-      fsspec-commit clean s3://out/events --older-than 7d
       fsspec-commit clean s3://out/events --older-than 7d --delete
+      fsspec-commit clean data/flights --damaged 20261120T140355-9c1e5d0a7b2f4e68 --delete
     """
     run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
     with ending(run):
         run.storage_options = run.hide(storage_options(storage_option))
-        age = duration(older_than, "--older-than")
+        if older_than is None and not damaged:
+            raise fc.RequestError("missing option '--older-than', or '--damaged'", kind="usage")
+        age = timedelta.max if older_than is None else duration(older_than, "--older-than")
         if delete:
-            again = run.command("clean", "--older-than", older_than, "--delete")
+            aged = [] if older_than is None else ["--older-than", older_than]
+            named = [part for job_id in damaged or () for part in ("--damaged", job_id)]
+            again = run.command("clean", *aged, *named, "--delete")
             run.cut_short = unsettled(again)
         report = fc.clean(
             destination,
             older_than=age,
             dry_run=not delete,
+            damaged=damaged or (),
+            accept_loss=accept_loss,
             storage_options=run.storage_options,
             single_writer=single_writer,
             probe=not no_probe,

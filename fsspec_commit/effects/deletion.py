@@ -208,6 +208,16 @@ def of_taken(layout: JobLayout, taken: StorePath) -> Permit:
     return Permit((taken,), frozenset(), "an area without job.json is void")
 
 
+def of_unusable_area(layout: JobLayout) -> Permit:
+    """What stands in place of a job's area and is no directory: itself, and nothing behind it."""
+    return _area(layout, "it is no job's area")
+
+
+def of_given_up(layout: JobLayout, doubt: str) -> Permit:
+    """The area of a damaged job that may have committed, on the word of a person who was told."""
+    return _area(layout, f"the job is damaged, and given up though {doubt}")
+
+
 def of_remains(layout: DestinationLayout, path: StorePath) -> Permit:
     """A settled job's area, renamed away before its deletion; or what a probe has left."""
     if not layout.is_gone(path) and not layout.is_probe(path):

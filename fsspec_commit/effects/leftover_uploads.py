@@ -170,7 +170,7 @@ class LeftoverUploads:
         self, destination: DestinationLayout, *, but: JobLayout | None = None
     ) -> set[_Key]:
         recorded = set[_Key]()
-        for job_id in _jobs_among(await self._store.list_children(destination.areas), destination):
+        for job_id in _jobs_among(await self._store.list_usable(destination.areas), destination):
             if but is None or job_id != but.job_id:
                 recorded.update(map(_key, await self._recorded(destination.job(job_id))))
         return recorded

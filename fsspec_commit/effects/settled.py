@@ -24,6 +24,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Store,
+    Unusable,
     Writer,
     WritesDirectly,
 )
@@ -123,13 +124,55 @@ class SettledStore(Counted):
             if isinstance(listing, AsyncGenerator):
                 await listing.aclose()
 
-    async def list_children(self, path: StorePath) -> list[Entry | Directory]:
-        """What stands directly in the directory *path*."""
+    async def read_or_refusal(
+        self, path: StorePath, *, limit_bytes: int
+    ) -> bytes | StoreError | None:
+        """The whole file at *path*, or why the store certainly will not give it."""
+        try:
+            return await self.read(path, limit_bytes=limit_bytes)
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return error
 
-        async def listing() -> list[Entry | Directory]:
+    async def bytes_below(self, path: StorePath) -> int:
+        """How much the files below *path* hold, as far as it may be listed."""
+        total = 0
+        try:
+            async for entry in self.list_tree(path):
+                total += entry.size_bytes
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+        return total
+
+    async def list_area(self, path: StorePath) -> list[Entry | Directory | Unusable]:
+        """What stands directly in a directory of records, whatever it is.
+
+        One odd thing, put there by somebody who knows of no jobs, must not hide the records.
+        """
+
+        async def listing() -> list[Entry | Directory | Unusable]:
             return [child async for child in self._store.list_children(path)]
 
         return await self._ask("op_list_status", listing)
+
+    async def list_usable(self, path: StorePath) -> list[Entry | Directory]:
+        """The same without what is neither a file nor a directory."""
+        return [one for one in await self.list_area(path) if not isinstance(one, Unusable)]
+
+    async def list_children(self, path: StorePath) -> list[Entry | Directory]:
+        """What stands directly in the directory *path*.
+
+        Raises:
+            StoreError: Something there is neither a file nor a directory.
+        """
+        children: list[Entry | Directory] = []
+        for child in await self.list_area(path):
+            if isinstance(child, Unusable):
+                raise child.refusal
+            children.append(child)
+        return children
 
     async def list_children_if_allowed(self, path: StorePath) -> list[Entry | Directory] | None:
         """The same where we may have no business; ``None`` when the store refuses to tell."""

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.errors import RecordError
+from fsspec_commit.errors import RecordError, StoreError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.records import Record, Standing
 
@@ -48,9 +48,11 @@ async def recall(
         RecordError: What stands there cannot be read, or belongs elsewhere: it is damaged, and
             never acted on.
     """
-    data = await store.read(path, limit_bytes=kind.limit_bytes)
+    data = await store.read_or_refusal(path, limit_bytes=kind.limit_bytes)
     if data is None:
         return None
+    if isinstance(data, StoreError):
+        raise damaged(layout, path, str(data)) from data
     try:
         record = kind.decode(data)
         record.check_place(layout, path)

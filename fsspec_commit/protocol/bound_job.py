@@ -11,9 +11,9 @@ from fsspec_commit.names import Target, unique_suffix, uniquely_named
 from fsspec_commit.records.job import JobRecord
 
 
-def settle_command(verb: str, destination: str, job_id: str) -> str:
+def settle_command(verb: str, *arguments: str) -> str:
     """The shell command that settles a job, quoted for a shell."""
-    return shlex.join(["fsspec-commit", verb, destination, job_id])
+    return shlex.join(["fsspec-commit", verb, *arguments])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
+from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.job import Claim, Decision, JobRecord
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Directory, Entry, Unusable
 
 PARTITIONS_MAX = 10_000
 """A claim on more partitions claims the whole destination."""
@@ -123,7 +123,9 @@ async def take_claim(
             raise JobNotActiveError(message, job_id=claim.job_id, outcome="unknown", stage="claim")
         alive.begin()
         try:
-            areas = await job.store.list_children(job.layout.destination.areas)
+            areas = await job.store.list_area(job.layout.destination.areas)
+            for unusable in unusable_among(areas, job.layout.destination):
+                raise _concurrent(job, unusable)
             others = jobs_among(areas, job.layout.destination)
             older = await _clear(job, claim, others, deadline)
         except ConcurrentJobError:
@@ -131,7 +133,8 @@ async def take_claim(
             raise
         if older is None:
             was_alone = {layout.job_id for layout in others} <= {claim.job_id}
-            return HeldClaim(claim, tuple(areas), was_alone)
+            beside = tuple(one for one in areas if not isinstance(one, Unusable))
+            return HeldClaim(claim, beside, was_alone)
         await alive.end()
         await withdraw_claim(job, claim)
         await _until_over(job, claim, older, deadline)
@@ -177,8 +180,8 @@ async def _clear(
 def _in_the_way(claim: Claim, other: JobState) -> bool:
     if other.state in {"void", "aborted", "open"}:
         return False
-    if other.state == "damaged":
-        return True
+    if other.state == "damaged" and other.decision is None:
+        return True  # Nobody knows what it holds.
     return any(conflicts(claim, held) for held in other.stands_for)
 
 
@@ -208,14 +211,17 @@ async def _until_over(job: BoundJob, claim: Claim, older: JobState, deadline: fl
 
 def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
     destination, other_id = job.record.destination, other.layout.job_id
-    doing, verb = {
-        "committing": ("is committing", "abort"),
-        "damaged": (f"is damaged ({other.damage})", "show"),
-    }.get(other.state, ("is committed but not finished", "resume"))
+    doing, *command = {
+        "committing": ("is committing", "abort", destination, other_id),
+        "damaged": (
+            f"is damaged ({other.damage})",
+            *("clean", destination, "--damaged", other_id, "--delete"),
+        ),
+    }.get(other.state, ("is committed but not finished", "resume", destination, other_id))
     message = (
         f"cannot commit job {job.record.job_id} to {destination!r}: job {other_id} {doing} there; "
         f"this job stays open, commit() again later, or settle the other: "
-        f"{settle_command(verb, destination, other_id)}"
+        f"{settle_command(*command)}"
     )
     return ConcurrentJobError(
         message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"

@@ -253,7 +253,7 @@ async def _finish(
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
     await mark_done(job)
     if beside is None:
-        beside = await job.store.list_children(job.layout.destination.areas)
+        beside = await job.store.list_usable(job.layout.destination.areas)
     await begin_epoch(job, published, beside)
     await forget_late_deletes(job, beside)
     warnings += await _retired(job, new, published, replaced)

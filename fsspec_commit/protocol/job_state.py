@@ -11,7 +11,7 @@ from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.job_records import standing_decision, standing_published
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Directory, Entry, Unusable
 
 State: TypeAlias = Literal[
     "open", "committing", "decided", "published", "aborted", "damaged", "void"
@@ -50,14 +50,23 @@ class JobState:
         return () if claim is None or self.state == "aborted" else (claim,)
 
 
-async def job_layouts(store: SettledStore, destination: DestinationLayout) -> list[JobLayout]:
-    """Every job that has an area, oldest first."""
-    return jobs_among(await store.list_children(destination.areas), destination)
+Listed: TypeAlias = Entry | Directory | Unusable
 
 
-def jobs_among(
-    children: Iterable[Entry | Directory], destination: DestinationLayout
-) -> list[JobLayout]:
+def unusable_among(children: Iterable[Listed], destination: DestinationLayout) -> list[JobState]:
+    """The jobs in place of whose areas something stands that is none, as damaged, oldest first.
+
+    What is not named as a job is nobody's: it is in nobody's way.
+    """
+    odd = ((destination.job_of(c.path), c) for c in children if isinstance(c, Unusable))
+    found = {job_id: child for job_id, child in odd if job_id is not None}
+    return [
+        JobState(destination.job(job_id), "damaged", damage=str(child.refusal))
+        for job_id, child in sorted(found.items())
+    ]
+
+
+def jobs_among(children: Iterable[Listed], destination: DestinationLayout) -> list[JobLayout]:
     """The jobs whose areas are among the listed children of all areas, oldest first."""
     found = (destination.job_of(c.path) for c in children if isinstance(c, Directory))
     return [destination.job(job_id) for job_id in sorted(filter(None, found))]
@@ -65,7 +74,7 @@ def jobs_among(
 
 async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
     """What stands in the area of *layout* now; damaged records are reported, never raised."""
-    children = {child.path for child in await store.list_children(layout.area)}
+    children = {child.path for child in await store.list_area(layout.area)}
     if layout.spec not in children:
         return JobState(layout, "void")
     claims: list[Claim] = []
@@ -83,7 +92,7 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
     except JobNotActiveError:
         return JobState(layout, "void")
     except RecordError as error:
-        return JobState(layout, "damaged", damage=str(error))
+        return JobState(layout, "damaged", decision, damage=str(error))
     state: State = "committing" if claims else "open"
     if decision is not None:
         if decision.record.state == "aborted":

@@ -115,7 +115,7 @@ async def refuse_endangered(job: BoundJob, held: HeldClaim, new: NewFiles) -> No
     if not len(new.reusable) or job.record.single_writer:
         return
     layout = job.layout.destination
-    beside = held.beside if held.was_alone else await job.store.list_children(layout.areas)
+    beside = held.beside if held.was_alone else await job.store.list_usable(layout.areas)
     ends = {
         child.path: ended
         for child in beside

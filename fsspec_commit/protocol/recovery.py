@@ -1,6 +1,6 @@
 """Other people's jobs: list them, finish them, abort them, clean up after them."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -8,8 +8,8 @@ from typing import Literal
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.effects.removal import Retirement
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import recall
 from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
 from fsspec_commit.errors import (
     JobNotActiveError,
@@ -22,14 +22,15 @@ from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.commit import Finished, abort_job, finish_job
+from fsspec_commit.protocol.damaged import damage_of, remove_damaged
 from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record, standing_decision
-from fsspec_commit.protocol.job_state import JobState, job_layouts, read_state
+from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.late_deletes import ended_late_deletes
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
-from fsspec_commit.store import Directory, PendingUpload
+from fsspec_commit.store import Directory, PendingUpload, Unusable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +79,15 @@ class CleanReport:
 
 
 async def jobs(store: SettledStore) -> AsyncIterator[JobInfo]:
-    """Every job that has an area, oldest first; a finished job has none."""
-    for layout in await job_layouts(store, DestinationLayout(store.root)):
+    """Every job that has an area, oldest first; a finished job has none.
+
+    What stands in place of an area is shown as a damaged job, before the others.
+    """
+    destination = DestinationLayout(store.root)
+    areas = await store.list_area(destination.areas)
+    for state in unusable_among(areas, destination):
+        yield await _info(store, state)
+    for layout in jobs_among(areas, destination):
         state = await read_state(store, layout)
         if state.state != "void":
             yield await _info(store, state)
@@ -114,7 +122,7 @@ async def _tasks_committed(store: SettledStore, state: JobState) -> int | None:
         return None
     if not state.has_manifests:
         return 0
-    tasks = await store.list_children(state.layout.manifests)
+    tasks = await store.list_area(state.layout.manifests)
     return sum(isinstance(task, Directory) for task in tasks)
 
 
@@ -170,7 +178,10 @@ async def clean(
     older_than: timedelta,
     dry_run: bool,
     bind: Callable[[JobRecord], BoundJob],
+    retirement: Retirement,
     leftovers: LeftoverUploads | None,
+    damaged: Collection[str] = (),
+    accept_loss: bool = False,
 ) -> CleanReport:
     """Remove what jobs that will never commit have left.
 
@@ -178,24 +189,39 @@ async def clean(
     decision first, and one that commits at that moment is left alone. A decided, unfinished job
     is never touched, only shown.
 
+    Those that are named as *damaged* are removed first, if they are, and cannot have committed.
+
     Pending uploads of jobs that are over are aborted, also of those whose area is gone. What
     neither a record nor a name attributes to a job is shown, and so is what Hadoop's own
     committers have left: their jobs alone may settle it.
     """
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
-    children = await store.list_children(destination.areas)
-    for child in children:
+    for job_id in damaged:
+        size = await store.bytes_below(destination.job(job_id).area)
+        await remove_damaged(
+            store,
+            destination,
+            job_id,
+            retirement=retirement,
+            accept_loss=accept_loss,
+            dry_run=dry_run,
+        )
+        found.removed_damaged(job_id, size)
+    for child in await store.list_area(destination.areas):
         taken = destination.taken_from(child.path)
         if taken is not None:
             await found.settle_taken(destination.job(taken), child.path)
         over = destination.is_gone(child.path) or destination.is_probe(child.path)
         if over and isinstance(child, Directory):
             await found.delete_remains(child.path, deletion.of_remains(destination, child.path))
+        elif isinstance(child, Unusable):
+            found.show_unusable(destination, child)
     now = store.ids.now()
-    for path, permit in ended_late_deletes(destination, children, now).items():
+    usable = await store.list_usable(destination.areas)
+    for path, permit in ended_late_deletes(destination, usable, now).items():
         await found.delete_remains(path, permit)
-    for layout in await job_layouts(store, destination):
+    for layout in jobs_among(usable, destination):
         if now - started(layout.job_id) >= older_than:
             await found.settle(layout, bind)
     await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
@@ -213,6 +239,7 @@ class _Found:
         self._leftovers = leftovers
         self._dry_run = dry_run
         self._left_alone: set[str] = set()
+        self._named: set[str] = set()
         self._aborted: list[str] = []
         self._deleted: list[str] = []
         self._shown: list[str] = []
@@ -220,20 +247,37 @@ class _Found:
 
     async def delete_remains(self, path: StorePath, permit: deletion.Permit) -> None:
         """Delete what a settled job or a probe has left."""
-        self._bytes += await _bytes_below(self._store, path)
+        self._bytes += await self._store.bytes_below(path)
         self._deleted.append(DestinationLayout(self._store.root).relative(path))
         if not self._dry_run:
             await self._store.delete_tree(path, permit)
 
+    def removed_damaged(self, job_id: str, size_bytes: int) -> None:
+        """Count a damaged job that was removed on a person's word."""
+        self._deleted.append(job_id)
+        self._bytes += size_bytes
+        self._named.add(job_id)
+
+    def show_unusable(self, destination: DestinationLayout, child: Unusable) -> None:
+        """Show what is neither a file nor a directory: nothing of ours is like that."""
+        job_id = destination.job_of(child.path)
+        if job_id in self._named:
+            return
+        if job_id is not None:
+            self._left_alone.add(job_id)
+        self._shown.append(f"{destination.relative(child.path)}: damaged, {child.refusal}")
+
     async def settle(self, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]) -> None:
         """Abort an undecided job, delete a void area, show what only a person can settle."""
+        if layout.job_id in self._named:
+            return
         state = await read_state(self._store, layout)
         problem = await _untouchable(self._store, state)
         if problem is not None:
             self._shown.append(f"{layout.job_id}: {problem}")
             self._left_alone.add(layout.job_id)
             return
-        size = await _bytes_below(self._store, layout.area)
+        size = await self._store.bytes_below(layout.area)
         if state.state == "void":
             if not self._dry_run and not await self._delete_void(layout):
                 return
@@ -246,7 +290,7 @@ class _Found:
 
     async def settle_taken(self, layout: JobLayout, path: StorePath) -> None:
         """Go on where a ``clean`` died that had taken a void area away."""
-        size = await _bytes_below(self._store, path)
+        size = await self._store.bytes_below(path)
         if self._dry_run or await delete_taken_area(self._store, layout, path):
             self._deleted.append(layout.destination.relative(path))
             self._bytes += size
@@ -330,29 +374,12 @@ class _Found:
 
 async def _untouchable(store: SettledStore, state: JobState) -> str | None:
     """Why only a person can settle this job, if so."""
-    if state.state == "damaged":
-        return f"damaged, {state.damage}"
+    damage = await damage_of(store, state)
+    if damage is not None:
+        return f"damaged, {damage}"
     if state.state in {"decided", "published"}:
         return "committed but not finished, resume it"
-    if state.state == "void":
-        try:
-            decision = await recall(store, state.layout, state.layout.decision, Decision)
-        except ValueError as error:
-            return f"damaged, {error}"
-        if decision is not None and await _is_unpublished(store, state.layout, decision.record):
-            return "damaged, a committed decision stands but job.json is gone"
     return None
-
-
-async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Decision) -> bool:
-    """Whether a decision in a void area may be all that knows of files which are not in place.
-
-    Where nothing is left that it could publish from, it is the echo of a request that was given
-    up, and carried out when its job had long been finished.
-    """
-    if decision.state != "committed" or await store.stat(layout.published) is not None:
-        return False
-    return decision.task_count > 0 and await store.stat(layout.manifests) is not None
 
 
 async def _abort_if_undecided(
@@ -366,7 +393,3 @@ async def _abort_if_undecided(
     except JobNotActiveError:
         return False
     return True
-
-
-async def _bytes_below(store: SettledStore, path: StorePath) -> int:
-    return sum([entry.size_bytes async for entry in store.list_tree(path)])

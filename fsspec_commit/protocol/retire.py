@@ -8,7 +8,7 @@ from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Directory, Entry, Unusable
 
 
 async def mark_done(job: BoundJob) -> None:
@@ -54,7 +54,7 @@ def too_slow(job: BoundJob) -> PartialCommitError:
 
 
 def epochs_among(
-    children: Iterable[Entry | Directory], layout: DestinationLayout
+    children: Iterable[Entry | Directory | Unusable], layout: DestinationLayout
 ) -> tuple[Entry, ...]:
     """The epochs among the listed children of all areas."""
     return tuple(c for c in children if isinstance(c, Entry) and layout.is_epoch(c.path))

@@ -119,7 +119,8 @@ class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
 
     def check_place(self, layout: JobLayout, path: StorePath) -> None:
         """Refuse another task's, or one of another job's attempt."""
-        must_be(layout.chosen(self.message.task_id), path, "place")
+        if layout.chosen(self.message.task_id) != path:
+            raise RecordError(f"it is another task's: of task {self.message.task_id}")
         attempt = layout.attempt(self.message.task_id, self.message.attempt_id)
         must_be(self.message.manifest, attempt.manifest_name, "manifest")
 

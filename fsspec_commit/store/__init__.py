@@ -24,6 +24,7 @@ from fsspec_commit.store.values import (
     Part,
     PendingUpload,
     Token,
+    Unusable,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RenamesInBulk",
     "Store",
     "Token",
+    "Unusable",
     "Writer",
     "WritesDirectly",
 ]

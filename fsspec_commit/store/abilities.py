@@ -22,6 +22,7 @@ from fsspec_commit.store.values import (
     Part,
     PendingUpload,
     Token,
+    Unusable,
 )
 
 T = TypeVar("T")
@@ -282,8 +283,11 @@ class Store(Protocol):
         possible: a listing for data need not read other jobs' work areas.
         """
 
-    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in the directory *path*; nothing when it is missing."""
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
+        """What stands directly in the directory *path*; nothing when it is missing.
+
+        Also what is neither a file nor a directory, so that it does not hide the rest.
+        """
 
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NewType, TypeAlias
 
+from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 
@@ -43,6 +44,22 @@ class Directory:
     """One directory, or common key prefix, that a listing shows."""
 
     path: StorePath
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Something that a listing shows and that is neither a file nor a directory: a link, say.
+
+    Whoever lists data refuses it. It is a value, so that it does not hide what stands beside it
+    from those who only look for records of their own.
+
+    Attributes:
+        path: Where it stands, or what it is called in messages where its name cannot be written.
+        refusal: Why it is refused.
+    """
+
+    path: StorePath
+    refusal: StoreError
 
 
 @dataclass(frozen=True, slots=True)

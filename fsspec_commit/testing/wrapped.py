@@ -23,6 +23,7 @@ from fsspec_commit.store import (
     RenamesInBulk,
     Store,
     Token,
+    Unusable,
     Writer,
     WritesDirectly,
 )
@@ -154,7 +155,7 @@ class WrappedStore:
         ):
             yield entry
 
-    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
         """What stands directly in the directory *path*."""
         for child in await self._carry(
             "list_children", path, lambda: _all(self.store.list_children(path))

@@ -78,7 +78,7 @@ def test_every_name_of_the_parts_is_there() -> None:
         (
             "clean",
             {
-                *("older_than", "dry_run"),
+                *("older_than", "dry_run", "damaged", "accept_loss"),
                 *("storage_options", "filesystem", "probe", "single_writer"),
             },
         ),

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 import fsspec_commit as fc
 from fsspec_commit.records.job import Claim, Decision, JobRecord, Published
 from fsspec_commit.testing.committer_contract.crashes import OLD, gives_up_files
-from fsspec_commit.testing.committer_contract.given import TASKS, Given, Place, shown, write
+from fsspec_commit.testing.committer_contract.given import (
+    TASKS,
+    Given,
+    Place,
+    request_refused,
+    shown,
+    write,
+)
 from fsspec_commit.testing.committer_contract.overtaken import before
 from fsspec_commit.testing.faults import Crash
 
@@ -172,3 +179,63 @@ class DamagedContract(Given):
             write(task, TASKS[0])
         place.clean()
         assert place.visible() == shown(OLD, TASKS[0])
+
+    @gives_up_files
+    def test_one_damaged_job_stops_no_other(self, place: Place) -> None:
+        """It is shown, the rest goes on; on a person's word it is fenced and removed."""
+        dead = [place.job(mode="append").start() for _ in range(3)]
+        messages = [place.attempt(dead[0].spec, n, files) for n, files in enumerate(TASKS)]
+        place.put({f"_commit/{dead[0].job_id}/job.json": b"garbage"})
+        states = {info.job_id: info.state for info in fc.jobs(place.url, **place.how)}
+        assert states == {job.job_id: "damaged" if job is dead[0] else "open" for job in dead}
+        report = fc.clean(place.url, older_than=timedelta(0), dry_run=False, **place.how)
+        assert set(report.aborted) == {job.job_id for job in dead[1:]}
+        assert any("damaged" in line and dead[0].job_id in line for line in report.shown)
+        place.commit([TASKS[0]], mode="append", wait_s=0.1)
+        self._remove(place, dead[0].job_id)
+        with pytest.raises(fc.CommitError):
+            dead[0].commit(messages)
+        place.clean()
+        place.assert_committed(TASKS[0])
+
+    @gives_up_files
+    def test_a_damaged_job_that_is_committed_is_kept(self, place: Place) -> None:
+        """Put right, it is finished."""
+        job, records = self._decided(place)
+        records.write("job.json", b"garbage")
+        there = place.everything()
+        for accept_loss in (False, True):
+            with request_refused("committed"):
+                self._remove(place, job.job_id, accept_loss=accept_loss)
+        assert place.everything() == there
+        records.put_right()
+        with request_refused("not_damaged"):
+            self._remove(place, job.job_id)
+        fc.resume(place.url, job.job_id, **place.how)
+        place.assert_committed(*TASKS)
+
+    @gives_up_files
+    def test_a_damaged_decision_takes_a_stronger_word(self, place: Place) -> None:
+        """It may be that of a commit: what is visible stays, old files too."""
+        job, records = self._decided(place)
+        _torn_decision(records)
+        with request_refused("perhaps_committed"):
+            self._remove(place, job.job_id)
+        with pytest.raises(fc.ConcurrentJobError, match=f"--damaged {job.job_id}"):
+            place.commit(mode="append", wait_s=0.1)
+        self._remove(place, job.job_id, accept_loss=True)
+        place.clean()
+        place.assert_untouched(OLD)
+
+    def _remove(self, place: Place, job_id: str, *, accept_loss: bool = False) -> None:
+        for dry_run in (True, False):
+            report = fc.clean(
+                place.url,
+                older_than=timedelta.max,
+                dry_run=dry_run,
+                damaged=[job_id],
+                accept_loss=accept_loss,
+                **place.how,
+            )
+            assert report.deleted == (job_id,)
+        assert job_id not in [info.job_id for info in fc.jobs(place.url, **place.how)]

@@ -5,8 +5,9 @@ import os
 from collections.abc import AsyncIterator, Generator
 from contextlib import closing
 
+from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Directory, Entry, Unusable
 from fsspec_commit_stores.local.contents import entry_of
 from fsspec_commit_stores.local.directories import Directories
 from fsspec_commit_stores.local.failures import refusal, reporting, symbolic_link
@@ -14,7 +15,7 @@ from fsspec_commit_stores.local.failures import refusal, reporting, symbolic_lin
 
 async def list_children(
     directories: Directories, path: StorePath
-) -> AsyncIterator[Entry | Directory]:
+) -> AsyncIterator[Entry | Directory | Unusable]:
     """What stands directly in *path*; nothing when that is no directory."""
     with closing(_children(directories, directories.relative(path))) as children:
         for child in children:
@@ -31,17 +32,20 @@ async def list_tree(
     while waiting:
         with closing(_children(directories, waiting.pop())) as children:
             for child in children:
+                if isinstance(child, Unusable):
+                    raise child.refusal
                 if isinstance(child, Entry):
                     yield child
                 elif child.path != without:
                     waiting.append(directories.relative(child.path))
 
 
-def _children(directories: Directories, directory: str) -> Generator[Entry | Directory, None, None]:
+def _children(
+    directories: Directories, directory: str
+) -> Generator[Entry | Directory | Unusable, None, None]:
     """One directory; what vanishes meanwhile is left out.
 
-    Raises:
-        StoreError: It holds a symbolic link, a special file, or a name that is not UTF-8.
+    Symbolic links, special files, and names that are not UTF-8 are unusable.
     """
     with reporting("list", directories.path(directory)):
         try:
@@ -51,11 +55,20 @@ def _children(directories: Directories, directory: str) -> Generator[Entry | Dir
         try:
             with os.scandir(handle) as found:
                 for child in found:
-                    shown = _shown(directories, directory, child)
+                    shown = _usable(directories, directory, child)
                     if shown is not None:
                         yield shown
         finally:
             os.close(handle)
+
+
+def _usable(
+    directories: Directories, directory: str, child: os.DirEntry[str]
+) -> Entry | Directory | Unusable | None:
+    try:
+        return _shown(directories, directory, child)
+    except StoreError as error:
+        return Unusable(StorePath(error.path or directories.path(directory)), error)
 
 
 def _shown(

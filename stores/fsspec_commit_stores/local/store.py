@@ -31,6 +31,7 @@ from fsspec_commit.store import (
     RenamesInBulk,
     Store,
     Token,
+    Unusable,
     WritesDirectly,
 )
 from fsspec_commit_stores.local import deletion, listing
@@ -170,11 +171,11 @@ class LocalStore:
         """
         return listing.list_tree(self._directories, path, without)
 
-    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*, streamed.
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
+        """What stands directly in *path*, streamed; links and special files are unusable.
 
         Raises:
-            StoreError: As `list_tree`.
+            StoreError: *path* itself is a symbolic link.
         """
         return listing.list_children(self._directories, path)
 

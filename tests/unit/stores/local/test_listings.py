@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Unusable
 from tests.unit.stores.local.disk import descriptors, names
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import collected, put, run
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 def test_names_that_are_not_utf_8_are_refused_by_name(store: LocalStore, root: Path) -> None:
     root.mkdir()
     Path(os.fsdecode(bytes(root) + b"/caf\xe9")).write_bytes(b"1")
-    for listing in (store.list_tree(store.root), store.list_children(store.root)):
-        with refused("'caf\\udce9'", code=errno.EILSEQ):
-            collected(listing)
+    with refused("'caf\\udce9'", code=errno.EILSEQ):
+        collected(store.list_tree(store.root))
+    (shown,) = collected(store.list_children(store.root))
+    assert isinstance(shown, Unusable)
+    with refused("'caf\\udce9'", code=errno.EILSEQ):
+        raise shown.refusal
 
 
 def test_names_are_utf_8_in_every_locale(root: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Expect
+from fsspec_commit.store import Expect, Unusable
 from tests.unit.stores.local.disk import names
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import collected, put, run
@@ -44,9 +44,12 @@ def test_a_link_is_refused_by_every_verb(store: LocalStore, root: Path, tmp_path
             put(store, path, expecting=Expect.ABSENT)
         with refused(link, "symbolic link"):
             store.direct.writer(path, within=store.root)
-    for listing in (store.list_tree(store.root), store.list_children(store.root)):
+    with refused(root, "symbolic link"):
+        collected(store.list_tree(store.root))
+    for shown in collected(store.list_children(store.root)):
+        assert isinstance(shown, Unusable)
         with refused(root, "symbolic link"):
-            collected(listing)
+            raise shown.refusal
     with refused(f"{root}/dir", "symbolic link"):
         collected(store.list_tree(StorePath(f"{root}/dir")))
     assert names(tmp_path / "outside") == ["a"]

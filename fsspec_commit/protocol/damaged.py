@@ -1,0 +1,120 @@
+"""Damaged jobs, which only a person can settle: removed on their word, never by a driver."""
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.removal import Retirement
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.errors import JobNotActiveError, RecordError, RequestError
+from fsspec_commit.layout import DestinationLayout, JobLayout
+from fsspec_commit.protocol.job_records import over, read_record
+from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Decision
+
+
+async def damage_of(store: SettledStore, state: JobState) -> str | None:
+    """What of a job cannot be read, if anything; where it is over, its decision still counts."""
+    if state.damage is not None:
+        return state.damage
+    try:
+        if state.state != "void":
+            await read_record(store, state.layout)
+            return None
+        decision = await recall(store, state.layout, state.layout.decision, Decision)
+    except RecordError as error:
+        return str(error)
+    if decision is not None and await _is_unpublished(store, state.layout, decision.record):
+        return "a committed decision stands but job.json is gone"
+    return None
+
+
+async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Decision) -> bool:
+    """Whether a decision in a void area may be all that knows of files which are not in place.
+
+    Where nothing is left that it could publish from, it is the echo of a request that was given
+    up, and carried out when its job had long been finished.
+    """
+    if decision.state != "committed" or await store.stat(layout.published) is not None:
+        return False
+    return bool(decision.task_count) and await store.stat(layout.manifests) is not None
+
+
+async def remove_damaged(
+    store: SettledStore,
+    destination: DestinationLayout,
+    job_id: str,
+    *,
+    retirement: Retirement,
+    accept_loss: bool,
+    dry_run: bool,
+) -> None:
+    """Remove what a damaged job has left, where it cannot have committed.
+
+    An undecided one is fenced first, like any other. One whose decision cannot be read may have
+    committed: a part of its files may be in place, and stays so; that takes *accept_loss*.
+
+    Raises:
+        RequestError: It is not damaged, or may have committed; nothing was changed.
+        JobNotActiveError: It has no area, or was decided meanwhile.
+    """
+    layout = destination.job(job_id)
+    areas = await store.list_area(destination.areas)
+    if any(state.layout == layout for state in unusable_among(areas, destination)):
+        # A link, say: no area of a job, and nothing behind it is looked at.
+        if not dry_run:
+            await store.delete_tree(layout.area, deletion.of_unusable_area(layout))
+        return
+    if layout.area not in {child.path for child in areas}:
+        raise over(layout)
+    if await damage_of(store, await read_state(store, layout)) is None:
+        message = f"job {job_id} is not damaged: resume, abort or clean it like any other"
+        raise RequestError(message, kind="not_damaged", job_id=job_id, stage="clean")
+    doubt = await _doubt(store, layout)
+    if doubt is not None and not accept_loss:
+        raise _perhaps_committed(layout, doubt)
+    if dry_run:
+        return
+    if doubt is None:
+        permit = deletion.of_aborted(layout, await _fenced(store, layout))
+    else:
+        permit = deletion.of_given_up(layout, doubt)
+    await retirement.retire(layout, permit)
+
+
+async def _doubt(store: SettledStore, layout: JobLayout) -> str | None:
+    """Why a damaged job may have committed, if it may; one that certainly has is refused."""
+    try:
+        decision = await recall(store, layout, layout.decision, Decision)
+    except RecordError as error:
+        return f"its decision cannot be read ({error})"
+    if decision is None or decision.record.state == "aborted":
+        return None
+    if layout.spec in {child.path for child in await store.list_area(layout.area)}:
+        message = (
+            f"job {layout.job_id} is damaged, and it is committed: put back the record that is "
+            "damaged, and resume it; nothing was removed"
+        )
+        raise RequestError(message, kind="committed", job_id=layout.job_id, stage="clean")
+    return "a committed decision stands in it, and its job.json is gone"
+
+
+def _perhaps_committed(layout: JobLayout, why: str) -> RequestError:
+    message = (
+        f"job {layout.job_id} may have committed: {why}; a part of its files may be in place, and "
+        "what is not is only in its work area; put back what is damaged, or remove it for good "
+        "with accept_loss (--accept-loss)"
+    )
+    return RequestError(message, kind="perhaps_committed", job_id=layout.job_id, stage="clean")
+
+
+async def _fenced(store: SettledStore, layout: JobLayout) -> Standing[Decision]:
+    """The aborted decision, which no driver can get past; taken here where there was none."""
+    wanted = Decision(
+        nonce=store.ids.nonce(), job_id=layout.job_id, state="aborted", by="clean, as damaged"
+    )
+    fence = await establish(store, layout.decision, wanted, within=layout.area)
+    fence = fence or await recall(store, layout, layout.decision, Decision)
+    if fence is None or fence.record.state != "aborted":
+        message = f"job {layout.job_id} was decided just now; look at it again"
+        raise JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="clean")
+    return fence

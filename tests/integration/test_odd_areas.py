@@ -1,0 +1,103 @@
+"""What stands in ``_commit/`` and is none of ours stops nobody; what is damaged is shown."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CLAIM = f"claim-{'a' * 32}"
+pytestmark = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+
+
+def _long(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate((64 << 20) + 1)
+
+
+def _link(path: Path) -> None:
+    elsewhere = path.parents[2] / "elsewhere" if path.is_dir() else path.with_name("elsewhere")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "link": lambda areas: (areas / "x").symlink_to("/nowhere"),
+    "pipe": lambda areas: os.mkfifo(areas / "x"),
+    "file": lambda areas: (areas / "x").write_text("of nobody"),
+    "directory": lambda areas: (areas / "x").mkdir(),
+    "no text": lambda areas: open(os.fsencode(areas) + b"/\xff", "wb").close(),  # noqa: PTH123
+    "link like an epoch": lambda areas: (areas / f"epoch-{'a' * 32}").symlink_to("/nowhere"),
+}
+DAMAGED: dict[str, Callable[[Path], object]] = {
+    "claim is a pipe": lambda area: os.mkfifo(area / CLAIM),
+    "claim is a link": lambda area: (area / CLAIM).symlink_to("/nowhere"),
+    "claim is too long": lambda area: _long(area / CLAIM),
+    "job.json is too long": lambda area: _long(area / "job.json"),
+    "job.json is a link": lambda area: _link(area / "job.json"),
+    "the area is a link": _link,
+}
+
+
+def _append(to: Path) -> None:
+    with (
+        fc.Job(to, mode="append", wait_s=0.1) as job,
+        job.task() as task,
+        task.open("a.txt", "w") as file,
+    ):
+        file.write("a")
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_what_is_nobodys_is_in_nobodys_way(tmp_path: Path, what: str) -> None:
+    to = tmp_path / "out"
+    dead = fc.Job(to, mode="append").start()
+    FOREIGN[what](to / "_commit")
+    assert [job.state for job in fc.jobs(to)] == ["open"]
+    _append(to)
+    report = fc.clean(to, older_than=timedelta(0), dry_run=False)
+    assert report.aborted == (dead.job_id,)
+    shown = [line for line in report.shown if "damaged" in line]
+    assert len(shown) == (0 if what in {"file", "directory"} else 1)
+    assert fc.jobs(to) == []
+    assert len(list(to.glob("a*.txt"))) == 1
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_what_is_damaged_is_shown_and_removed_when_told(tmp_path: Path, what: str) -> None:
+    to = tmp_path / "out"
+    bad, dead = (fc.Job(to, mode="append").start() for _ in range(2))
+    DAMAGED[what](to / "_commit" / bad.job_id)
+    states = {job.job_id: job.state for job in fc.jobs(to)}
+    assert states == {bad.job_id: "damaged", dead.job_id: "open"}
+    report = fc.clean(to, older_than=timedelta(0), dry_run=False)
+    assert report.aborted == (dead.job_id,)
+    assert any(bad.job_id in line and "damaged" in line for line in report.shown)
+    if what.startswith("job.json"):
+        _append(to)  # It is open: in nobody's way.
+    else:
+        with pytest.raises(fc.ConcurrentJobError, match=f"--damaged {bad.job_id} --delete"):
+            _append(to)
+        fc.clean(to, older_than=timedelta(0), dry_run=False)
+    with pytest.raises(SystemExit, match="0"):
+        main(["clean", str(to), "--damaged", bad.job_id, "--delete"])
+    assert fc.jobs(to) == []
+    _append(to)
+    elsewhere = tmp_path / "elsewhere"
+    assert not elsewhere.exists() or (elsewhere / "job.json").exists(), "it followed a link"
+
+
+def test_an_age_or_a_job_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _append(tmp_path / "out")
+    with pytest.raises(SystemExit, match="2"):
+        main(["clean", str(tmp_path / "out")])
+    assert "missing option '--older-than'" in capsys.readouterr().err
