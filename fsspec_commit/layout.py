@@ -275,6 +275,10 @@ class JobLayout:
             encoded = sha256(name.encode()).hexdigest()
         return self._record(f"trash/{encoded}")
 
+    def trash_in(self, area: StorePath, name: str) -> StorePath:
+        """The same where the area is at *area*: it may have been renamed away."""
+        return StorePath(f"{area}{self.trash(name)[len(self.area) :]}")
+
     @property
     def uploads(self) -> StorePath:
         """Where uploads are recorded that a listing of uploads could not attribute."""

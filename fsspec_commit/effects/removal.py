@@ -7,6 +7,7 @@ it is not the one that was listed. Elsewhere, as in an unversioned bucket, where
 equal tokens, a request that is carried out late can take a newer file: there names count.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol, TypeAlias
 
 from fsspec_commit.effects import deletion
@@ -15,28 +16,44 @@ from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.settled_directories import SettledDirectories
 from fsspec_commit.effects.settled_files import SettledFiles
-from fsspec_commit.layout import JobLayout
+from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, is_never_reused
 from fsspec_commit.store import Entry, Expect
 
 LateTakes: TypeAlias = Literal["equal", "any"]
 """A newer file of the same bytes, or whatever has the name by then."""
+Leaving: TypeAlias = Callable[[StorePath], Awaitable[None]]
+"""Told where the area is, when no late driver finds it any more, and before it is deleted."""
 
 
 class Retirement(Protocol):
     """Removes whole areas."""
 
     async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,
+        leaving: Leaving | None = None,
     ) -> None:
         """Remove a settled job's area in an order in which no late driver can act on it again.
 
-        *published* gives the ids of the attempts that have nothing pending any more.
+        Args:
+            layout: The job.
+            permit: A permit for its area.
+            published: Gives the ids of the attempts that have nothing pending any more.
+            leaving: Brings back what is in it by mistake.
         """
 
 
-class Removal(Retirement, Protocol):
+class Removal(Protocol):
     """Removes files by identity, and whole areas."""
+
+    async def retire(
+        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+    ) -> None:
+        """Remove a settled job's area, when nothing is in it but what may go."""
 
     def may_take(self, name: str, *, in_place: bool) -> bool:
         """Whether the old file *name* can go, or be replaced in place, and never a newer one."""
@@ -55,6 +72,9 @@ class Removal(Retirement, Protocol):
             PermitExpiredError: *permit* was for a time, which is over.
         """
 
+    def beware(self, layout: JobLayout, entry: Entry) -> None:
+        """Another driver may be about to remove *entry*, which this one does not look for."""
+
 
 class RetiringByRename:
     """An area goes by one rename, so that it is there whole or not at all."""
@@ -69,6 +89,7 @@ class RetiringByRename:
         permit: Permit,
         *,
         published: PublishedIds = nothing_published,  # noqa: ARG002  # nothing of it is elsewhere
+        leaving: Leaving | None = None,
     ) -> None:
         """Rename the area away whole, then delete it under its new name."""
         remains = layout.destination.gone(self._store.ids.nonce())
@@ -77,6 +98,8 @@ class RetiringByRename:
             layout.area, remains, within=layout.destination.areas
         )
         if renamed:
+            if leaving is not None:
+                await leaving(remains)
             await self._store.delete_tree(remains, permitted)
 
 
@@ -93,7 +116,12 @@ class RetiringInOrder:
         self._leftovers = leftovers
 
     async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,
+        leaving: Leaving | None = None,
     ) -> None:
         """Delete ``job.json``, abort the job's uploads, then delete the area."""
         await self._store.delete(layout.spec, permit)
@@ -101,6 +129,8 @@ class RetiringInOrder:
         if self._leftovers is not None:
             await self._leftovers.abort_of(layout, permit, published=published)
         await self._store.delete(layout.decision, permit)
+        if leaving is not None:
+            await leaving(layout.area)
         await self._store.delete_tree(layout.area, permit)
 
 
@@ -109,7 +139,16 @@ class _Retiring:
 
     def __init__(self, store: SettledStore, retirement: Retirement) -> None:
         self._store = store
-        self.retire = retirement.retire
+        self._retirement = retirement
+
+    def beware(self, layout: JobLayout, entry: Entry) -> None:
+        """Nothing but the listed file is ever taken."""
+
+    async def retire(
+        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+    ) -> None:
+        """Remove the area as its store can."""
+        await self._retirement.retire(layout, permit, published=published)
 
     def late_takes(self, name: str) -> LateTakes | None:  # noqa: ARG002
         """Nothing: what is listed is deleted, or nothing is."""
@@ -122,24 +161,55 @@ class TrashRemoval(_Retiring):
     def __init__(self, store: SettledStore, files: SettledFiles, retirement: Retirement) -> None:
         super().__init__(store, retirement)
         self._files = files
+        self._missed: dict[str, list[Entry]] = {}
 
     def may_take(self, name: str, *, in_place: bool) -> bool:  # noqa: ARG002
         """Whatever is taken by mistake is put back."""
         return True
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
-        """Rename into the trash, then look; put back what is not the listed file."""
+        """Look, rename into the trash, look again; put back what is not the listed file."""
         permit.check(entry.path)
-        name = layout.destination.relative(entry.path)
-        trash = layout.trash(name)
-        await self._files.rename(
-            entry.path,
-            trash,
-            token=entry.token,
-            expecting=Expect.ABSENT,
-            within=layout.area,
-            looks=1,
-        )
+        trash = layout.trash(layout.destination.relative(entry.path))
+        there = await self._store.stat(entry.path)
+        if isinstance(there, Entry) and there.token == entry.token:
+            await self._files.rename(
+                entry.path,
+                trash,
+                token=entry.token,
+                expecting=Expect.ABSENT,
+                within=layout.area,
+                looks=1,
+            )
+        taken = await self._store.stat(trash)
+        if isinstance(taken, Entry) and taken.token == entry.token:
+            return True  # It keeps every other driver from taking another file of that name.
+        self.beware(layout, entry)
+        return await self._put_back(layout, layout.area, entry)
+
+    def beware(self, layout: JobLayout, entry: Entry) -> None:
+        """Another driver may still be about to take what stands there by now: look at the end."""
+        self._missed.setdefault(layout.job_id, []).append(entry)
+
+    async def retire(
+        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+    ) -> None:
+        """Remove the area, when what a slower driver took by mistake has been put back.
+
+        Looked for before the area goes, and once more when nobody finds it under its name.
+        """
+        missed = self._missed.pop(layout.job_id, [])
+
+        async def bring_back(area: StorePath) -> None:
+            for entry in missed:
+                await self._put_back(layout, area, entry)
+
+        await bring_back(layout.area)
+        await self._retirement.retire(layout, permit, published=published, leaving=bring_back)
+
+    async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> bool:
+        """Put back what lies in the trash for *entry* and is not; False if its name is taken."""
+        trash = layout.trash_in(area, layout.destination.relative(entry.path))
         taken = await self._store.stat(trash)
         if not isinstance(taken, Entry) or taken.token == entry.token:
             return True

@@ -52,6 +52,7 @@ from fsspec_commit.protocol.replaced import (
 from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done, too_slow
 from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.success import (
+    beware_of_stale_success,
     prepare_success,
     publish_success,
     remove_stale_success,
@@ -247,6 +248,8 @@ async def _finish(
             progress=progress,
         )
         published = await _publication(job, decision, len(lost))
+    else:
+        beware_of_stale_success(job, decision)
     warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
     if not published.record.lost:
         await delete_replaced(job, published, replaced)  # 6    P9

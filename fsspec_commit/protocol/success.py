@@ -121,6 +121,13 @@ async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> N
         await job.removal.remove(job.layout, entry, permit)
 
 
+def beware_of_stale_success(job: BoundJob, decision: Standing[Decision]) -> None:
+    """Whoever published the files may still be about to remove the marker of before."""
+    stale = deletion.of_stale_success(job.layout, decision)
+    if stale is not None and _is_removed(job):
+        job.removal.beware(job.layout, stale[1])
+
+
 async def publish_success(
     job: BoundJob, decision: Standing[Decision], *, accept_loss: bool
 ) -> tuple[str, ...]:

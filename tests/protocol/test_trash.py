@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.testing import Crash, Fault, inject
 from tests.integration.hooks import at_call, before
 
 if TYPE_CHECKING:
@@ -111,3 +113,49 @@ def test_a_file_that_others_replace_at_any_call(destination: Path) -> None:
         assert old.exists() == stays, f"call {nth} of {len(verbs)}"
         assert not stays or old.read_bytes() == b"newer"
     assert any(came[listed:])
+
+
+def taken_by_a_slow_driver(destination: Path, name: str) -> None:
+    """What a driver does that looked long ago: one rename into its trash, while there is one."""
+    for job in (destination / "_commit").glob("2*"):
+        (job / "trash").mkdir(exist_ok=True)
+        if (destination / name).exists() and not (job / "trash" / name).exists():
+            (destination / name).rename(job / "trash" / name)
+
+
+@pytest.mark.parametrize("name", ["old.txt", "_SUCCESS"])
+@pytest.mark.parametrize(
+    ("dies", "state"),
+    [
+        (Fault("rename", 1, "crash_before"), "decided"),
+        (Fault("create", 7, "crash_after"), "published"),
+    ],
+)
+@pytest.mark.guarantees("P6", "P8", "P9")
+def test_what_a_slow_driver_takes_at_any_call_of_a_resumer(
+    tmp_path: Path, name: str, dies: Fault, state: str
+) -> None:
+    """The other one does not come back to put it back: whoever removes the area does (P9)."""
+    count, nth = 1, 0
+    while nth <= count:
+        nth += 1
+        destination = tmp_path / str(nth)
+        destination.mkdir()
+        (destination / "old.txt").write_bytes(b"old")
+        (destination / "_SUCCESS").write_bytes(b"")
+        with inject(dies), suppress(Crash):
+            write(destination)
+        (job,) = fc.jobs(destination)
+        assert job.state == state
+        replace(destination / name, b"newer")
+
+        def take(destination: Path = destination) -> None:
+            taken_by_a_slow_driver(destination, name)
+
+        with before(at_call(nth), take) as verbs:
+            fc.resume(destination, job.job_id)
+        count = len(verbs)
+        assert (destination / name).exists(), f"call {nth} of {count}"
+        if name == "old.txt":
+            assert (destination / name).read_bytes() == b"newer", f"call {nth} of {count}"
+        assert fc.jobs(destination) == []
