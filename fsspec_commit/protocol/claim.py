@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import ConcurrentJobError, JobNotActiveError
@@ -22,7 +24,7 @@ from fsspec_commit.records.job import Claim, Decision, JobRecord
 from fsspec_commit.store import Directory, Entry, Unusable
 
 PARTITIONS_MAX = 10_000
-"""A claim on more partitions claims the whole destination."""
+"""A claim on more partitions, or one that would be too long, claims the whole destination."""
 _POLL_S = 0.01
 _POLL_S_MAX = 0.5
 
@@ -63,7 +65,7 @@ def claim_of(
     """What a job touches, given the partitions that its files are in, and what they are called."""
     touched = {*written, *record.partitions}
     bounded = record.mode in {"append", "overwrite_partitions"} and len(touched) <= PARTITIONS_MAX
-    return Claim(
+    claim = Claim(
         nonce=nonce,
         job_id=record.job_id,
         mode=record.mode,
@@ -72,6 +74,8 @@ def claim_of(
         reusable_names=reusable_names,
         key_digest=record.key_digest,
     )
+    is_too_long = bounded and len(claim.encode()) > Claim.limit_bytes
+    return replace(claim, partitions=None) if is_too_long else claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,18 @@ async def create_job(
     Returns:
         Why it is not known whether it was created: the job id is spent, take another. ``None``:
         it was.
+
+    Raises:
+        RequestError: It declares more partitions than ``job.json`` holds.
     """
+    size_bytes = len(record.encode())
+    if size_bytes > record.limit_bytes:
+        message = (
+            f"cannot start a job at {record.destination!r}: job.json would have {size_bytes} bytes "
+            f"with the {len(record.partitions)} partitions that it declares, and at most "
+            f"{record.limit_bytes} are read; declare directories above them"
+        )
+        raise RequestError(message, kind="too_many_partitions", stage="start")
     try:
         standing = await establish_unrepeated(store, layout.spec, record, backoff=failed)
     except CommitStateUnknownError as error:

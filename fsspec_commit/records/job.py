@@ -1,6 +1,6 @@
 """The records of one job: its spec, the message of a task, claim, decision, publication."""
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import Meta, Struct, field, json
 from msgspec.structs import replace
@@ -34,6 +34,8 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
         capabilities: The facts that the committer was chosen from: whoever works on the job goes
             by them, so that nobody has to find them out again, or finds others.
     """
+
+    limit_bytes: ClassVar[int] = 16 << 20
 
     format: Literal["fsspec_commit.Job"] = "fsspec_commit.Job"
     version: Literal[1] = 1
@@ -112,6 +114,8 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
     """``chosen/<task_id>``: the attempt that came first, where no messages travel."""
 
+    limit_bytes: ClassVar[int] = 64 << 10
+
     format: Literal["fsspec_commit.Chosen"] = "fsspec_commit.Chosen"
     version: Literal[1] = 1
     nonce: NonceText
@@ -132,6 +136,8 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     counts as touched as well. ``reusable_names`` says whether the job writes a name that another
     job could give to a file: what does not say so is taken to.
     """
+
+    limit_bytes: ClassVar[int] = 1 << 20
 
     format: Literal["fsspec_commit.Claim"] = "fsspec_commit.Claim"
     version: Literal[1] = 1
@@ -186,6 +192,8 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
         chosen_list: The list of them beside the decision, where they are many.
     """
 
+    limit_bytes: ClassVar[int] = 2 << 20
+
     format: Literal["fsspec_commit.Decision"] = "fsspec_commit.Decision"
     version: Literal[1] = 1
     nonce: NonceText
@@ -217,6 +225,8 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
 
 class Published(JsonRecord, frozen=True, kw_only=True):
     """``published``: every new file is in place, so old ones may go."""
+
+    limit_bytes: ClassVar[int] = 64 << 10
 
     format: Literal["fsspec_commit.Published"] = "fsspec_commit.Published"
     version: Literal[1] = 1

@@ -1,6 +1,6 @@
 """The record of one pending upload that its key does not attribute to a job."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -15,6 +15,8 @@ class UploadRecord(JsonRecord, frozen=True, kw_only=True):
 
     So whatever holds data is attributed. A crash between the two leaves an upload without parts.
     """
+
+    limit_bytes: ClassVar[int] = 128 << 10
 
     format: Literal["fsspec_commit.Upload"] = "fsspec_commit.Upload"
     version: Literal[1] = 1

@@ -14,6 +14,8 @@ import fsspec
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.names import Partition
+from fsspec_commit.protocol.claim import claim_of
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind
@@ -290,3 +292,31 @@ def test_jobs_that_are_cleaned_leave_no_list(files: Files, monkeypatch: pytest.M
     fc.clean(files.url, older_than=timedelta(0), dry_run=False)
     assert files.named("chosen-") == []
     assert files.visible() == []
+
+
+def test_partitions_that_make_a_claim_too_long_claim_the_whole(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, _ = started(files, 0)
+    written = {Partition(f"day={n}") for n in range(50)}
+
+    def claimed() -> tuple[str, ...] | None:
+        return claim_of(job.spec.record, written, "0" * 32, reusable_names=True).partitions
+
+    assert claimed() == tuple(sorted(written))
+    monkeypatch.setattr("fsspec_commit.records.job.Claim.limit_bytes", 400)
+    assert claimed() is None
+    job.abort()
+
+
+def test_more_partitions_than_a_record_holds_are_refused_at_the_start(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsspec_commit.records.job.JobRecord.limit_bytes", 2000)
+    job = fc.Job(
+        files.url, mode="overwrite_partitions", partitions=[f"day={n}" for n in range(200)]
+    )
+    with pytest.raises(fc.RequestError, match="200 partitions") as caught:
+        job.start()
+    assert caught.value.kind == "too_many_partitions"
+    assert files.named("") == []

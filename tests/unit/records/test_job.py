@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.records import JsonRecord, decode_strictly
+from fsspec_commit.protocol.chosen import INLINE_BYTES_MAX
+from fsspec_commit.records import RECORD_BYTES_MAX, JsonRecord, decode_strictly
 from fsspec_commit.records.job import (
     MODES,
     ChosenRecord,
@@ -27,6 +28,7 @@ from fsspec_commit.records.job import (
     ReplacedList,
     TaskCommit,
 )
+from fsspec_commit.records.upload import UploadRecord
 
 NONCE = "0123456789abcdef" * 2
 JOB = "20261120T140355-9c1e5f00a1b2c3d4"
@@ -337,3 +339,36 @@ def test_a_line_of_the_replaced_list_is_an_array() -> None:
     for odd in (b'["a",3,"t"]', b'["a",-1,"t",false]', b'{"name":"a"}', b'["a",3,"t",false,1]'):
         with pytest.raises(RecordError):
             decode_strictly(odd, ReplacedFile, 100)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_record_has_a_limit_of_its_own(kind: type[JsonRecord]) -> None:
+    assert "limit_bytes" in vars(kind)
+    assert kind.limit_bytes < RECORD_BYTES_MAX
+    with pytest.raises(RecordError, match="over its cap"):
+        kind.decode(b" " * (kind.limit_bytes + 1))
+
+
+def test_the_longest_records_are_within_their_limits() -> None:
+    text, count = "\x01" * 4096, (1 << 63) - 1
+    message = msgspec.structs.replace(
+        MESSAGE, manifest=text, file_count=count, bytes=count, chosen=False
+    )
+    longest: list[JsonRecord] = [
+        ChosenRecord(nonce=NONCE, message=message),
+        Published(nonce=NONCE, job_id=JOB, decision=NONCE, lost=count),
+        UploadRecord(nonce=NONCE, job_id=JOB, name=text, upload_id=text),
+    ]
+    for record in longest:
+        assert type(record).decode(record.encode()) == record
+    identity = FileIdentity(size=count, token=text)
+    beside = Decision(
+        nonce=NONCE,
+        job_id=JOB,
+        state="committed",
+        by=text,
+        success=identity,
+        stale_success=identity,
+    )
+    room = Decision.limit_bytes - Claim.limit_bytes - INLINE_BYTES_MAX
+    assert len(beside.encode()) < room
