@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import inspect
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,8 @@ from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import collected, put, run
 
 if TYPE_CHECKING:
+    import pytest
+
     from fsspec_commit_stores.local import LocalStore
 
 
@@ -116,3 +120,28 @@ def test_an_abandoned_listing_closes_its_handles(store: LocalStore, root: Path) 
         return descriptors() - before
 
     assert run(first()) <= 0
+
+
+def test_a_tree_deeper_than_python_calls_is_listed_in_little_memory(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody's directories in one another, more of them than calls may be."""
+    depth, limit = 400, sys.getrecursionlimit()
+    root.mkdir()
+    with monkeypatch.context() as patch:
+        patch.chdir(root)
+        for _ in range(depth):
+            os.mkdir("directory")  # noqa: PTH102  # as deep as the working directory is
+            os.chdir("directory")
+        Path("old.txt").touch()
+    names_above = "directory/" * depth
+    sys.setrecursionlimit(len(inspect.stack()) + 150)
+    tracemalloc.start()
+    try:
+        (found,) = collected(store.list_tree(store.root))
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        sys.setrecursionlimit(limit)
+    assert found.path == f"{store.root}/{names_above}old.txt"
+    assert peak_bytes < 300_000  # the paths of all levels would be 800,000
