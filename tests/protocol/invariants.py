@@ -71,6 +71,15 @@ def job_ids(snapshot: Snapshot) -> list[str]:
     return sorted({match[1] for match in found if match and match[2] == "job.json"})
 
 
+def is_bare(snapshot: Snapshot, job_id: str) -> bool:
+    """Whether a job has nothing but its ``job.json``, as one that was created too late has.
+
+    Its id is spent: whoever asked for it was not answered, and began under another one.
+    """
+    area = f"{AREA}{job_id}/"
+    return [name for name in snapshot if name.startswith(area)] == [f"{area}job.json"]
+
+
 def state_of(snapshot: Snapshot, job_id: str) -> str:
     """``over``, ``undecided``, ``aborted``, ``decided`` or ``published``."""
     area = f"{AREA}{job_id}/"
@@ -116,7 +125,7 @@ def check_under_way(
 
     *old* and *new* are visible files, as :func:`visible` names them.
     """
-    (job_id,) = job_ids(snapshot) or [""]
+    (job_id,) = [one for one in job_ids(snapshot) if not is_bare(snapshot, one)] or [""]
     state = state_of(snapshot, job_id) if job_id else "over"
     shown = visible(snapshot)
     after = model(old, new, mode, declared)

@@ -157,7 +157,7 @@ def recover(scene: Scene, place: Place, told: str) -> None:
     )
     check_told(told, state, happened=happened)
     for job_id in job_ids(snapshot):
-        if happened:
+        if state_of(snapshot, job_id) in {"decided", "published"}:
             fc.resume(place.url, job_id)
         else:
             fc.abort(place.url, job_id)
