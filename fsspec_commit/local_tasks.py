@@ -79,13 +79,17 @@ class LocalTasks:
                 message = 'collect="store" takes no messages: the tasks have left theirs'
                 raise RequestError(message, kind="unexpected_messages", job_id=job_id)
             return []
-        named = {getattr(one, "task_id", -1) for one in given}
         with self._lock:
+            here = {*self._messages, *self._failed, *self._running}
+            named = here.intersection(getattr(one, "task_id", -1) for one in given)
             self._refuse_unfinished(job_id, named)
-            for task_id, messages in self._messages.items():
-                if task_id not in named:
-                    given.extend(messages)
-        return given
+            own = [
+                message
+                for task_id, messages in self._messages.items()
+                if task_id not in named
+                for message in messages
+            ]
+        return [*given, *own] if own else given
 
     def _received(self, job_id: str, others: Iterable[TaskCommit] | None) -> list[TaskCommit]:
         if others is not None:
@@ -98,7 +102,7 @@ class LocalTasks:
                 "pass them again, job.commit(messages), or call job.abort()"
             )
             raise RequestError(message, kind="messages_lost", job_id=job_id, stage="check")
-        return list(self._given)
+        return self._given
 
     def _refuse_unfinished(self, job_id: str, named: set[int]) -> None:
         for task_id, error in sorted(self._failed.items()):
