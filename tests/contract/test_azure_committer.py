@@ -12,13 +12,16 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.testing import CommitterContract
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
 
 if TYPE_CHECKING:
     from tests.servers.azure.plugin import AzureContainer
@@ -49,7 +52,10 @@ class TestGen2Commits(
     OnServer,
     LifecycleContract,
     AttemptsContract,
+    RewritesContract,
     DriversContract,
+    OvertakenContract,
+    DamagedContract,
     ModesContract,
     NamesContract,
     NeighboursContract,
@@ -61,7 +67,13 @@ class TestGen2Commits(
 @given_up
 @pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
 class TestFlatCommits(
-    OnServer, LifecycleContract, AttemptsContract, DriversContract, ModesContract
+    OnServer,
+    LifecycleContract,
+    AttemptsContract,
+    RewritesContract,
+    DriversContract,
+    OvertakenContract,
+    ModesContract,
 ):
     """What depends on uploads that are keyed by path."""
 

@@ -12,13 +12,16 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.testing import CommitterContract
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
 from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL
 from tests.servers.gcs.plugin import GcsBucket
 
@@ -54,7 +57,10 @@ class TestGcsCommits(
     OnServer,
     LifecycleContract,
     AttemptsContract,
+    RewritesContract,
     DriversContract,
+    OvertakenContract,
+    DamagedContract,
     NamesContract,
     NeighboursContract,
     ModesContract,

@@ -14,13 +14,16 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.testing import CommitterContract
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Files, Given, Place, shown
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
 from tests.integration.hdfs_places import HdfsPlace
 from tests.protocol.invariants import AREA
 from tests.servers.hdfs.plugin import HdfsDirectory
@@ -83,7 +86,10 @@ class TestHdfsCommits(
     OnCluster,
     LifecycleContract,
     AttemptsContract,
+    RewritesContract,
     DriversContract,
+    OvertakenContract,
+    DamagedContract,
     ModesContract,
     NamesContract,
     NeighboursContract,
@@ -94,7 +100,7 @@ class TestHdfsCommits(
 
 @given_up
 @pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
-class TestWebHdfsCommits(OnCluster, DriversContract):
+class TestWebHdfsCommits(OnCluster, DriversContract, OvertakenContract):
     """What its client could do otherwise."""
 
 

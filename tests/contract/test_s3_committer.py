@@ -13,13 +13,16 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.testing import CommitterContract
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
+from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
+from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
 from tests.integration.places import keep_versions
 
 if TYPE_CHECKING:
@@ -62,7 +65,10 @@ class TestS3Commits(
     OnServer,
     LifecycleContract,
     AttemptsContract,
+    RewritesContract,
     DriversContract,
+    OvertakenContract,
+    DamagedContract,
     NamesContract,
     NeighboursContract,
 ):
