@@ -15,7 +15,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import NameIndex
 from fsspec_commit.protocol.folded_names import spelled_twice
 from fsspec_commit.protocol.listing import ending, old_files
-from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.store import Directory
 
 _LOOKS_MAX = 4
@@ -33,11 +33,11 @@ async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
     """
     taken = await _look(job, new, replaced=NameIndex())
     if taken is not None:
-        name, _ = taken
+        name, is_directory = taken
+        what, remedy = (", as a directory,", "") if is_directory else ("", ' or mode="overwrite"')
         message = (
-            f"{name!r} exists in {job.record.destination!r} and "
-            f'mode="{job.record.mode}" never replaces a file; use names="unique" or '
-            'mode="overwrite"'
+            f"{name!r} exists in {job.record.destination!r}{what} and "
+            f'mode="{job.record.mode}" never replaces a file; use {another_name(name)}{remedy}'
         )
         raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
 
@@ -68,7 +68,7 @@ async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: Name
     message = (
         f"a file stands at {name!r}, though none of that name is listed: the store takes it for "
         "another spelling of one that is, or it has come just now; use the name that is listed, "
-        "or commit() again"
+        "or try again"
     )
     raise _refusal(job, name, message)
 

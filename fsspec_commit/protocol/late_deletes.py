@@ -34,7 +34,7 @@ from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.claim import HeldClaim
 from fsspec_commit.protocol.listing import ending
-from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.protocol.replaced import ReplacedFiles
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
@@ -163,11 +163,10 @@ def _holds(marked: "array[int]", digest: str) -> bool:
 def _endangered(job: BoundJob, name: str, until: datetime) -> UnsafeStoreError:
     message = (
         f"cannot write {name!r} to {job.record.destination!r}: an earlier job deleted a file of "
-        "that name there, and until "
-        f"{until:%Y-%m-%d %H:%M:%S} UTC a request of its may still arrive, which this store could "
-        "not tell from one for the new file; nothing is changed, and the job stays open: commit() "
-        'again then, or run it with names="unique", or turn on versioning for the bucket, or say '
-        "single_writer=True if only one job at a time ever writes here"
+        f"that name there, and until {until:%Y-%m-%d %H:%M:%S} UTC one of its requests may still "
+        "arrive, and could take the new file; nothing is changed: run it again then, or commit() "
+        f"again if the job is still open; or use {another_name(name)}, or turn on versioning for "
+        "the bucket, or say single_writer=True if only one job at a time ever writes here"
     )
     return UnsafeStoreError(
         message, kind="late_delete", job_id=job.record.job_id, path=name, stage="check"

@@ -203,6 +203,11 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
     return new
 
 
+def another_name(name: str) -> str:
+    """How a file that may not have the reusable *name* comes to another, for a refusal to say."""
+    return 'names="unique"' if is_visible(name) else "another name (hidden ones stay as given)"
+
+
 def outside_partition(destination: str, name: str) -> RequestError:
     """The refusal of a file that would make a partition of the whole destination."""
     message = (
@@ -230,7 +235,7 @@ async def _refuse_repeated(job: BoundJob, manifests: ChosenManifests, name: str)
         files = job.committer.read(manifest).files
         tasks.extend(manifest.layout.task_id for file in files if file.target == name)
     both = " and ".join(str(task) for task in sorted(tasks)[:2])
-    message = f'tasks {both} both wrote {name!r}; use names="unique"'
+    message = f"tasks {both} both wrote {name!r}; use {another_name(name)}"
     raise RequestError(
         message, kind="duplicate_file", job_id=job.record.job_id, path=name, stage="check"
     )

@@ -98,7 +98,7 @@ async def seen_success(job: BoundJob) -> FileIdentity | None:
         message = (
             f"cannot commit to {job.record.destination!r}: {SUCCESS!r} is a directory there, "
             "which could neither be removed before the new files appear nor replaced after; "
-            "move it away, then commit() again"
+            "move it away, then try again"
         )
         raise RequestError(
             message,

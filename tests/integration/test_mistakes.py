@@ -83,6 +83,44 @@ class Test2EveryTaskWritesOneName:
             'names="unique" or mode="overwrite"',
         )
 
+    def test_an_append_with_a_hidden_name(self, url: str) -> None:
+        """Hidden names are never made unique: it is no use to say so."""
+        with fc.Job(url) as job, job.task() as task:
+            write(task, "_metadata")
+        with (
+            pytest.raises(fc.DestinationExistsError) as caught,
+            fc.Job(url, mode="append") as job,
+            job.task() as task,
+        ):
+            write(task, "_metadata")
+        assert str(caught.value) == told(
+            job,
+            "'_metadata' exists in 's3://b/t' and mode=\"append\" never replaces a file; use "
+            'another name (hidden ones stay as given) or mode="overwrite"',
+        )
+
+    def test_two_tasks_with_one_hidden_name(self, url: str) -> None:
+        job = fc.Job(url).start()
+        for task_id in (3, 7):
+            with job.task(task_id) as task:
+                write(task, "_metadata")
+        with pytest.raises(fc.RequestError, match="use another name") as caught:
+            job.commit()
+        job.abort()
+        assert caught.value.kind == "duplicate_file"
+
+    def test_an_append_where_a_directory_stands(self, tmp_path: Path) -> None:
+        """No mode replaces a directory by a file."""
+        (tmp_path / "part.parquet").mkdir()
+        with (
+            pytest.raises(fc.DestinationExistsError) as caught,
+            fc.Job(tmp_path, mode="append", names="exact") as job,
+            job.task() as task,
+        ):
+            write(task, "part.parquet")
+        assert "as a directory" in str(caught.value)
+        assert "overwrite" not in str(caught.value)
+
 
 def test_3_what_belongs_to_a_process_is_sent_to_another(url: str) -> None:
     with fc.Job(url, allow_empty=True) as job:
