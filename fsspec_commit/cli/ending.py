@@ -156,7 +156,9 @@ class Run:
         notes = _notes(error)
         if isinstance(error, fc.CommitError):
             unsettled = outcome in {"partial", "unknown"}
-            if error.job_id and unsettled and not isinstance(error, fc.JobNotActiveError):
+            # No job to be finished is behind these: it is over, or nobody may act on it.
+            finishable = not isinstance(error, fc.JobNotActiveError | fc.RecordError)
+            if error.job_id and unsettled and finishable:
                 said = " ".join([str(error), *notes])
                 if "fsspec-commit resume" not in said:
                     notes.append(f"finish it with: {self.command('resume', error.job_id)}")

@@ -51,7 +51,10 @@ _MEANING = {
     "decided": ("decided to commit, not all files are in place: it must be finished", "resume"),
     "published": ("every file is in place, the rest of the work remains: finish it", "resume"),
     "aborted": ("aborted: nothing of it becomes visible; what it left can be removed", "abort"),
-    "damaged": ("one of its records cannot be read: it is shown, and never acted on", None),
+    "damaged": (
+        "a record of it cannot be read: put that back; or this removes it, if it has not committed",
+        "clean",
+    ),
 }
 
 
@@ -229,8 +232,12 @@ def _shown(run: Run, job: fc.JobInfo) -> dict[str, object]:
         "committer": job.committer,
         "damage": job.damage,
         "meaning": meaning,
-        "settle_with": run.command(settled_by, job.job_id) if settled_by else None,
+        "settle_with": run.command(settled_by, *_named(settled_by, job.job_id)),
     }
+
+
+def _named(command: str, job_id: str) -> list[str]:
+    return ["--damaged", job_id, "--delete"] if command == "clean" else [job_id]
 
 
 def _rows(known: dict[str, object]) -> list[tuple[str, object]]:

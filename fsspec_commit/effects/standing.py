@@ -63,5 +63,8 @@ async def recall(
 
 def damaged(layout: JobLayout, path: StorePath, why: str) -> RecordError:
     """What is said of a record that is not what it should be, and is not acted on."""
-    message = f"{path!r} is damaged: {why}; put back what stood there, or look at the job with show"
+    message = (
+        f"{path!r} is damaged: {why}; put back what stood there, or, if the job has not committed, "
+        "remove it with clean --damaged"
+    )
     return RecordError(message, path=path, job_id=layout.job_id)

@@ -73,7 +73,9 @@ def test_what_is_nobodys_is_in_nobodys_way(tmp_path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", DAMAGED)
-def test_what_is_damaged_is_shown_and_removed_when_told(tmp_path: Path, what: str) -> None:
+def test_what_is_damaged_is_shown_and_removed_when_told(
+    tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     to = tmp_path / "out"
     bad, dead = (fc.Job(to, mode="append").start() for _ in range(2))
     DAMAGED[what](to / "_commit" / bad.job_id)
@@ -82,6 +84,7 @@ def test_what_is_damaged_is_shown_and_removed_when_told(tmp_path: Path, what: st
     report = fc.clean(to, older_than=timedelta(0), dry_run=False)
     assert report.aborted == (dead.job_id,)
     assert any(bad.job_id in line and "damaged" in line for line in report.shown)
+    _assert_the_way_out_is_named(to, bad.job_id, capsys)
     if what.startswith("job.json"):
         _append(to)  # It is open: in nobody's way.
     else:
@@ -94,6 +97,17 @@ def test_what_is_damaged_is_shown_and_removed_when_told(tmp_path: Path, what: st
     _append(to)
     elsewhere = tmp_path / "elsewhere"
     assert not elsewhere.exists() or (elsewhere / "job.json").exists(), "it followed a link"
+
+
+def _assert_the_way_out_is_named(to: Path, job_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `show`; and `resume` does not name itself, which does not help."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["show", str(to), job_id])
+    way_out = f"fsspec-commit clean {to} --damaged {job_id} --delete"
+    assert f"settle with\t{way_out}" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["resume", str(to), job_id])
+    assert "resume" not in capsys.readouterr().err
 
 
 def test_an_age_or_a_job_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
