@@ -1,8 +1,8 @@
 """How a run of a command ends: every exception becomes one sentence and one exit status.
 
 The status says what stands on the store, so that a script never has to read the sentence: 0 done,
-1 not committed, 2 wrong usage, 3 partial or unknown. Only after 1 and 2 may a job be run again or
-cleaned up after; after 3 it is resumed, and nothing is deleted.
+1 not committed, 2 wrong usage, 3 partial, unknown, or committed by somebody else. Only after 1 and
+2 may a job be run again or cleaned up after; after 3 it is resumed, and nothing is deleted.
 """
 
 import logging
@@ -173,9 +173,8 @@ class Run:
 def _status_of(error: fc.CommitError) -> Status:
     if isinstance(error, fc.RequestError):
         return Status.USAGE
-    if isinstance(error, fc.JobNotActiveError) or error.outcome == "not_committed":
-        return Status.NOT_COMMITTED
-    return Status.UNSETTLED
+    # A job that somebody else committed would, run again, write its rows twice.
+    return Status.NOT_COMMITTED if error.outcome == "not_committed" else Status.UNSETTLED
 
 
 def _notes(error: BaseException) -> list[str]:

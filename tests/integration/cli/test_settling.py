@@ -19,7 +19,7 @@ def test_resume_finishes_what_was_decided(destination: Path) -> None:
     assert (destination / "_SUCCESS").exists()
     assert command("jobs", destination).rows == []
     again = command("resume", destination, job)
-    assert (again.status, again.out) == (1, "")
+    assert (again.status, again.out) == (3, "")
 
 
 def test_resume_for_programs(destination: Path) -> None:
@@ -56,7 +56,7 @@ def test_abort_for_programs(destination: Path) -> None:
 def test_abort_refuses_what_is_decided(destination: Path) -> None:
     job = left_behind(destination, "decided")
     ran = command("abort", destination, job, "--json")
-    assert ran.status == 1
+    assert ran.status == 3
     assert ran.document["error"]["class"] == "JobNotActiveError"
     assert command("resume", destination, job).status == 0
     assert len(files_of(destination)) == 1
