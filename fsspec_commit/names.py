@@ -211,8 +211,12 @@ def is_in_work_area(name: str) -> bool:
 
 
 def is_summary_file(name: str) -> bool:
-    """``_metadata`` files describe other files, so an overwrite makes them wrong."""
-    return name.rpartition("/")[2] in _SUMMARY_FILES
+    """``_metadata`` files describe other files, so an overwrite makes them wrong.
+
+    Not so in a hidden directory: what they describe there stays.
+    """
+    directory, _, file_name = name.rpartition("/")
+    return file_name in _SUMMARY_FILES and is_visible(directory)
 
 
 def partition_of(name: Target) -> Partition:

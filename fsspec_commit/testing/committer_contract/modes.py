@@ -17,7 +17,7 @@ from fsspec_commit.testing.committer_contract.given import (
 )
 
 OLD = {"old.txt": b"old", "day=1/old.txt": b"old of day 1"}
-HIDDEN = {"_hidden": b"hidden", ".hidden/a": b"hidden"}
+HIDDEN = {"_hidden": b"hidden", ".hidden/a": b"hidden", "_archive/day=1/_metadata": b"hidden"}
 
 
 @pytest.mark.guarantees("P9")
