@@ -14,14 +14,16 @@ from fsspec_commit.names import Partition, Target, folded, is_visible, with_thos
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import NameIndex
 from fsspec_commit.protocol.folded_names import spelled_twice
-from fsspec_commit.protocol.listing import ending, old_files
+from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.store import Directory
 
 _LOOKS_MAX = 4
 """Up to so many names are looked at one by one; of more, the directories are listed."""
 _LISTINGS_MAX = 8
-"""Up to so many directories are listed where a listing of all is one, too."""
+"""Up to so many directories are listed where a listing of all may be one request, too."""
+_FILES_A_PAGE = 1000
+"""A listing of all is given up when it takes more pages than there are directories to list."""
 
 
 async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
@@ -118,9 +120,7 @@ async def _look(job: BoundJob, new: NewFiles, *, replaced: NameIndex) -> tuple[s
     found = _Found(new, with_those_above(new.reusable_in | hidden), replaced)
     if len(new.reusable) + len(found.needed) <= _LOOKS_MAX:
         await _look_at_each(job, new, found)
-    elif job.store.directories is None and len(new.reusable_in) > _LISTINGS_MAX:
-        await _look_at_all_files(job, found)
-    else:
+    elif not await _look_at_all_files(job, new, found):
         await _look_into_directories(job, found)
     if found.blocking is not None:
         raise _no_directory(job, found.blocking)
@@ -142,12 +142,21 @@ async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found) -> None:
     await all_of([*found.needed, *names], look, in_flight_max=job.store.in_flight_max)
 
 
-async def _look_at_all_files(job: BoundJob, found: _Found) -> None:
-    async with ending(old_files(job)) as files:
-        async for name, _ in files:
+async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> bool:
+    """List all files at once, where that takes fewer requests; False where it does not."""
+    if job.store.directories is not None or len(new.reusable_in) <= _LISTINGS_MAX:
+        return False
+    layout, listed = job.layout.destination, 0
+    async with ending(job.store.list_tree(layout.root, without=layout.areas)) as entries:
+        async for entry in entries:
+            listed += 1
+            if listed > len(new.reusable_in) * _FILES_A_PAGE:
+                return False
+            name = layout.relative(entry.path)
             found.note(name, is_directory=False)
             for above in _directories_above(name):
                 found.note(above, is_directory=True)
+    return True
 
 
 async def _look_into_directories(job: BoundJob, found: _Found) -> None:
