@@ -4,7 +4,9 @@ Garbage is told of and left: the collector calls ``__del__`` on any thread, in t
 call, where waiting for the loop or a lock could be waiting for oneself.
 """
 
+import errno
 import io
+import os
 import re
 from collections.abc import Callable
 from types import TracebackType
@@ -79,6 +81,7 @@ class AttemptFile(io.BufferedIOBase):
         self._leave = leave
         self._explain = explain
         self._position = 0
+        self._torn_by: int | None = None
         self._over = False
         self._is_parents = False
 
@@ -91,11 +94,18 @@ class AttemptFile(io.BufferedIOBase):
         return self._position
 
     def write(self, data: Any, /) -> int:
-        """Append bytes."""
+        """Append bytes; once that has failed, the file can only be written anew."""
         if self._over:
             self.refuse_write()
         length = data.nbytes if isinstance(data, memoryview) else len(data)
-        self._sink.write(data)
+        try:
+            self._sink.write(data)
+        except (TypeError, BufferError):
+            raise  # It is no bytes, and none of it was taken.
+        except BaseException as error:
+            # How much was taken, nobody knows. The number alone: the error would hold the file.
+            self._torn_by = getattr(error, "errno", None) or errno.EIO
+            raise
         self._position += length
         return length
 
@@ -110,9 +120,17 @@ class AttemptFile(io.BufferedIOBase):
         raise ValueError(f"write to closed file {self.name!r}")
 
     def close(self) -> None:
-        """Finish the file; it becomes part of what the task commits."""
+        """Finish the file; it becomes part of what the task commits.
+
+        Raises:
+            OSError: It is not whole; also where a write failed and nobody minded.
+        """
         if self._over:
             return
+        if self._torn_by is not None:
+            self.fail()
+            why = f"{os.strerror(self._torn_by)}; a write to it failed, so it is not whole"
+            raise OSError(self._torn_by, why, self.name)
         self._over = True
         try:
             finished = self._sink.finish()
@@ -131,7 +149,7 @@ class AttemptFile(io.BufferedIOBase):
             self._drop(self._names.discard)
 
     def fail(self) -> None:
-        """Leave nothing of the file, which a layer above could not close."""
+        """Leave nothing of the file, which could not be written, or a layer above not closed."""
         if not self._over:
             self._drop(self._names.fail)
 

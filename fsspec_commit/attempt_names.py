@@ -53,7 +53,7 @@ class AttemptNames:
         self._writing.pop(name, None)
 
     def fail(self, name: str) -> None:
-        """It could not be closed; libraries keep that to themselves, so the task has to say it."""
+        """It could not be written or closed; libraries may hide that, so the task says it."""
         self._spoiled[name] = "not finished"
         self._writing.pop(name, None)
 
@@ -131,7 +131,7 @@ class AttemptNames:
                 f"neither what it held nor what was to replace it is there; {again}"
             )
         else:
-            message = f"task {self._task_id} could not close {name!r}, so it is not whole; {again}"
+            message = f"task {self._task_id} could not finish {name!r}, so it is not whole; {again}"
         return RequestError(message, kind="file_discarded", task_id=self._task_id, path=name)
 
     def _refuse_open(self, name: str) -> None:

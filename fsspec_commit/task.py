@@ -336,7 +336,6 @@ class Task:
 
     def leave_to_parent(self) -> None:
         """In a forked child: nothing of the attempt is finished, dropped or written from here."""
-        self._left.clear()
         self._names.leave_to_parent()
         for file in list(self._files):
             file.leave_to_parent()

@@ -2,9 +2,11 @@
 
 import errno
 import gc
+import io
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -75,6 +77,39 @@ def test_a_file_that_could_not_be_closed_stops_its_task(tmp_path: Path, rewritte
     assert (destination / "a.txt").read_text() == "third"
 
 
+def test_a_parquet_file_cut_short_is_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pyarrow closes what it could not write, and the disk has room for that."""
+    table = pa.table({"a": list(range(1 << 20))})
+    destination = tmp_path / "out"
+    with fc.Job(destination, mode="append", names="exact") as job:
+        task = job.task()
+        filesystem = PyFileSystem(FSSpecHandler(task.filesystem))
+        with monkeypatch.context() as patch:
+            patch.setattr(PartlyWritten, "calls", 0)
+            patch.setattr("fsspec_commit_stores.local.writing.io.BufferedWriter", PartlyWritten)
+            with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+                pq.write_table(table, "a.parquet", filesystem=filesystem)
+        with request_refused("file_discarded"):
+            task.commit()
+        pq.write_table(table, "a.parquet", filesystem=filesystem)
+        task.commit()
+    assert pq.read_table(destination / "a.parquet") == table
+
+
+class PartlyWritten(io.BufferedWriter):
+    """A file on a disk that is full at the second write, and has room again at the next."""
+
+    calls = 0
+
+    def write(self, data: Any, /) -> int:
+        PartlyWritten.calls += 1
+        if PartlyWritten.calls == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(data)
+
+
 def test_x_takes_a_name_again_once_it_holds_nothing(tmp_path: Path) -> None:
     with fc.Job(tmp_path / "out", mode="append", names="exact") as job, job.task() as task:
         with task.open("a.txt", "w") as file:
@@ -100,6 +135,23 @@ def test_an_open_file_is_not_removed(tmp_path: Path) -> None:
                 task.filesystem.rm("a.txt")
             file.write("second")
     assert (tmp_path / "out/a.txt").read_text() == "second"
+
+
+def test_what_garbage_has_left_is_no_business_of_a_forked_child(tmp_path: Path) -> None:
+    """What is told to a child is not to drop it there, where its parent may be writing again."""
+    with fc.Job(tmp_path / "out", mode="append", names="exact") as job, job.task() as task:
+        task.open("told.txt").write(b"garbage")
+        gc.collect()
+        [left] = (tmp_path / "out").rglob("told.txt.pending")
+        child = os.fork()
+        if child == 0:
+            gc.collect()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert left.exists()
+        with task.open("told.txt", "w") as file:
+            file.write("parent")
+    assert (tmp_path / "out/told.txt").read_text() == "parent"
 
 
 @pytest.mark.filterwarnings("ignore:.*was abandoned:ResourceWarning")

@@ -84,7 +84,7 @@ def test_a_name_is_not_written_again_while_a_request_may_come_late(
                 write(task, "a.txt", text="first")
             with pytest.raises(fc.CommitFailedError, match="may still be carried out"):
                 write(task, "a.txt", text="other")
-            with pytest.raises(fc.RequestError, match="could not close"):
+            with pytest.raises(fc.RequestError, match="could not finish"):
                 task.commit()
             task.filesystem.rm("a.txt")
             write(task, "b.txt")

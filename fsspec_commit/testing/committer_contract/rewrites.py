@@ -88,6 +88,32 @@ def _failed_close(task: fc.Task, data: bytes) -> None:
         file.close()
 
 
+class _Torn:
+    """What a file is written to, on a store that does not take all of it."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+
+    def write(self, data: bytes) -> int:
+        self._sink.write(data[: len(data) // 2])
+        raise GivenUpError
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sink, name)
+
+
+def _failed_write(task: fc.Task, data: bytes) -> None:
+    """As libraries do that close the file before they tell of it, and do not tell of that."""
+    file: Any = task.open(NAME)
+    sink, file._sink = file._sink, _Torn(file._sink)  # noqa: SLF001  # stores fail in many ways
+    with pytest.raises(GivenUpError):
+        file.write(data)
+    file._sink = sink  # noqa: SLF001  # and not for ever
+    file.write(data)
+    with pytest.raises(OSError, match="a write to it failed"):
+        file.close()
+
+
 _WAYS: dict[str, tuple[GiveUp, str]] = {
     "exception": (_exception, "file_discarded"),
     "exception in layers": (_exception_in_layers, "file_discarded"),
@@ -97,6 +123,7 @@ _WAYS: dict[str, tuple[GiveUp, str]] = {
     "garbage": (_garbage, "file_abandoned"),
     "failed open": (_failed_open, "file_discarded"),
     "failed close": (_failed_close, "file_discarded"),
+    "failed write": (_failed_write, "file_discarded"),
 }
 
 

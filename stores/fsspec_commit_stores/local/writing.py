@@ -42,8 +42,8 @@ class LocalFile:
             finally:
                 os.close(handle)
         self._identity = os.fstat(descriptor)
+        self._process = os.getpid()
         self._finished = False
-        self._left_to_parent = False
         self._raw = io.FileIO(descriptor, "wb")
         self._buffered = io.BufferedWriter(self._raw, _BUFFER_BYTES)
         self.write = self._buffered.write
@@ -68,10 +68,15 @@ class LocalFile:
         return entry_of(self._path, status)
 
     def discard(self) -> None:
-        """Leave nothing of it, unless it is finished; another file of its name stays."""
-        if self._finished or self._left_to_parent:
+        """Leave nothing of it, unless it is finished; another file of its name stays.
+
+        In a forked child only its descriptor goes: the file is its parent's.
+        """
+        if self._finished:
             return
         self._close()
+        if self._process != os.getpid():
+            return
         with suppress(OSError), self._directories.parent_of(self._path) as (directory, name):
             there = os.stat(name, dir_fd=directory, follow_symlinks=False)
             if os.path.samestat(there, self._identity):
@@ -79,15 +84,17 @@ class LocalFile:
 
     def __del__(self) -> None:
         # Not finished and not discarded: an exception cut it short. Python would write out what is
-        # buffered and leave a file that looks whole.
+        # buffered and leave a file that looks whole. In a forked child the collector may come
+        # before anybody has said there that the file is its parent's.
         raw = getattr(self, "_raw", None)
         if raw is not None and not raw.closed:
             self.discard()
+            if self._process != os.getpid():
+                return
             warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
 
     def leave_to_parent(self) -> None:
         """In a forked child: close the descriptor, so that nothing buffered is written twice."""
-        self._left_to_parent = True
         self._close()
 
     def _close(self) -> None:

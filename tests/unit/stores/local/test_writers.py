@@ -143,6 +143,22 @@ def test_a_child_process_lets_its_parents_files_be(root: Path) -> None:
     assert (root / "a").read_bytes() == b"parent's"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_collector_of_a_child_lets_them_be_before_anybody_has_told_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may come at any moment after the fork, first of all."""
+    store = opened(root)
+    writer = store.direct.writer(StorePath(f"{root}/a"), within=store.root)
+    writer.write(b"parent's")
+    parent = os.getpid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: parent + 1)
+        writer.__del__()
+    assert names(root) == ["a"]
+    assert (root / "a").read_bytes() == b""  # what is buffered is the parent's to write
+
+
 def test_a_file_swapped_for_a_link_is_not_followed_by_discard(root: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/a").write_bytes(b"")
