@@ -38,9 +38,9 @@ class MavenJars(Installation):
 
     @property
     def _made_with(self) -> str:
-        return (
-            f"{super()._made_with} {os.path.realpath(shutil.which(self.command) or self.command)}"
-        )
+        # An archive of classes is for the very Java that made it.
+        java = shutil.which("java")
+        return f"{super()._made_with} {java and os.path.realpath(java)}"
 
     def _install(self) -> None:
         self._fetch()

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.servers import __main__, installation
+from tests.servers.hadoop_jars import HADOOP
+from tests.servers.hdfs.kinds import HDFS
 from tests.servers.installation import (
     Installation,
     InstallationError,
@@ -226,6 +228,15 @@ def test_the_command_leaves_out_what_it_cannot_build(
     said = capsys.readouterr().out
     assert "one 1 installed in" in said
     assert "two 2 left out: it is built with no-such-tool" in said
+
+
+def test_every_checkout_finds_what_another_has_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installations = [kind.installation for kind in KINDS.values()]
+    folders = [one.folder for one in [*installations, HDFS, HADOOP]]
+    monkeypatch.chdir(tmp_path)
+    assert [one.folder for one in [*installations, HDFS, HADOOP]] == folders
 
 
 def test_python_packages_with_dependencies_are_pinned() -> None:
