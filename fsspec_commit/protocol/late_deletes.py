@@ -23,14 +23,16 @@ process not being halted just between the comparison with its clock and the sign
 
 from array import array
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.effects.parallel import all_of, for_each
 from fsspec_commit.errors import JobNotActiveError, UnsafeStoreError
 from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.claim import HeldClaim
 from fsspec_commit.protocol.listing import ending
@@ -41,6 +43,7 @@ from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry
 
 _RETIRED_WITHIN = timedelta(minutes=15)
+_LATEST = datetime.max.replace(tzinfo=UTC) - deletion.LATE_DELETES_END
 _DIGEST_CHARACTERS = 16
 _DIGESTS_A_NAME = 15
 
@@ -125,50 +128,61 @@ async def refuse_endangered(job: BoundJob, held: HeldClaim, new: NewFiles) -> No
     lasting = {path: at for path, at in ends.items() if now - at < deletion.LATE_DELETES_END}
     if not lasting:
         return
-    marked = await _marked(job, lasting)
-    until = max(lasting.values()) + deletion.LATE_DELETES_END
+    left = await _what_was_left(job, lasting)
     async with ending(aiter(new.manifests)) as manifests:
         async for manifest in manifests:
             for file in job.committer.read(manifest).files:
-                name, sizes = file.target, (file.size_bytes, None)
-                if new.reusable.holds(name) and any(
-                    _holds(marked, _digest(name, size)) for size in sizes
-                ):
-                    raise _endangered(job, name, until)
+                if new.reusable.holds(file.target):
+                    _refuse_if_in_danger(job, left, file.target, file.size_bytes)
 
 
-async def _marked(job: BoundJob, directories: Iterable[StorePath]) -> "array[int]":
-    """Every digest in *directories*, in order: eight bytes each."""
-    found = array("Q")
-    for directory in directories:
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What one job has left: when it ended, and the digests in order, eight bytes each."""
+
+    ended: datetime
+    digests: "array[int]"
+
+    def holds(self, digest: str) -> bool:
+        wanted = int(digest, 16)
+        place = bisect_left(self.digests, wanted)
+        return place < len(self.digests) and self.digests[place] == wanted
+
+
+async def _what_was_left(job: BoundJob, ends: Mapping[StorePath, datetime]) -> list[_Left]:
+    async def read(directory: StorePath) -> _Left:
+        found = array("Q")
         async with ending(job.store.list_tree(directory)) as files:
             async for entry in files:
                 text = job.layout.destination.below(directory, entry.path)
                 digests = range(0, len(text) - len(text) % _DIGEST_CHARACTERS, _DIGEST_CHARACTERS)
                 with_others = [text[start : start + _DIGEST_CHARACTERS] for start in digests]
                 found.extend(int(digest, 16) for digest in with_others if _is_digest(digest))
-    return array("Q", sorted(found))
+        return _Left(ends[directory], array("Q", sorted(found)))
+
+    return await all_of([*ends], read, in_flight_max=job.store.in_flight_max)
 
 
 def _is_digest(text: str) -> bool:
     return set(text) <= set("0123456789abcdef")
 
 
-def _holds(marked: "array[int]", digest: str) -> bool:
-    wanted = int(digest, 16)
-    place = bisect_left(marked, wanted)
-    return place < len(marked) and marked[place] == wanted
-
-
-def _endangered(job: BoundJob, name: str, until: datetime) -> UnsafeStoreError:
+def _refuse_if_in_danger(
+    job: BoundJob, left: Iterable[_Left], name: Target, size_bytes: int
+) -> None:
+    wanted = {_digest(name, size_bytes), _digest(name, None)}
+    ends = [one.ended for one in left if any(map(one.holds, wanted))]
+    if not ends:
+        return
+    until = min(max(ends), _LATEST) + deletion.LATE_DELETES_END
     message = (
         f"cannot write {name!r} to {job.record.destination!r}: an earlier job deleted a file of "
         f"that name there, and until {until:%Y-%m-%d %H:%M:%S} UTC one of its requests may still "
         "arrive, and could take the new file; nothing is changed: run it again then, or commit() "
-        f"again if the job is still open; or use {another_name(name)}, or turn on versioning for "
-        "the bucket, or say single_writer=True if only one job at a time ever writes here"
+        f"again if the job is still open; or use {another_name(name)}, or single_writer=True, "
+        "which does not guard against that"
     )
-    return UnsafeStoreError(
+    raise UnsafeStoreError(
         message, kind="late_delete", job_id=job.record.job_id, path=name, stage="check"
     )
 

@@ -17,9 +17,12 @@ import fsspec_commit as fc
 from fsspec_commit.effects.deletion import LATE_DELETES_END
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
+from tests.flat.bucket import VERSIONED
 from tests.integration.scenes import SCENES, Scene, named
 from tests.protocol.invariants import raw_visible
 from tests.protocol.test_flat_faults import Place, make_place
@@ -27,7 +30,6 @@ from tests.protocol.test_flat_faults import Place, make_place
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
 
 T = TypeVar("T")
@@ -218,6 +220,49 @@ def test_the_refusal_ends_and_the_job_commits_then(
     job.commit()
     stands(place, {"old.txt": OLD["old.txt"]})
     assert not records(place)
+
+
+def test_the_refusal_names_the_time_of_the_job_that_deleted_the_file(
+    make_place: Callable[[str, Scene], Place], clock: Clock
+) -> None:
+    """And not that of a later one, so that jobs which delete other files put it off no further."""
+    place = make_place("unversioned", SCENE)
+    overwrite(place)
+    clock.passes(hours=1)
+    come_back(place, {"other.txt": "other"})
+    overwrite(place)
+    with pytest.raises(fc.UnsafeStoreError, match="2026-11-22 08:00:00 UTC"):
+        come_back(place, {"old.txt": OLD["old.txt"]})
+    with pytest.raises(fc.UnsafeStoreError, match="2026-11-22 09:00:00 UTC"):
+        come_back(place, {"other.txt": "other"})
+
+
+def test_what_the_refusal_offers_helps(make_place: Callable[[str, Scene], Place]) -> None:
+    """A request that is under way does not care for versions that are kept from now on."""
+    place = make_place("unversioned", SCENE)
+    overwrite(place)
+    place.bucket.habits = VERSIONED
+    with pytest.raises(fc.UnsafeStoreError, match="may still arrive") as caught:
+        come_back(place, OLD)
+    assert "versioning" not in str(caught.value)
+    assert "single_writer=True, which does not guard against that" in str(caught.value)
+
+
+def test_a_record_of_the_end_of_time_is_in_nobodys_way(
+    make_place: Callable[[str, Scene], Place],
+) -> None:
+    place = make_place("unversioned", SCENE)
+    overwrite(place)
+    (record,) = records(place)
+    for path in list(place.bucket.objects):
+        _, found, mark = path.partition(f"/{record}/")
+        if found:
+            later = f"_commit/deleted-99991231T235959-{0:032x}/{mark}"
+            name = StorePath(f"{place.url.removeprefix('flat://')}/{later}")
+            place.bucket.put(name, b"", None, Expect.ANYTHING)
+    come_back(place, {"other.txt": "other"})
+    with pytest.raises(fc.UnsafeStoreError, match="until 9999-12-31"):
+        come_back(place, OLD)
 
 
 @pytest.mark.parametrize("by", ["clean", "an append"])
