@@ -133,7 +133,7 @@ def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str
         raise fc.RequestError(
             "a source's URL carries credentials, which would be shown to everybody who lists"
             " processes; use --source-storage-option",
-            kind="credentials_in_url",
+            kind="secret_in_url",
         )
     try:
         filesystem, path = url_to_fs(source, **(options or {}))
