@@ -14,7 +14,7 @@ from fsspec_commit.destination import (
     place,
     probe_destination,
 )
-from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.errors import JobNotActiveError, RequestError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.progress import ProgressReport
@@ -149,7 +149,7 @@ async def abort(
 async def clean(
     destination: DestinationLike,
     *,
-    older_than: timedelta,
+    older_than: timedelta | None = None,
     dry_run: bool = True,
     damaged: Collection[str] = (),
     accept_loss: bool = False,
@@ -166,6 +166,7 @@ async def clean(
     Args:
         destination: Where to clean.
         older_than: Jobs that started later are left alone; choose more than the longest job.
+            May be left out where *damaged* ones are named: then nothing goes by its age.
         dry_run: Only say what would go.
         damaged: Jobs that cannot be read, however young, to be removed: fenced first like any
             other; one that is committed is refused, and so is one whose decision cannot be read.
@@ -175,13 +176,19 @@ async def clean(
         filesystem: The same as an fsspec filesystem.
         probe: Whether an unknown endpoint is probed once, or refused.
         single_writer: A promise: one job at a time here.
+
+    Raises:
+        RequestError: Neither an age nor a job is named; or one that is damaged may have committed.
     """
+    if older_than is None and not damaged:
+        message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
+        raise RequestError(message, kind="invalid_option")
     options = OpenOptions(single_writer=single_writer, choosing=True)
     async with _open(destination, storage_options, filesystem, options) as to:
         facts = await to.capabilities(probing=probe)
         return await recovery.clean(
             to.store,
-            older_than=older_than,
+            older_than=timedelta.max if older_than is None else older_than,
             dry_run=dry_run,
             bind=to.bind,
             damaged=damaged,

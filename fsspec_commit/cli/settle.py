@@ -1,7 +1,6 @@
 """``fsspec-commit resume``, ``abort`` and ``clean``: end what a job that died has left."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -164,7 +163,7 @@ def clean(
         run.storage_options = run.hide(storage_options(storage_option))
         if older_than is None and not damaged:
             raise fc.RequestError("missing option '--older-than', or '--damaged'", kind="usage")
-        age = timedelta.max if older_than is None else duration(older_than, "--older-than")
+        age = None if older_than is None else duration(older_than, "--older-than")
         if delete:
             aged = [] if older_than is None else ["--older-than", older_than]
             named = [part for job_id in damaged or () for part in ("--damaged", job_id)]

@@ -115,3 +115,14 @@ def test_an_age_or_a_job_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit, match="2"):
         main(["clean", str(tmp_path / "out")])
     assert "missing option '--older-than'" in capsys.readouterr().err
+    with pytest.raises(fc.RequestError, match=r"older_than=.*damaged="):
+        fc.clean(tmp_path / "out")
+
+
+def test_a_damaged_job_needs_no_age(tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    bad, young = (fc.Job(to, mode="append").start() for _ in range(2))
+    DAMAGED["claim is too long"](to / "_commit" / bad.job_id)
+    report = fc.clean(to, damaged=[bad.job_id], dry_run=False)
+    assert (report.aborted, report.deleted) == ((), (bad.job_id,))
+    young.abort()
