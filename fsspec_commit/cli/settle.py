@@ -201,7 +201,7 @@ def _report(run: Run, report: fc.CleanReport, *, deleted: bool) -> None:
     if run.output.quiet and not run.output.as_json:
         return
     run.output.answer(document, ("what", "which"), rows, none="nothing is to be cleaned up")
-    if rows:
+    if report.aborted or report.deleted:
         gone = counted(len(report.aborted) + len(report.deleted), "item")
         removed = f"{would}removed: {gone}, {human_bytes(report.bytes)}"
         run.output.say(removed + ("" if deleted else "; do it with --delete"))
