@@ -199,5 +199,6 @@ def ended_late_deletes(
     layout: DestinationLayout, beside: Iterable[Entry | Directory], now: datetime
 ) -> dict[StorePath, deletion.Permit]:
     """What has been left so long ago that it means nothing, and the permit to remove it."""
-    permits = {child.path: deletion.of_late_deletes(layout, child.path, now) for child in beside}
+    left = [child.path for child in beside if isinstance(child, Directory)]
+    permits = {path: deletion.of_late_deletes(layout, path, now) for path in left}
     return {path: permit for path, permit in permits.items() if permit is not None}

@@ -209,14 +209,10 @@ async def clean(
         )
         found.removed_damaged(job_id, size)
     for child in await store.list_area(destination.areas):
-        taken = destination.taken_from(child.path)
-        if taken is not None:
-            await found.settle_taken(destination.job(taken), child.path)
-        over = destination.is_gone(child.path) or destination.is_probe(child.path)
-        if over and isinstance(child, Directory):
-            await found.delete_remains(child.path, deletion.of_remains(destination, child.path))
-        elif isinstance(child, Unusable):
+        if isinstance(child, Unusable):
             found.show_unusable(destination, child)
+        elif isinstance(child, Directory):
+            await found.settle_remains(destination, child.path)
     now = store.ids.now()
     usable = await store.list_usable(destination.areas)
     for path, permit in ended_late_deletes(destination, usable, now).items():
@@ -244,6 +240,14 @@ class _Found:
         self._deleted: list[str] = []
         self._shown: list[str] = []
         self._bytes = 0
+
+    async def settle_remains(self, destination: DestinationLayout, path: StorePath) -> None:
+        """Delete a directory that a settled job, a probe or another ``clean`` has left."""
+        taken = destination.taken_from(path)
+        if taken is not None:
+            await self._settle_taken(destination.job(taken), path)
+        elif destination.is_gone(path) or destination.is_probe(path):
+            await self.delete_remains(path, deletion.of_remains(destination, path))
 
     async def delete_remains(self, path: StorePath, permit: deletion.Permit) -> None:
         """Delete what a settled job or a probe has left."""
@@ -288,7 +292,7 @@ class _Found:
             return
         self._bytes += size
 
-    async def settle_taken(self, layout: JobLayout, path: StorePath) -> None:
+    async def _settle_taken(self, layout: JobLayout, path: StorePath) -> None:
         """Go on where a ``clean`` died that had taken a void area away."""
         size = await self._store.bytes_below(path)
         if self._dry_run or await delete_taken_area(self._store, layout, path):
