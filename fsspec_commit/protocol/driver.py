@@ -4,9 +4,16 @@ from collections.abc import Callable, Sequence
 
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.standing import recall
-from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.errors import (
+    CommitError,
+    CommitStateUnknownError,
+    JobNotActiveError,
+    PartialCommitError,
+    failing_as,
+)
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, commit_job
+from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.records.job import Decision
 
@@ -15,7 +22,9 @@ class Driver:
     """Commits one job, as often as it is asked to; one call at a time."""
 
     def __init__(self) -> None:
+        # What it has tried to decide, as far as that stands or still may.
         self._decisions: set[str] = set()
+        self._has_stood = False
 
     async def commit(
         self,
@@ -45,25 +54,57 @@ class Driver:
             self._decisions.add(nonce)
             deciding()
 
-        if not await self._has_decided(job):
-            try:
-                return await commit_job(
-                    job,
-                    messages,
-                    wait_s=wait_s,
-                    deciding=decide,
-                    announce=announce,
-                    progress=progress,
-                )
-            except JobNotActiveError:
-                # A decision of ours, whose outcome was unknown, may have come through late.
-                if not await self._has_decided(job):
+        try:
+            if not await self._has_decided(job):
+                in_doubt = bool(self._decisions)
+                try:
+                    return await commit_job(
+                        job,
+                        messages,
+                        wait_s=wait_s,
+                        deciding=decide,
+                        announce=announce,
+                        progress=progress,
+                    )
+                except JobNotActiveError:
+                    # A decision of ours, whose outcome was unknown, may have come through late.
+                    if not await self._has_decided(job):
+                        raise
+                except CommitError as error:
+                    self._leave_open(error, in_doubt=in_doubt)
                     raise
-        return await resume_job(job, announce=announce, progress=progress)
+            return await self._resume(job, announce=announce, progress=progress)
+        except PartialCommitError:
+            self._has_stood = True
+            raise
 
+    @failing_as(CommitStateUnknownError)
     async def _has_decided(self, job: BoundJob) -> bool:
-        """Whether a decision that this very driver has tried to take stands."""
-        if not self._decisions:
-            return False
+        """Whether a decision that this very driver has tried to take stands, or has stood."""
+        if self._has_stood or not self._decisions:
+            return self._has_stood
         decision = await recall(job.store, job.layout, job.layout.decision, Decision)
         return decision is not None and decision.record.nonce in self._decisions
+
+    def _leave_open(self, error: CommitError, *, in_doubt: bool) -> None:
+        """Let *error* say no more than is known: a decision tried earlier may yet come through."""
+        if error.outcome != "not_committed":
+            return
+        if in_doubt:
+            error.outcome = "unknown"
+            error.add_note(
+                "an earlier commit() of the job was not told whether it has decided, and its "
+                "request may still be carried out: call commit() again, or abort the job"
+            )
+        else:
+            self._decisions.clear()
+
+    async def _resume(
+        self, job: BoundJob, *, announce: Callable[[int], None], progress: Progress
+    ) -> Finished:
+        try:
+            return await resume_job(job, announce=announce, progress=progress)
+        except JobNotActiveError as error:
+            if self._has_stood and error.outcome == "unknown":
+                raise finished_by_another(job) from error
+            raise

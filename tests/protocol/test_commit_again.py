@@ -1,0 +1,136 @@
+"""A commit that is called again, and what it is told of the one before (P7, P8)."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit import bridge
+from fsspec_commit.effects import pacing
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.flat.bucket import HABITS, make_bucket, remove_bucket
+from tests.flat.store import FLAT
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from fsspec_commit.layout import StorePath
+
+T = TypeVar("T")
+
+pytestmark = [
+    pytest.mark.guarantees("P7", "P8"),
+    pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning"),
+]
+
+
+class Silent:
+    """A store that, while it is silent, answers no call on a path that holds some text.
+
+    The first request to create such a file is kept: it can be carried out later.
+    """
+
+    def __init__(self) -> None:
+        self._silent: str | None = None
+        self._late: list[Callable[[], Awaitable[object]]] = []
+
+    @contextmanager
+    def about(self, part: str) -> Iterator[None]:
+        self._silent = part
+        yield
+        self._silent = None
+
+    def carry_out(self) -> None:
+        """Carry out what was asked first, now."""
+
+        async def late() -> None:
+            await self._late[0]()
+
+        bridge.run(late())
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if self._silent is None or self._silent not in path:
+            return await call()
+        if verb == "create":
+            self._late.append(call)
+        raise StoreError(f"no answer to {verb}", reply=Reply.UNKNOWN)
+
+
+@pytest.fixture(params=["disk", "versioned"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "disk":
+        yield str(tmp_path / "out")
+        return
+    bucket = make_bucket(HABITS[request.param])
+    yield f"{FLAT}://{bucket.name}/out"
+    remove_bucket(bucket)
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask soon again."""
+    monkeypatch.setattr(pacing, "BACKOFF_S_MAX", 0.01)
+
+
+@pytest.fixture
+def silent() -> Silent:
+    return Silent()
+
+
+@pytest.fixture
+def job(url: str, silent: Silent) -> fc.Job:
+    """One whose files do not say whose they are, with its task committed."""
+    with wrapping(lambda store: WrappedStore(store, silent.carry)):
+        job = fc.Job(url, mode="append", names="exact", wait_s=0).start()
+    with job.task() as task, task.open("a.txt", "w") as file:
+        file.write("a")
+    return job
+
+
+def fails(job: fc.Job, error: type[fc.CommitError], outcome: str) -> None:
+    with pytest.raises(error) as caught:
+        job.commit()
+    assert caught.value.outcome == outcome
+
+
+def test_a_decision_that_may_still_come_is_not_called_off(job: fc.Job, silent: Silent) -> None:
+    """Whatever later commits fail for, the request of the first can be carried out after them."""
+    with silent.about("/decision"):
+        fails(job, fc.CommitStateUnknownError, "unknown")
+        fails(job, fc.CommitStateUnknownError, "unknown")  # It could not even be asked.
+    with silent.about("/claim-"):
+        fails(job, fc.CommitFailedError, "unknown")
+    silent.carry_out()
+    assert [one.state for one in fc.jobs(job.destination)] == ["decided"]
+    assert job.commit().file_count == 1
+
+
+def test_one_that_was_called_off_is_aborted(job: fc.Job, silent: Silent) -> None:
+    with silent.about("/decision"):
+        fails(job, fc.CommitStateUnknownError, "unknown")
+    fc.abort(job.destination, job.job_id)
+    with pytest.raises(fc.JobNotActiveError):
+        job.commit()
+    assert fc.jobs(job.destination) == []
+
+
+def test_without_a_decision_a_failure_is_one(job: fc.Job, silent: Silent) -> None:
+    for _ in range(2):
+        with silent.about("/claim-"):
+            fails(job, fc.CommitFailedError, "not_committed")
+    assert job.commit().file_count == 1
+
+
+def test_whoever_has_decided_knows_that_a_resumer_committed(job: fc.Job, silent: Silent) -> None:
+    """Also where no file carries the job's id."""
+    with silent.about("/published"):
+        fails(job, fc.PartialCommitError, "partial")
+    assert fc.resume(job.destination, job.job_id).file_count == 1
+    fails(job, fc.JobNotActiveError, "committed")
+    fails(job, fc.JobNotActiveError, "committed")
