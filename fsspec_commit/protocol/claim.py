@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.standing import establish
-from fsspec_commit.errors import ConcurrentJobError, JobNotActiveError
+from fsspec_commit.errors import CommitError, ConcurrentJobError, JobNotActiveError
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
@@ -132,7 +132,7 @@ async def take_claim(
                 raise _concurrent(job, unusable)
             others = jobs_among(areas, job.layout.destination)
             older = await _clear(job, claim, others, deadline)
-        except ConcurrentJobError:
+        except CommitError:
             await withdraw_claim(job, claim)
             raise
         if older is None:

@@ -153,6 +153,7 @@ async def prepare_job(
     claim = held.claim
     try:
         if await is_done(job) or not await may_write(job, new):
+            await alive.end()
             await withdraw_claim(job, claim)
             return None
         await refuse_endangered(job, held, new)

@@ -31,20 +31,21 @@ pytestmark = [
 
 
 class Silent:
-    """A store that, while it is silent, answers no call on a path that holds some text.
+    """A store that, while it is silent, answers no call on some paths.
 
     The first request to create such a file is kept: it can be carried out later.
     """
 
     def __init__(self) -> None:
-        self._silent: str | None = None
+        self._silent: Callable[[str], bool] = lambda _: False
         self._late: list[Callable[[], Awaitable[object]]] = []
 
     @contextmanager
-    def about(self, part: str) -> Iterator[None]:
-        self._silent = part
+    def about(self, part: str, *, whole: bool = False) -> Iterator[None]:
+        """Silent on paths that hold *part*, or with *whole* end in it."""
+        self._silent = lambda path: path.endswith(part) if whole else part in path
         yield
-        self._silent = None
+        self._silent = lambda _: False
 
     def carry_out(self) -> None:
         """Carry out what was asked first, now."""
@@ -55,7 +56,7 @@ class Silent:
         bridge.run(late())
 
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        if self._silent is None or self._silent not in path:
+        if not self._silent(path):
             return await call()
         if verb == "create":
             self._late.append(call)
@@ -134,3 +135,12 @@ def test_whoever_has_decided_knows_that_a_resumer_committed(job: fc.Job, silent:
     assert fc.resume(job.destination, job.job_id).file_count == 1
     fails(job, fc.JobNotActiveError, "committed")
     fails(job, fc.JobNotActiveError, "committed")
+
+
+@pytest.mark.guarantees("P11")
+def test_a_look_that_fails_leaves_no_claim(job: fc.Job, silent: Silent) -> None:
+    """The job is open again, and in nobody's way."""
+    with silent.about("/out/_commit", whole=True):
+        fails(job, fc.CommitFailedError, "not_committed")
+    assert [one.state for one in fc.jobs(job.destination)] == ["open"]
+    assert job.commit().file_count == 1

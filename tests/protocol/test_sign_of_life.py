@@ -191,3 +191,24 @@ def test_a_quick_job_shows_no_sign_and_a_slow_one_leaves_one_at_a_time(
         assert len(slow.signs) >= 2 * shown
         assert slow.standing_max <= 2 * shown
         jobs.older[0].abort()
+
+
+def test_a_job_that_is_dropped_leaves_no_sign(url: str) -> None:
+    """Where no directory must be there, one that came later would make its area again."""
+    signs: list[str] = []
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        answer = await call()
+        if verb in {"delete_tree", "rename_directory"}:
+            await asyncio.sleep(3 * sign_of_life.BEAT_S)
+        elif verb == "create" and "/alive-" in path:
+            signs.append(path)
+        return answer
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(url, mode="ignore").start()
+    with fc.Job(url, mode="append") as other:
+        write(other.task(), "other")
+    write(job.task(0), "mine")
+    assert job.commit().state == "skipped"
+    assert not signs
