@@ -1,6 +1,11 @@
 """What a driver is told whose job somebody else has ended: a resumer, an aborter, a twin."""
 
-from fsspec_commit.errors import CommitError, JobNotActiveError
+from fsspec_commit.errors import (
+    CommitError,
+    CommitFailedError,
+    JobNotActiveError,
+    RecordError,
+)
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.job_records import read_record, standing_decision
@@ -26,7 +31,8 @@ async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveE
     """What *error*, met before a decision of ours stood, is really due to, if to somebody else.
 
     A job that another settles looks like many things: a manifest that is gone, a name that is
-    taken. ``None`` while nobody has settled it, or when that is not known.
+    taken. ``None`` while nobody has settled it, or when that is not known: then *error* says so
+    itself, unless it is a failure of the store, which nobody else's work looks like.
     """
     doubtful = "unknown" if isinstance(error, JobNotActiveError) else "not_committed"
     if error.outcome != doubtful:
@@ -35,7 +41,10 @@ async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveE
         standing = await standing_decision(job.store, job.layout)
     except JobNotActiveError:
         return await ended_by_another(job)
-    except CommitError:
+    except CommitError as refused:
+        if isinstance(refused, RecordError) or not isinstance(error, CommitFailedError):
+            error.outcome = "unknown"
+            error.add_note(f"it is not known whether somebody else has settled the job: {refused}")
         return None
     return None if standing is None else settled_as(job.layout, standing)
 

@@ -1,8 +1,8 @@
-"""A commit that is called again, and what it is told of the one before (P7, P8)."""
+"""A commit that is called again, maybe by another driver: what it is told of the one before."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -12,6 +12,7 @@ from fsspec_commit import bridge
 from fsspec_commit.effects import pacing
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import HABITS, make_bucket, remove_bucket
 from tests.flat.store import FLAT
@@ -89,9 +90,15 @@ def job(url: str, silent: Silent) -> fc.Job:
     """One whose files do not say whose they are, with its task committed."""
     with wrapping(lambda store: WrappedStore(store, silent.carry)):
         job = fc.Job(url, mode="append", names="exact", wait_s=0).start()
-    with job.task() as task, task.open("a.txt", "w") as file:
-        file.write("a")
+    attempt(job, "a.txt")
     return job
+
+
+def attempt(job: fc.Job, name: str) -> fc.TaskCommit:
+    task = job.task()
+    with task.open(name, "w") as file:
+        file.write("a")
+    return task.commit()
 
 
 def fails(job: fc.Job, error: type[fc.CommitError], outcome: str) -> None:
@@ -144,3 +151,20 @@ def test_a_look_that_fails_leaves_no_claim(job: fc.Job, silent: Silent) -> None:
         fails(job, fc.CommitFailedError, "not_committed")
     assert [one.state for one in fc.jobs(job.destination)] == ["open"]
     assert job.commit().file_count == 1
+
+
+@pytest.mark.parametrize("asked", ["unanswered", "decision", "job.json"])
+def test_files_of_another_driver_are_never_taken_for_anothers(
+    tmp_path: Path, silent: Silent, asked: str
+) -> None:
+    """What stands there may be this very job's, where its decision cannot be read."""
+    with wrapping(lambda store: WrappedStore(store, silent.carry)):
+        job = fc.Job(tmp_path, mode="error", names="exact").start()
+    messages = [attempt(job, name) for name in ("a.txt", "b.txt")]
+    with inject(Fault("rename", 2, "crash_before")), suppress(Crash):
+        fc.Job.from_spec(job.spec).commit(messages)
+    assert (tmp_path / "a.txt").exists()
+    if asked != "unanswered":
+        (tmp_path / "_commit" / job.job_id / asked).write_text("damaged")
+    with silent.about("/decision" if asked == "unanswered" else "nothing"):
+        fails(job, fc.DestinationExistsError, "unknown")
