@@ -116,17 +116,27 @@ class Answer:
     Attributes:
         status: The HTTP status; an error inside a 200 counts as a 500.
         code: The error's code, or the status where the answer has no body (every HEAD).
+        is_to_head: Whether it has no body because of what was asked.
     """
 
     status: int
     code: str
     error: Mapping[str, Any]
     headers: Mapping[str, str]
+    is_to_head: bool = False
 
     @property
     def has_code(self) -> bool:
         """Whether S3 itself has answered, not something on the way to it."""
         return _CODE.fullmatch(self.code) is not None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a 404 of something on the way: an ingress with no server behind it.
+
+        S3 says what is missing. Taken for its word, a record that stands would be gone.
+        """
+        return self.status == HTTPStatus.NOT_FOUND and not self.has_code and not self.is_to_head
 
 
 def answer_of(error: BaseException) -> Answer | None:
@@ -140,6 +150,7 @@ def answer_of(error: BaseException) -> Answer | None:
         code=str(told.get("Code") or ""),
         error=told,
         headers={str(k).lower(): str(v) for k, v in (metadata.get("HTTPHeaders") or {}).items()},
+        is_to_head=error.operation_name.startswith("Head"),
     )
 
 
@@ -154,11 +165,12 @@ def reply_of(answer: Answer) -> Reply:
         return Reply.REFUSED
     if answer.status == HTTPStatus.NOT_IMPLEMENTED:
         return Reply.REFUSED
-    # A bare 503, or a redirection, may be a proxy's, sent after S3 had done it.
+    # A bare 404, a bare 503, or a redirection may be a proxy's, sent after S3 had done it.
     if (
         answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
         or is_redirection(answer.status)
+        or answer.is_foreign
     ):
         return Reply.UNKNOWN
     return Reply.REFUSED
@@ -196,6 +208,8 @@ def why_of(answer: Answer, *, actions: str) -> str:
     elif is_redirection(answer.status):
         origin = origin_of(answer.headers.get("location", ""))
         why = f"{why_redirected(answer.status, origin)}; check endpoint_url= and the proxy"
+    elif answer.is_foreign:
+        why = "not S3 has answered (HTTP 404); check endpoint_url= and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         why = f"access is denied ({how}); allow {actions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:
@@ -216,6 +230,8 @@ def why_of(answer: Answer, *, actions: str) -> str:
 
 def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
+    if answer.is_foreign:
+        return errno.EIO
     return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 

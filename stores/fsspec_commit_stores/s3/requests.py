@@ -6,6 +6,7 @@ parameter that it does not know: an unknown ``IfNoneMatch`` would become an unco
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -82,7 +83,9 @@ class RequestFailedError(Exception):
     def is_missing(self, *codes: str) -> bool:
         """Whether the store said 404, with one of *codes* or, as to a HEAD, with none."""
         told = self.answer
-        return told is not None and told.status == 404 and told.code in {*codes, "404", ""}  # noqa: PLR2004  # not found
+        if told is None or told.status != HTTPStatus.NOT_FOUND:
+            return False
+        return told.code in codes if told.has_code else told.is_to_head
 
 
 class Bucket:
