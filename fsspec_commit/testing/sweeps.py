@@ -33,14 +33,22 @@ class Sweep:
         """Those of *cases* that are to be run; they may be without end.
 
         Yields:
-            Every so-many-th, from one of the first on.
+            Every so-many-th, from one of the first on. Of fewer than that, one: a test that tries
+            nothing cannot fail.
         """
         first = self._chance.randrange(self.every)
+        few: list[T] = []
         for number, case in enumerate(cases):
             self.seen += 1
             if number % self.every == first:
+                few.clear()
                 self.ran += 1
                 yield case
+            elif number < first:
+                few.append(case)
+        if few:
+            self.ran += 1
+            yield self._chance.choice(few)
 
 
 def sweep_of(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:

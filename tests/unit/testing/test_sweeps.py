@@ -32,6 +32,18 @@ def test_every_so_many_th_from_one_of_the_first_on(seed: int) -> None:
     assert (sweep.ran, sweep.seen) == (4, chosen[-1] + 1)
 
 
+@pytest.mark.parametrize("cases", [1, 2, 4])
+def test_of_a_few_cases_one_is_run(cases: int) -> None:
+    chosen = set[int]()
+    for seed in range(200):
+        sweep = Sweep(50, seed=str(seed))
+        [one] = sweep(range(cases))
+        chosen.add(one)
+        assert (sweep.ran, sweep.seen) == (1, cases)
+    assert chosen == set(range(cases))
+    assert list(Sweep(50, seed="any")(())) == []
+
+
 def test_each_case_is_chosen_by_some_seed() -> None:
     first = {next(Sweep(5, seed=str(seed))(count())) for seed in range(100)}
     assert first == {0, 1, 2, 3, 4}
