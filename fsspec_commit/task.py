@@ -14,7 +14,7 @@ from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layered_file import LayeredFile
-from fsspec_commit.names import Partition, Target, partition_of
+from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -293,7 +293,7 @@ class Task:
 
     def _final_name(self, name: Target) -> Target:
         record = self._job.record
-        if record.mode == "overwrite_partitions" and partition_of(name) == Partition(""):
+        if record.mode == "overwrite_partitions" and partition_of(name) == ROOT_PARTITION:
             raise outside_partition(record.destination, name)
         return self._job.final_name(name, self._layout)
 

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import DestinationExistsError, RequestError
-from fsspec_commit.names import Partition, Target, folded, is_visible, with_those_above
+from fsspec_commit.names import (
+    ROOT_PARTITION,
+    Partition,
+    Target,
+    folded,
+    is_visible,
+    with_those_above,
+)
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import NameIndex
 from fsspec_commit.protocol.folded_names import spelled_twice
@@ -162,7 +169,7 @@ async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> boo
 async def _look_into_directories(job: BoundJob, found: _Found) -> None:
     """List what there is of the directories in question, from the top, level by level."""
     layout = job.layout.destination
-    level = [Partition("")]
+    level = [ROOT_PARTITION]
     while level:
         below: list[Partition] = []
 

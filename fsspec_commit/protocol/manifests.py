@@ -9,6 +9,7 @@ from fsspec_commit.committers import AttemptFiles, ManifestBytes
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.names import (
+    ROOT_PARTITION,
     Partition,
     is_visible,
     partition_of,
@@ -197,7 +198,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
         if names:
             await _refuse_repeated(job, manifests, names[0])
     _refuse_file_as_directory(job, new)
-    if job.record.mode == "overwrite_partitions" and Partition("") in new.partitions:
+    if job.record.mode == "overwrite_partitions" and ROOT_PARTITION in new.partitions:
         stray = next(name for name in new.names if "/" not in name)
         raise outside_partition(job.record.destination, stray)
     return new
