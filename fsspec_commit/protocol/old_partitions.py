@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
@@ -24,6 +25,10 @@ from fsspec_commit.names import (
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import Found, ending, files_below, nested_destination
 from fsspec_commit.store import Directory, Entry
+
+_LISTINGS_AT_ONCE_MAX = 32
+_LISTED_MAX = 4096
+"""What is listed at once is held: after so many files one directory is listed at a time again."""
 
 
 async def old_files_of_partitions(
@@ -73,28 +78,44 @@ class _Walk:
 
     async def files(self) -> AsyncIterator[Found]:
         """Every file that goes; at the end, the refusal of a value that would be there twice."""
-        waiting = [_Spot("", "")]
+        waiting, at_once = [_Spot("", "")], 1
         while waiting:
-            spot = waiting.pop()
-            if spot.wanted in self._declared:
+            spots = waiting[-at_once:]
+            del waiting[-at_once:]
+            whole = [spot for spot in spots if spot.wanted in self._declared]
+            for spot in whole:
                 async with ending(self._below(spot)) as files:
                     async for name, entry in files:
                         if self._takes(spot, name):
                             yield name, entry
-                continue
-            children = await self._job.store.list_children(self._path(spot))
-            await self._refuse_folded(spot, children)
-            for child in children:
-                name = self._layout.relative(child.path)
-                if isinstance(child, Directory):
-                    await self._refuse_nested(spot, name)
-                    waiting += self._ways(spot, name)
-                elif spot.wanted in self._written:
-                    if self._takes(spot, name):
+            single = [spot for spot in spots if spot.wanted not in self._declared]
+            listed = await self._list_all(single)
+            is_little = sum(map(len, listed)) <= _LISTED_MAX
+            at_once = min(2 * at_once, _LISTINGS_AT_ONCE_MAX) if is_little else 1
+            for spot, children in zip(single, listed, strict=True):
+                await self._refuse_folded(spot, children)
+                for child in children:
+                    name = self._layout.relative(child.path)
+                    if isinstance(child, Directory):
+                        await self._refuse_nested(spot, name)
+                        waiting += self._ways(spot, name)
+                    elif self._is_there(spot, name):
                         yield name, child
-                elif name in self._directories:
-                    yield name, child
         self._refuse_spelled_twice()
+
+    async def _list_all(self, spots: Sequence[_Spot]) -> list[list[Entry | Directory]]:
+        """What stands in each: asked for at once, since each costs a round trip."""
+
+        async def children(spot: _Spot) -> list[Entry | Directory]:
+            return await self._job.store.list_children(self._path(spot))
+
+        return await all_of(spots, children, in_flight_max=_LISTINGS_AT_ONCE_MAX)
+
+    def _is_there(self, spot: _Spot, name: str) -> bool:
+        """Whether a file goes, or stands where a directory is to be."""
+        if spot.wanted in self._written:
+            return self._takes(spot, name)
+        return name in self._directories
 
     async def _refuse_nested(self, spot: _Spot, name: str) -> None:
         """Refuse what has a work area of its own, with something in it: another destination."""

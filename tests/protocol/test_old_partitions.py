@@ -1,0 +1,59 @@
+"""Many partitions are replaced: what stands in some of them is asked for at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.protocol import old_partitions
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.integration.scenes import SCENES, Scene
+from tests.protocol.test_flat_faults import Place, make_place
+from tests.protocol.test_flat_races import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fsspec_commit.layout import StorePath
+
+T = TypeVar("T")
+__all__ = ["make_place"]  # a fixture
+
+
+@pytest.mark.guarantees("P9")
+@pytest.mark.parametrize(("held", "least", "greatest"), [(4096, 9, 32), (1, 2, 2)])
+def test_partitions_are_listed_at_once(
+    held: int,
+    least: int,
+    greatest: int,
+    make_place: Callable[[str, Scene], Place],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many as take little memory: after a long listing one at a time again."""
+    monkeypatch.setattr(old_partitions, "_LISTED_MAX", held)
+    place = make_place("versioned", SCENES["append"])
+    old = {f"number={number}/hour=1/old.txt": "old" for number in range(100)}
+    with fc.Job(place.url, mode="append") as job, job.task() as task:
+        write_files(task, old)
+    under_way, most = 0, 0
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        nonlocal under_way, most
+        if verb != "list_children" or "/number=" not in path:
+            return await call()
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.01)
+        under_way -= 1
+        return await call()
+
+    job = fc.Job(place.url, mode="overwrite_partitions")
+    with wrapping(lambda store: WrappedStore(store, carry)), job, job.task() as task:
+        write_files(task, {name.replace("old", "new"): "new" for name in old})
+    assert job.result is not None
+    assert job.result.replaced_count == len(old)
+    assert least <= most <= greatest
