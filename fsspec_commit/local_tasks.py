@@ -95,6 +95,11 @@ class LocalTasks:
         if others is not None:
             # Gathering them may fail, and whoever goes on then must not commit without them.
             self._given = None
+            if isinstance(others, TaskCommit):
+                message = (
+                    f"cannot commit job {job_id}: messages is a list of them, not one: [message]"
+                )
+                raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
             self._given = list(others)
         if self._given is None:
             message = (

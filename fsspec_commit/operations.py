@@ -183,6 +183,9 @@ async def clean(
     if older_than is None and not damaged:
         message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
         raise RequestError(message, kind="invalid_option")
+    if isinstance(damaged, str):
+        message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
+        raise RequestError(message, kind="invalid_option")
     options = OpenOptions(single_writer=single_writer, choosing=True)
     async with _open(destination, storage_options, filesystem, options) as to:
         facts = await to.capabilities(probing=probe)

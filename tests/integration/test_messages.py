@@ -147,6 +147,14 @@ def test_a_refused_message_is_refused_again_when_the_block_is_left(destination: 
     assert visible(destination) == ["other"]
 
 
+def test_one_message_is_no_list(destination: Path) -> None:
+    with request_refused("messages_lost"), overwriting(destination) as job:
+        settle_other(destination, job)
+        with request_refused("not_a_message"):
+            job.commit(worker(job, 0, "day=1/new.txt"))  # type: ignore[arg-type]
+    assert visible(destination) == ["other"]
+
+
 def test_a_job_that_collects_refuses_messages_to_the_end(tmp_path: Path) -> None:
     with (
         request_refused("unexpected_messages"),

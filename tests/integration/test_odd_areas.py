@@ -123,6 +123,8 @@ def test_an_age_or_a_job_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFix
     assert "missing option '--older-than'" in capsys.readouterr().err
     with pytest.raises(fc.RequestError, match=r"older_than=.*damaged="):
         fc.clean(tmp_path / "out")
+    with pytest.raises(fc.RequestError, match="a list of job ids"):
+        fc.clean(tmp_path / "out", damaged="20261120T140355-9c1e5f00a1b2c3d4")
 
 
 def test_a_damaged_job_needs_no_age(tmp_path: Path) -> None:
