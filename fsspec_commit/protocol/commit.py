@@ -370,8 +370,8 @@ async def _retired(
     job: BoundJob, new: NewFiles, published: Standing[Published], replaced: ReplacedFiles
 ) -> list[str]:
     """Leave what later jobs must know, then remove the area; the data is right in any case."""
-    for _ in range(_RETIREMENTS_MAX):
-        permit = await leave_late_deletes(job, published, replaced)
+    for again in range(_RETIREMENTS_MAX):
+        permit = await leave_late_deletes(job, published, replaced, again=again)
         ids = new.manifests.chosen.attempt_ids
         try:
             await job.removal.retire(job.layout, permit, published=ids)

@@ -43,18 +43,30 @@ from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry
 
 _RETIRED_WITHIN = timedelta(minutes=15)
+_LATER_AGAIN = timedelta(minutes=30)
 _LATEST = datetime.max.replace(tzinfo=UTC) - deletion.LATE_DELETES_END
 _DIGEST_CHARACTERS = 16
 _DIGESTS_A_NAME = 15
 
 
 async def leave_late_deletes(
-    job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
+    job: BoundJob,
+    published: Standing[Published],
+    replaced: ReplacedFiles,
+    *,
+    again: int = 0,
 ) -> deletion.Permit:
     """Say what requests of this job may still delete, before ``job.json`` goes.
 
     Whoever finishes the job says it, also when each of his own requests was answered: another may
     have sent some, too.
+
+    Args:
+        job: The job, bound.
+        published: Its files are in place.
+        replaced: What it has deleted.
+        again: How often that took too long before. The record then names a time that is not yet,
+            and counts from there.
 
     Returns:
         The permit to remove the job's area: for a time, if there was something to say.
@@ -63,7 +75,7 @@ async def leave_late_deletes(
     if published.record.lost or not replaced.late_count:
         return permit
     layout = job.layout.destination
-    moment = job.store.ids.now()
+    moment = job.store.ids.now() + again * _LATER_AGAIN
     directory = layout.deleted(moment, job.store.ids.nonce())
 
     async def mark(name: str) -> None:

@@ -336,7 +336,26 @@ def test_a_record_is_made_again_when_it_is_old_before_the_job_ends(
         overwrite(place)
     assert len(records(place)) == 2
     assert fc.jobs(place.url) == []
-    with pytest.raises(fc.UnsafeStoreError, match="2026-11-22 10:00:00 UTC"):
+    with pytest.raises(fc.UnsafeStoreError, match="2026-11-22 10:30:00 UTC"):
+        come_back(place, OLD)
+
+
+def test_a_record_that_takes_long_to_leave_does_not_keep_the_job_from_ending(
+    make_place: Callable[[str, Scene], Place], clock: Clock
+) -> None:
+    """Of millions of files, on a slow server: the next one is for a later time."""
+    place = make_place("unversioned", SCENE)
+
+    async def slowly(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        answer = await call()
+        if verb == "create" and "/deleted-" in path:
+            clock.passes(minutes=40)
+        return answer
+
+    with wrapping(lambda store: WrappedStore(store, slowly)):
+        overwrite(place)
+    assert fc.jobs(place.url) == []
+    with pytest.raises(fc.UnsafeStoreError, match="2026-11-22 09:10:00 UTC"):
         come_back(place, OLD)
 
 
