@@ -72,7 +72,7 @@ class _Walk:
         self._wanted: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for name in with_those_above({*written, *self._declared}):
             above, _, last = name.rpartition("/")
-            self._wanted[above][unquote(last)].append(name)
+            self._wanted[above][_decoded(last)].append(name)
         self._found: set[str] = set()
         self._spelled_otherwise: dict[str, str] = {}
 
@@ -129,7 +129,7 @@ class _Walk:
         if is_in_work_area(name):
             return []
         last = name.rpartition("/")[2]
-        alike = self._wanted.get(spot.wanted, {}).get(unquote(last), ())
+        alike = self._wanted.get(spot.wanted, {}).get(_decoded(last), ())
         return [_Spot(name, wanted) for wanted in alike]
 
     def _takes(self, spot: _Spot, name: str) -> bool:
@@ -205,3 +205,8 @@ class _Walk:
             path=other,
             stage="check",
         )
+
+
+def _decoded(name: str) -> str:
+    """As readers take it; bytes that are no UTF-8 stay apart from each other."""
+    return unquote(name, errors="surrogateescape")

@@ -57,3 +57,16 @@ def test_partitions_are_listed_at_once(
     assert job.result is not None
     assert job.result.replaced_count == len(old)
     assert least <= most <= greatest
+
+
+def test_escapes_of_no_unicode_are_values_of_their_own(
+    make_place: Callable[[str, Scene], Place],
+) -> None:
+    """The refusal of a second spelling names a partition to declare: no other value's."""
+    place = make_place("versioned", SCENES["append"])
+    for name in ("name=%FE", "name=%FF"):
+        job = fc.Job(place.url, mode="overwrite_partitions")
+        with job, job.task() as task:
+            write_files(task, {f"{name}/part.txt": name})
+    shown = [text for name, text in place.snapshot().items() if name.startswith("name=")]
+    assert shown == [b"name=%FE", b"name=%FF"]
