@@ -128,7 +128,16 @@ class Answer:
     @property
     def is_missing(self) -> bool:
         """Whether what was asked for is not there, in a container that is."""
-        return self.status == HTTPStatus.NOT_FOUND and (self.code in _MISSING or not self.code)
+        return self.status == HTTPStatus.NOT_FOUND and self.code in _MISSING
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a 404 of something on the way: an ingress with no server behind it.
+
+        Azure says what is missing, to a HEAD as well. Taken for its word, a record that stands
+        would be gone.
+        """
+        return self.status == HTTPStatus.NOT_FOUND and not self.code
 
     @property
     def is_denied(self) -> bool:
@@ -168,11 +177,12 @@ def reply_of(answer: Answer) -> Reply:
         return Reply.REFUSED
     if answer.status == HTTPStatus.NOT_IMPLEMENTED:
         return Reply.REFUSED
-    # A bare 503, or a redirection, may be a proxy's, sent after Azure had done it.
+    # A bare 404, a bare 503, or a redirection may be a proxy's, sent after Azure had done it.
     if (
         answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
         or is_redirection(answer.status)
+        or answer.is_foreign
     ):
         return Reply.UNKNOWN
     return Reply.REFUSED
@@ -203,6 +213,8 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
     elif is_redirection(answer.status):
         origin = origin_of(answer.headers.get("location", ""))
         why = f"{why_redirected(answer.status, origin)}; check the account and the proxy"
+    elif answer.is_foreign:
+        why = "not Azure has answered (HTTP 404); check the account and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         why = f"access is denied ({how}); allow {actions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:
@@ -217,6 +229,8 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
 
 def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
+    if answer.is_foreign:
+        return errno.EIO
     return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 
