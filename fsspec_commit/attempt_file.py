@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import re
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -59,6 +60,7 @@ class AttemptFile(io.BufferedIOBase):
 
     Attributes:
         finished: What it will be published as; known once it is closed.
+        thread_id: Who has opened it, and may be writing it.
     """
 
     _over = True  # Until it is made: what could not be made is collected, too.
@@ -76,6 +78,7 @@ class AttemptFile(io.BufferedIOBase):
         self.name = name
         self.mode = "wb"
         self.finished: NewFile | None = None
+        self.thread_id = threading.get_ident()
         self._sink = sink
         self._names = names
         self._leave = leave

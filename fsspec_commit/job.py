@@ -196,6 +196,8 @@ class Job:
     def abort(self) -> None:
         """Decide that the job never happens, and remove what it left; a second time, do nothing.
 
+        Files that its tasks have open in this thread are closed.
+
         Raises:
             JobNotActiveError: It is committed; nothing is deleted.
         """
@@ -203,7 +205,10 @@ class Job:
         if self._state in {"new", "aborted"} or (self.skipped and self.result is not None):
             self._state = "aborted"
             return
-        bridge.run(self._abort(self._started()))
+        bound = self._started()
+        if bridge.run(self._abort(bound)):
+            self._tasks.job_aborted()
+            bridge.run(bound.store.close())
 
     def __enter__(self) -> Self:
         return self.start()
@@ -313,11 +318,11 @@ class Job:
             _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
-    async def _abort(self, bound: BoundJob) -> None:
-        """Abort, once no commit of another thread is under way."""
+    async def _abort(self, bound: BoundJob) -> bool:
+        """Abort, once no commit of another thread is under way; say whether it was done here."""
         async with self._settling:
             if self._state == "aborted":
-                return
+                return False
             if self.result is not None:
                 job_id = bound.record.job_id
                 message = f"job {job_id} is committed: it cannot be aborted; nothing was deleted"
@@ -328,8 +333,8 @@ class Job:
                 self._state = "settled"
                 raise
             self._state = "aborted"
-            await bound.store.close()
         _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
+        return True
 
     def _refuse_aborted(self, bound: BoundJob) -> None:
         if self._state == "aborted":

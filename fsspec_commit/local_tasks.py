@@ -1,6 +1,7 @@
 """The messages a driver has: what callers pass in, and those of the tasks in its own process."""
 
 import threading
+import weakref
 from collections.abc import Iterable
 
 from fsspec_commit.errors import RequestError
@@ -18,6 +19,7 @@ class LocalTasks:
         self._messages: dict[int, list[TaskCommit]] = {}
         self._failed: dict[int, BaseException] = {}
         self._running: dict[int, set[str]] = {}
+        self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
         # What the last call passed in; None while it is not known what that was.
         self._given: list[TaskCommit] | None = []
 
@@ -32,6 +34,7 @@ class LocalTasks:
         with self._lock:
             self._next = max(self._next, task.task_id + 1)
             self._running.setdefault(task.task_id, set()).add(task.attempt_id)
+            self._tasks.add(task)
 
     def task_committed(self, task: Task, message: TaskCommit) -> None:
         """Keep the message for the commit."""
@@ -49,6 +52,13 @@ class LocalTasks:
         """Forget a task that the caller dropped on purpose; another attempt at it may still run."""
         with self._lock:
             self._over(task)
+
+    def job_aborted(self) -> None:
+        """Tell the tasks, whose files are of no use any more."""
+        with self._lock:
+            tasks = list(self._tasks)
+        for task in tasks:
+            task.job_aborted()
 
     def _over(self, task: Task) -> None:
         running = self._running.get(task.task_id, set())

@@ -1,6 +1,7 @@
 """Worker side, synchronous: one attempt at one part of a job's work."""
 
 import os
+import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping
@@ -283,6 +284,17 @@ class Task:
         )
         self._files.add(file)
         return file
+
+    def job_aborted(self) -> None:
+        """Discard what garbage has left and what this thread has open: there is no use for it.
+
+        Other threads may be writing theirs, and are told when they commit.
+        """
+        for file in list(self._files):
+            if file.thread_id == threading.get_ident():
+                with suppress(CommitError, OSError):  # It went with the attempt.
+                    file.discard()
+        self._discard_left()
 
     def _discard_left(self) -> None:
         """Discard what the writers of files that are garbage have left."""

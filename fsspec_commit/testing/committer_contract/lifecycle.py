@@ -92,7 +92,6 @@ class LifecycleContract(Given):
             interrupted()
         place.assert_untouched()
 
-    @pytest.mark.filterwarnings("ignore:.*was abandoned:ResourceWarning")
     def test_abort_leaves_nothing(self, place: Place) -> None:
         """With tasks done, begun and empty, files open or closed; and can be repeated (P5)."""
         place.put({"old.txt": b"old"})
@@ -103,8 +102,10 @@ class LifecycleContract(Given):
         write(begun, TASKS[1])
         unfinished = begun.open("open.txt")
         unfinished.write(b"never closed")
+        begun.open("forgotten.txt").write(b"nor this one")
         job.task()
         job.abort()
+        assert unfinished.closed
         job.abort()
         place.assert_untouched({"old.txt": b"old"})
         with pytest.raises((fc.CommitError, RuntimeError)):
