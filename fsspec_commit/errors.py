@@ -252,7 +252,7 @@ def failing_as(
             try:
                 return await phase(*args, **kwargs)
             except settled_by_phase as error:
-                if isinstance(error, RecordError) and kind is CommitFailedError:
+                if isinstance(error, RecordError) and kind is not PartialCommitError:
                     error.outcome = kind.default_outcome
                     raise
                 if isinstance(error, kind):

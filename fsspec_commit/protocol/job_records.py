@@ -2,7 +2,12 @@
 
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import damaged, recall
-from fsspec_commit.errors import JobNotActiveError, RecordError
+from fsspec_commit.errors import (
+    CommitStateUnknownError,
+    JobNotActiveError,
+    RecordError,
+    failing_as,
+)
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, JobRecord, Published
@@ -14,6 +19,7 @@ async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | Non
     return None if standing is None else standing.record
 
 
+@failing_as(CommitStateUnknownError)
 async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[Decision] | None:
     """The decision of a job that is not over; ``None`` while there is none.
 
@@ -23,6 +29,7 @@ async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[
     never comes back, one that stands afterwards stood when the decision was created.
 
     Raises:
+        CommitStateUnknownError: The store did not say.
         JobNotActiveError: The job is over, whatever decision is found; how it ended is not known.
     """
     decision = await recall(store, layout, layout.decision, Decision)

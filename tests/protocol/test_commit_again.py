@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-pytestmark = [
-    pytest.mark.guarantees("P7", "P8"),
-    pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning"),
-]
+pytestmark = pytest.mark.guarantees("P7", "P8")
 
 
 class Silent:
@@ -90,6 +87,7 @@ def job(url: str, silent: Silent) -> fc.Job:
     """One whose files do not say whose they are, with its task committed."""
     with wrapping(lambda store: WrappedStore(store, silent.carry)):
         job = fc.Job(url, mode="append", names="exact", wait_s=0).start()
+    job._begun_here = False
     attempt(job, "a.txt")
     return job
 
@@ -160,6 +158,7 @@ def test_files_of_another_driver_are_never_taken_for_anothers(
     """What stands there may be this very job's, where its decision cannot be read."""
     with wrapping(lambda store: WrappedStore(store, silent.carry)):
         job = fc.Job(tmp_path, mode="error", names="exact").start()
+    job._begun_here = False
     messages = [attempt(job, name) for name in ("a.txt", "b.txt")]
     with inject(Fault("rename", 2, "crash_before")), suppress(Crash):
         fc.Job.from_spec(job.spec).commit(messages)
@@ -168,3 +167,24 @@ def test_files_of_another_driver_are_never_taken_for_anothers(
         (tmp_path / "_commit" / job.job_id / asked).write_text("damaged")
     with silent.about("/decision" if asked == "unanswered" else "nothing"):
         fails(job, fc.DestinationExistsError, "unknown")
+
+
+@pytest.mark.parametrize("settle", [fc.resume, fc.abort])
+def test_nobody_calls_off_a_job_whose_decision_is_not_shown(
+    url: str, silent: Silent, settle: Callable[[str, str], object]
+) -> None:
+    """It is decided, and one of its files may be visible."""
+    job = fc.Job(url, mode="append").start()
+    job._begun_here = False
+    messages = [attempt(job, name) for name in ("a.txt", "b.txt")]
+    with wrapping(lambda store: WrappedStore(store, silent.carry)):
+        again = fc.Job.from_spec(job.spec)
+        with silent.about("/published"), pytest.raises(fc.PartialCommitError):
+            again.commit(messages)
+        with silent.about("/decision"):
+            with pytest.raises(fc.CommitError) as caught:
+                settle(url, job.job_id)
+            assert caught.value.outcome == "unknown"
+            with pytest.raises(fc.CommitError) as caught:
+                again.commit(messages)
+            assert caught.value.outcome in {"unknown", "partial"}
