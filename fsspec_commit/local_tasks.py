@@ -19,7 +19,7 @@ class LocalTasks:
         self._messages: dict[int, list[TaskCommit]] = {}
         self._failed: dict[int, BaseException] = {}
         self._running: dict[int, set[str]] = {}
-        self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
+        self._tasks: weakref.WeakValueDictionary[str, Task] = weakref.WeakValueDictionary()
         # What the last call passed in; None while it is not known what that was.
         self._given: list[TaskCommit] | None = []
 
@@ -34,7 +34,7 @@ class LocalTasks:
         with self._lock:
             self._next = max(self._next, task.task_id + 1)
             self._running.setdefault(task.task_id, set()).add(task.attempt_id)
-            self._tasks.add(task)
+            self._tasks[task.attempt_id] = task
 
     def task_committed(self, task: Task, message: TaskCommit) -> None:
         """Keep the message for the commit."""
@@ -55,10 +55,11 @@ class LocalTasks:
 
     def job_aborted(self) -> None:
         """Tell the tasks, whose files are of no use any more."""
-        with self._lock:
-            tasks = list(self._tasks)
-        for task in tasks:
-            task.job_aborted()
+        # Without the lock, which the interrupt that aborts the job may have left taken.
+        for reference in self._tasks.valuerefs():
+            task = reference()
+            if task is not None:
+                task.job_aborted()
 
     def _over(self, task: Task) -> None:
         running = self._running.get(task.task_id, set())
