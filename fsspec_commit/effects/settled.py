@@ -2,8 +2,8 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 
 from fsspec_commit.effects.counted import Counted
 from fsspec_commit.effects.deletion import Permit
@@ -13,7 +13,7 @@ from fsspec_commit.effects.settled_directories import SettledDirectories, Settle
 from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.effects.settled_writer import SettledWriter
-from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
+from fsspec_commit.errors import CommitStateUnknownError, RecordError, Reply, StoreError
 from fsspec_commit.ids import IdSource, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.records import RECORD_BYTES_MAX
@@ -31,6 +31,23 @@ from fsspec_commit.store import (
 
 _BREATH = 1_000
 """After so many entries of a listing that never waited, others on the loop have their turn."""
+_OF_WHO_ASKS = {errno.EACCES, errno.EPERM, errno.ETIMEDOUT, errno.ECONNABORTED, errno.EHOSTUNREACH}
+"""Reasons of a refusal that lie with who asks, or on the way."""
+
+
+@contextmanager
+def refusals_as_damage() -> Iterator[None]:
+    """For looking at other people's records: one that we may not read is as good as damaged.
+
+    Raises:
+        RecordError: The store certainly will not give a record; what it says is not known here.
+    """
+    try:
+        yield
+    except StoreError as error:
+        if error.reply is not Reply.REFUSED:
+            raise
+        raise RecordError(str(error), path=error.path) from error
 
 
 class SettledStore(Counted):
@@ -127,11 +144,15 @@ class SettledStore(Counted):
     async def read_or_refusal(
         self, path: StorePath, *, limit_bytes: int
     ) -> bytes | StoreError | None:
-        """The whole file at *path*, or why the store certainly will not give it."""
+        """The whole file at *path*, or why nobody can be given it: it is no file, or too long.
+
+        Raises:
+            StoreError: The question failed, or we may not ask it: that says nothing of the file.
+        """
         try:
             return await self.read(path, limit_bytes=limit_bytes)
         except StoreError as error:
-            if error.reply is not Reply.REFUSED:
+            if error.reply is not Reply.REFUSED or error.errno in _OF_WHO_ASKS:
                 raise
             return error
 

@@ -45,8 +45,9 @@ async def recall(
     """The record that stands at *path* in a job's area, strictly decoded, and the job's own.
 
     Raises:
-        RecordError: What stands there cannot be read, or belongs elsewhere: it is damaged, and
+        RecordError: What stands there is no record, or belongs elsewhere: it is damaged, and
             never acted on.
+        StoreError: We may not read it, or the question failed.
     """
     data = await store.read_or_refusal(path, limit_bytes=kind.limit_bytes)
     if data is None:

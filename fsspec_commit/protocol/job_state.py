@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
 from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
@@ -73,22 +73,26 @@ def jobs_among(children: Iterable[Listed], destination: DestinationLayout) -> li
 
 
 async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
-    """What stands in the area of *layout* now; damaged records are reported, never raised."""
+    """What stands in the area of *layout* now; damaged records are reported, never raised.
+
+    So are those that we may not read: what they say is not known here, and may be in the way.
+    """
     children = {child.path for child in await store.list_area(layout.area)}
     if layout.spec not in children:
         return JobState(layout, "void")
     claims: list[Claim] = []
     decision: Standing[Decision] | None = None
     try:
-        if layout.decision in children:
-            decision = await standing_decision(store, layout)
-            if decision is not None and layout.published in children:
-                await standing_published(store, layout, decision)
-        else:
-            for path in sorted(children):
-                if layout.claim_nonce(path) is not None:
-                    claim = await recall(store, layout, path, Claim)
-                    claims.extend([claim.record] if claim is not None else [])
+        with refusals_as_damage():
+            if layout.decision in children:
+                decision = await standing_decision(store, layout)
+                if decision is not None and layout.published in children:
+                    await standing_published(store, layout, decision)
+            else:
+                for path in sorted(children):
+                    if layout.claim_nonce(path) is not None:
+                        claim = await recall(store, layout, path, Claim)
+                        claims.extend([claim.record] if claim is not None else [])
     except JobNotActiveError:
         return JobState(layout, "void")
     except RecordError as error:
