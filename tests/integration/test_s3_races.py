@@ -125,4 +125,4 @@ def test_ten_processes(
     if exact:
         keep_versions(s3_bucket)
     place = s3_places(s3_bucket)("storm")
-    say_what_ran(run_storm(processes, place, tmp_path, seconds, exact=exact, least=3))
+    say_what_ran(run_storm(processes, place, tmp_path, seconds, exact=exact, least=1))

@@ -67,7 +67,7 @@ def template_without_a_number() -> pa.Table:
     return TABLE
 
 
-@failing(fc.RequestError, "no subdirectory", mode="overwrite_partitions")
+@failing(fc.RequestError, "give partition_by=", mode="overwrite_partitions")
 def rows_outside_any_partition() -> pa.Table:
     return TABLE
 
