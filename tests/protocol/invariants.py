@@ -120,12 +120,15 @@ def check_under_way(
     new: Snapshot,
     mode: str,
     declared: Collection[str] = (),
+    spent_ids: bool = False,
 ) -> str:
     """Check what a reader may find while one job is under way or dead; return the job's state.
 
-    *old* and *new* are visible files, as :func:`visible` names them.
+    *old* and *new* are visible files, as :func:`visible` names them. With *spent_ids* the job may
+    have left ids behind under which it could not begin: see :func:`is_bare`.
     """
-    (job_id,) = [one for one in job_ids(snapshot) if not is_bare(snapshot, one)] or [""]
+    shown_ids = [one for one in job_ids(snapshot) if not (spent_ids and is_bare(snapshot, one))]
+    (job_id,) = shown_ids or [""]
     state = state_of(snapshot, job_id) if job_id else "over"
     shown = visible(snapshot)
     after = model(old, new, mode, declared)

@@ -135,7 +135,12 @@ def recover(scene: Scene, place: Place, told: str) -> None:
     """Check what is there, and that it is what the driver was told; settle it; check again."""
     snapshot = place.snapshot()
     state = check_under_way(
-        snapshot, old=scene.old, new=scene.new, mode=scene.mode, declared=scene.declared
+        snapshot,
+        old=scene.old,
+        new=scene.new,
+        mode=scene.mode,
+        declared=scene.declared,
+        spent_ids=told == "done",
     )
     happened = state in {"decided", "published"} or (
         state == "over" and visible(snapshot) == scene.after
