@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 from hypothesis import given
@@ -18,6 +18,7 @@ from fsspec_commit.effects.removal import (
     RetiringByRename,
     RetiringInOrder,
     TrashRemoval,
+    _Retiring,
 )
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import UnsafeStoreError
@@ -37,9 +38,6 @@ from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit_stores.memory import MemoryStore
 from tests.flat.bucket import AWS, Bucket
 from tests.flat.store import FlatStore
-
-if TYPE_CHECKING:
-    from types import MethodType
 
 Fact = bool | None
 
@@ -330,8 +328,8 @@ def test_a_disk_removes_by_token_only_where_tokens_are_unique(
 
 def how(removal: Removal) -> tuple[type[Removal], type[object]]:
     """How old files go, and areas."""
-    retire: MethodType = removal.retire  # type: ignore[assignment]  # it is a bound method
-    return type(removal), type(retire.__self__)
+    assert isinstance(removal, _Retiring)
+    return type(removal), type(removal._retirement)
 
 
 @pytest.mark.parametrize("unique", [None, False, True])
