@@ -36,8 +36,11 @@ demo: $(INSTALLED) ## watch jobs commit, fail and recover on this machine
 # make test TEST_OPTIONS=--guarantees=write
 TEST_OPTIONS ?= $(if $(CI),--guarantees=check)
 
+# More than there are cores: more than half of the time they wait, for servers, processes and clocks.
+TEST_WORKERS ?= $(shell expr 2 '*' $$(nproc))
+
 test: $(INSTALLED) servers ## run the tests in parallel, without the slow searches and the benchmarks
-	$(BIN)/python -m pytest -n auto -m "not slow" --ignore=tests/benchmarks $(TEST_OPTIONS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) -m "not slow" --ignore=tests/benchmarks $(TEST_OPTIONS)
 
 # One by one, or two at a time: make --jobs=2 --output-sync check
 CHECKS := style types layers spelling packaging pages

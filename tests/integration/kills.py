@@ -186,10 +186,12 @@ def wake_a_zombie(processes: Processes, scene: Scene, places: Places, sweep: Swe
         happened = state in {"decided", "published"} or (
             state == "over" and visible(place.snapshot()) == scene.after
         )
-        before = place.snapshot()
+        before = visible(place.snapshot())
         ended = processes.ask("continue", pid=zombie["pid"])
-        after = place.snapshot()
-        assert visible(after) == visible(before), f"P6: call {nth}"
+        if nth == begun + 1 and not happened and "result" in ended:
+            # Its start had not returned: it found its area gone, and began under another id.
+            before, happened = scene.after, True
+        assert visible(place.snapshot()) == before, f"P6: call {nth}"
         if place.is_flat:
             processes.do("clean", **place.where)
         settled(scene, place, happened=happened)
