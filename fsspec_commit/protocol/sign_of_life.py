@@ -7,10 +7,13 @@ no other. Nothing correct hangs on it: a fence is right at any time, and only a 
 """
 
 import asyncio
+import logging
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
+
+_log = logging.getLogger("fsspec_commit")
 
 BEAT_S = 2.0
 """How often a job renews its sign of life; one that decides sooner writes none."""
@@ -39,8 +42,6 @@ class SignOfLife:
             return
         beating.cancel()
         await asyncio.wait([beating])
-        if not beating.cancelled():
-            beating.result()
 
     async def _beat(self) -> None:
         while True:
@@ -53,9 +54,14 @@ class SignOfLife:
 
     async def _renew(self, last: StorePath | None, sign: StorePath) -> None:
         store, layout = self._job.store, self._job.layout
-        await store.create_or_leave(sign, within=layout.area)
-        if last is not None:
-            await store.delete_or_leave(last, deletion.of_own_sign_of_life(layout, last))
+        try:
+            await store.create_or_leave(sign, within=layout.area)
+            if last is not None:
+                await store.delete_or_leave(last, deletion.of_own_sign_of_life(layout, last))
+        except Exception as error:  # noqa: BLE001  # an adapter's fault must not decide the job
+            # By its name only: what a client says of a request may hold its signature.
+            what = type(error).__name__
+            _log.warning("job %s cannot show that it lives: %s", self._job.record.job_id, what)
 
 
 class Watch:

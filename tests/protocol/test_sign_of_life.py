@@ -212,3 +212,26 @@ def test_a_job_that_is_dropped_leaves_no_sign(url: str) -> None:
     write(job.task(0), "mine")
     assert job.commit().state == "skipped"
     assert not signs
+
+
+@pytest.mark.guarantees("P7")
+@pytest.mark.parametrize("failing", ["create", "delete"])
+def test_whatever_a_renewal_meets_the_driver_goes_on(
+    url: str, failing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error of an adapter that is none of a store, too: the decision may stand by then."""
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if "/alive-" in path and verb == failing:
+            raise KeyError("X-Amz-Signature=secret")
+        if verb == "list_tree" and path.endswith("/out"):
+            await asyncio.sleep(3 * sign_of_life.BEAT_S)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(url, mode="overwrite").start()
+    write(job.task(0), "mine")
+    assert job.commit().state == "committed"
+    assert visible(url) == {"mine"}
+    assert f"job {job.job_id} cannot show that it lives: KeyError" in caplog.text
+    assert "secret" not in caplog.text
