@@ -23,7 +23,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.hadoop import HadoopJob
 from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
-from fsspec_commit.protocol.job_records import read_record
+from fsspec_commit.protocol.job_records import begun_record
 from fsspec_commit.protocol.recovery import CleanReport, JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.records.job import JobRecord
@@ -99,6 +99,7 @@ def resume(
     Raises:
         RequestError: The job has not decided; its driver may still commit it.
         JobNotActiveError: It was aborted, or is over already.
+        CommitStateUnknownError: The store did not say whether it has decided.
         PartialCommitError: It is still not finished.
     """
     progress = ProgressReport(callback)
@@ -138,6 +139,7 @@ async def abort(
 
     Raises:
         JobNotActiveError: It is committed, or over already; nothing was deleted.
+        CommitStateUnknownError: The store did not say whether it is; nothing was deleted.
     """
     async with _open_job(
         destination, storage_options, filesystem, job_id, single_writer=single_writer
@@ -288,7 +290,7 @@ async def _open_job(
 
 async def _record(to: Destination, job_id: str) -> JobRecord:
     layout = DestinationLayout(to.store.root).job(job_id)
-    record = await read_record(to.store, layout)
+    record = await begun_record(to.store, layout)
     if record is None:
         message = f"job {job_id} at {to.place.url!r} is finished, aborted, or never was"
         raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="open")

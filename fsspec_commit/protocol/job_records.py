@@ -20,6 +20,17 @@ async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | Non
 
 
 @failing_as(CommitStateUnknownError)
+async def begun_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
+    """The same for somebody who did not begin the job, and so cannot know whether it committed.
+
+    Raises:
+        CommitStateUnknownError: The store did not say.
+        RecordError: It is damaged (``outcome="unknown"``).
+    """
+    return await read_record(store, layout)
+
+
+@failing_as(CommitStateUnknownError)
 async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[Decision] | None:
     """The decision of a job that is not over; ``None`` while there is none.
 
