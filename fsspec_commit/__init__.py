@@ -33,10 +33,11 @@ from fsspec_commit.job import Job
 from fsspec_commit.names import hive_path
 from fsspec_commit.operations import abort, clean, explain, hadoop_jobs, jobs, probe, resume
 from fsspec_commit.options import JobOptions
+from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.hadoop import HadoopJob
 from fsspec_commit.protocol.hadoop_tasks import HadoopTask
-from fsspec_commit.protocol.recovery import CleanReport, JobInfo
+from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection

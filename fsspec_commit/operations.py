@@ -20,11 +20,13 @@ from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.clean import CleanReport
+from fsspec_commit.protocol.clean import clean as clean_up
 from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.hadoop import HadoopJob
 from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.protocol.job_records import begun_record
-from fsspec_commit.protocol.recovery import CleanReport, JobInfo
+from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Selection, leftover_uploads, retiring
@@ -191,7 +193,7 @@ async def clean(
     options = OpenOptions(single_writer=single_writer, choosing=True)
     async with _open(destination, storage_options, filesystem, options) as to:
         facts = await to.capabilities(probing=probe)
-        return await recovery.clean(
+        return await clean_up(
             to.store,
             older_than=timedelta.max if older_than is None else older_than,
             dry_run=dry_run,

@@ -77,13 +77,13 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
 
     So are those that we may not read: what they say is not known here, and may be in the way.
     """
-    children = {child.path for child in await store.list_area(layout.area)}
-    if layout.spec not in children:
-        return JobState(layout, "void")
     claims: list[Claim] = []
     decision: Standing[Decision] | None = None
     try:
         with refusals_as_damage():
+            children = {child.path for child in await store.list_area(layout.area)}
+            if layout.spec not in children:
+                return JobState(layout, "void")
             if layout.decision in children:
                 decision = await standing_decision(store, layout)
                 if decision is not None and layout.published in children:

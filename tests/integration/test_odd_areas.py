@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.cli import main
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
+
+    from fsspec_commit.layout import StorePath
+
+T = TypeVar("T")
 
 NONCE = "a" * 32
 CLAIM = f"claim-{NONCE}"
@@ -134,3 +141,64 @@ def test_a_damaged_job_needs_no_age(tmp_path: Path) -> None:
     report = fc.clean(to, damaged=[bad.job_id], dry_run=False)
     assert (report.aborted, report.deleted) == ((), (bad.job_id,))
     young.abort()
+
+
+@pytest.fixture
+def refusing() -> Iterator[dict[str, str]]:
+    """The ends of paths and the calls that are refused for them: root may do all on a disk."""
+    refused: dict[str, str] = {}
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if any(path.endswith(end) and verb == its for end, its in refused.items()):
+            raise StoreError(f"may not {verb} {path!r}", path=path, reply=Reply.REFUSED)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        yield refused
+
+
+def test_what_may_not_be_removed_is_shown_and_the_rest_goes(
+    tmp_path: Path, refusing: dict[str, str]
+) -> None:
+    kept, gone = sorted(fc.Job(tmp_path, mode="append").start().job_id for _ in range(2))
+    (tmp_path / f"_commit/gone-{NONCE}").mkdir()
+    refusing |= {f"gone-{NONCE}": "delete_tree", f"{kept}/decision": "create"}
+    report = fc.clean(tmp_path, older_than=timedelta(0), dry_run=False)
+    assert report.aborted == (gone,)
+    assert report.deleted == ()
+    assert [line.partition(":")[0] for line in report.shown] == [f"_commit/gone-{NONCE}", kept]
+    assert all("cannot be removed, may not " in line for line in report.shown)
+    refusing.clear()
+    report = fc.clean(tmp_path, older_than=timedelta(0), dry_run=False)
+    assert report.aborted == (kept,)
+    assert report.shown == ()
+    assert not (tmp_path / "_commit").exists() or not list((tmp_path / "_commit").iterdir())
+
+
+def test_an_area_that_may_not_be_listed_is_damaged(
+    tmp_path: Path, refusing: dict[str, str]
+) -> None:
+    """What its job holds is not known, so nobody commits beside it; all else goes on."""
+    hidden, other = sorted(fc.Job(tmp_path, mode="append").start().job_id for _ in range(2))
+    refusing[hidden] = "list_children"
+    assert {info.job_id: info.state for info in fc.jobs(tmp_path)} == {
+        hidden: "damaged",
+        other: "open",
+    }
+    with pytest.raises(fc.ConcurrentJobError) as caught:
+        _append(tmp_path)
+    assert caught.value.other_job_id == hidden
+    report = fc.clean(tmp_path, older_than=timedelta(0), dry_run=False)
+    assert other in report.aborted
+    assert hidden not in report.aborted
+    assert [line for line in report.shown if line.startswith(f"{hidden}: damaged, may not list")]
+
+
+def test_manifests_that_may_not_be_listed_are_not_counted(
+    tmp_path: Path, refusing: dict[str, str]
+) -> None:
+    with fc.Job(tmp_path, mode="append").start().task(0) as task, task.open("a") as file:
+        file.write(b"a")
+    refusing["/manifests"] = "list_children"
+    (info,) = fc.jobs(tmp_path)
+    assert (info.state, info.tasks_committed) == ("open", None)

@@ -1,0 +1,291 @@
+"""Clean up after jobs that will never commit: `clean` on the command line."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads
+from fsspec_commit.effects.removal import Retirement
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
+from fsspec_commit.errors import CommitError, JobNotActiveError, Reply, StoreError
+from fsspec_commit.ids import JobId, started
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.commit import abort_job
+from fsspec_commit.protocol.damaged import damage_of, remove_damaged
+from fsspec_commit.protocol.hadoop import hadoop_areas
+from fsspec_commit.protocol.job_records import read_record
+from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
+from fsspec_commit.protocol.late_deletes import ended_late_deletes
+from fsspec_commit.records.job import JobRecord
+from fsspec_commit.store import Directory, PendingUpload, Unusable
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanReport:
+    """What ``clean`` removed, or under ``dry_run`` would remove.
+
+    Attributes:
+        aborted: Undecided jobs that were fenced and aborted.
+        deleted: Areas of jobs that were over already, and pending uploads of such jobs.
+        shown: Jobs that only a person can settle, pending uploads that cannot be attributed to
+            any job, and what Hadoop's own jobs have left, each with the reason.
+        bytes: How much that is.
+        dry_run: Whether nothing was done.
+    """
+
+    aborted: tuple[str, ...]
+    deleted: tuple[str, ...]
+    shown: tuple[str, ...]
+    bytes: int
+    dry_run: bool
+
+
+async def clean(
+    store: SettledStore,
+    *,
+    older_than: timedelta,
+    dry_run: bool,
+    bind: Callable[[JobRecord], BoundJob],
+    retirement: Retirement,
+    leftovers: LeftoverUploads | None,
+    damaged: Collection[str] = (),
+    accept_loss: bool = False,
+) -> CleanReport:
+    """Remove what jobs that will never commit have left.
+
+    A clock picks the candidates; only the fence decides: an undecided job gets its ``aborted``
+    decision first, and one that commits at that moment is left alone. A decided, unfinished job
+    is never touched, only shown.
+
+    Those that are named as *damaged* are removed first, if they are, and cannot have committed.
+
+    Pending uploads of jobs that are over are aborted, also of those whose area is gone. What
+    neither a record nor a name attributes to a job is shown, and so is what Hadoop's own
+    committers have left: their jobs alone may settle it.
+    """
+    found = _Found(store, leftovers, dry_run=dry_run)
+    destination = DestinationLayout(store.root)
+    for job_id in damaged:
+        size = await store.bytes_below(destination.job(job_id).area)
+        await remove_damaged(
+            store,
+            destination,
+            job_id,
+            retirement=retirement,
+            accept_loss=accept_loss,
+            dry_run=dry_run,
+        )
+        found.removed_damaged(job_id, size)
+    for child in await store.list_area(destination.areas):
+        if isinstance(child, Unusable):
+            found.show_unusable(destination, child)
+        elif isinstance(child, Directory):
+            await found.settle_remains(destination, child.path)
+    now = store.ids.now()
+    usable = await store.list_usable(destination.areas)
+    for path, permit in ended_late_deletes(destination, usable, now).items():
+        await found.delete_remains(path, permit)
+    for layout in jobs_among(usable, destination):
+        if now - started(layout.job_id) >= older_than:
+            await found.settle(layout, bind)
+    await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
+    await found.show_hadoops()
+    return found.report()
+
+
+class _Found:
+    """What ``clean`` has come across so far."""
+
+    def __init__(
+        self, store: SettledStore, leftovers: LeftoverUploads | None, *, dry_run: bool
+    ) -> None:
+        self._store = store
+        self._leftovers = leftovers
+        self._dry_run = dry_run
+        self._left_alone: set[str] = set()
+        self._named: set[str] = set()
+        self._aborted: list[str] = []
+        self._deleted: list[str] = []
+        self._shown: list[str] = []
+        self._bytes = 0
+
+    async def settle_remains(self, destination: DestinationLayout, path: StorePath) -> None:
+        """Delete a directory that a settled job, a probe or another ``clean`` has left."""
+        taken = destination.taken_from(path)
+        if taken is not None:
+            await self._settle_taken(destination.job(taken), path)
+        elif destination.is_gone(path) or destination.is_probe(path):
+            await self.delete_remains(path, deletion.of_remains(destination, path))
+
+    async def delete_remains(self, path: StorePath, permit: deletion.Permit) -> None:
+        """Delete what a settled job or a probe has left."""
+        name = DestinationLayout(self._store.root).relative(path)
+        size = await self._store.bytes_below(path)
+        if await self._removed(name, partial(self._delete, path, permit)):
+            self._deleted.append(name)
+            self._bytes += size
+
+    async def _delete(self, path: StorePath, permit: deletion.Permit) -> bool:
+        await self._store.delete_tree(path, permit)
+        return True
+
+    async def _removed(self, name: str, remove: Callable[[], Awaitable[bool]]) -> bool:
+        """Whether *remove* removes it, or would; what the store refuses to give up is shown.
+
+        One thing that we may not delete, somebody else's say, must not keep the rest.
+        """
+        if self._dry_run:
+            return True
+        try:
+            return await remove()
+        except CommitError as error:
+            refusal = error if isinstance(error, StoreError) else error.__cause__
+            if not isinstance(refusal, StoreError) or refusal.reply is not Reply.REFUSED:
+                raise
+            self._shown.append(f"{name}: cannot be removed, {refusal}")
+            return False
+
+    def removed_damaged(self, job_id: str, size_bytes: int) -> None:
+        """Count a damaged job that was removed on a person's word."""
+        self._deleted.append(job_id)
+        self._bytes += size_bytes
+        self._named.add(job_id)
+
+    def show_unusable(self, destination: DestinationLayout, child: Unusable) -> None:
+        """Show what is neither a file nor a directory: nothing of ours is like that."""
+        job_id = destination.job_of(child.path)
+        if job_id in self._named:
+            return
+        if job_id is not None:
+            self._left_alone.add(job_id)
+        self._shown.append(f"{destination.relative(child.path)}: damaged, {child.refusal}")
+
+    async def settle(self, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]) -> None:
+        """Abort an undecided job, delete a void area, show what only a person can settle."""
+        if layout.job_id in self._named:
+            return
+        state = await read_state(self._store, layout)
+        problem = await _untouchable(self._store, state)
+        if problem is not None:
+            self._shown.append(f"{layout.job_id}: {problem}")
+            self._left_alone.add(layout.job_id)
+            return
+        size = await self._store.bytes_below(layout.area)
+        if state.state == "void":
+            settled, remove = self._deleted, partial(self._delete_void, layout)
+        else:
+            settled, remove = self._aborted, partial(_abort_if_undecided, self._store, layout, bind)
+        if await self._removed(layout.job_id, remove):
+            settled.append(layout.job_id)
+            self._bytes += size
+
+    async def _settle_taken(self, layout: JobLayout, path: StorePath) -> None:
+        """Go on where a ``clean`` died that had taken a void area away."""
+        size = await self._store.bytes_below(path)
+        name = layout.destination.relative(path)
+        if await self._removed(name, partial(delete_taken_area, self._store, layout, path)):
+            self._deleted.append(name)
+            self._bytes += size
+
+    async def _delete_void(self, layout: JobLayout) -> bool:
+        if self._leftovers is not None:
+            await self._leftovers.abort_of(layout, deletion.of_void_area(layout))
+        return await delete_void_area(self._store, layout)
+
+    async def abort_strays(
+        self, destination: DestinationLayout, is_old: Callable[[JobId], bool]
+    ) -> None:
+        """Abort the uploads of old jobs that are over; show those that are nobody's."""
+        if self._leftovers is None:
+            return
+        strays = await self._leftovers.strays(
+            destination, lambda job_id: job_id is None or is_old(job_id)
+        )
+        by_job: dict[JobId, list[PendingUpload]] = {}
+        of_probes: list[PendingUpload] = []
+        for job_id, upload in strays:
+            if destination.is_in_probe(upload.path):
+                of_probes.append(upload)
+            elif job_id is None:
+                name = destination.relative(upload.path)
+                self._shown.append(f"{name}: a pending upload that no job is known to have begun")
+            else:
+                by_job.setdefault(job_id, []).append(upload)
+        self._deleted += [f"upload of {destination.relative(one.path)}" for one in of_probes]
+        if not self._dry_run:
+            await self._leftovers.abort_of_probes(destination, of_probes)
+        over = {
+            destination.job(job_id): uploads
+            for job_id, uploads in sorted(by_job.items())
+            if job_id not in self._left_alone and not await self._is_live(destination.job(job_id))
+        }
+        await self._abort_of_jobs_over(self._leftovers, destination, over)
+
+    async def _abort_of_jobs_over(
+        self,
+        leftovers: LeftoverUploads,
+        destination: DestinationLayout,
+        over: Mapping[JobLayout, Sequence[PendingUpload]],
+    ) -> None:
+        """Abort uploads whose job has no area here, unless it may be another destination's."""
+        named = [(layout.job_id, upload) for layout, found in over.items() for upload in found]
+        elsewhere = await leftovers.elsewhere(destination, named)
+        for layout, found in over.items():
+            ours: list[PendingUpload] = []
+            for upload in found:
+                name = destination.relative(upload.path)
+                if elsewhere.may_be_theirs(upload):
+                    where = "a directory above or below which cannot be listed"
+                    self._shown.append(f"{name}: a pending upload, maybe of a job at {where}")
+                elif not elsewhere.is_theirs(upload):
+                    self._deleted.append(f"upload of {name}")
+                    ours.append(upload)
+            if not self._dry_run:
+                await leftovers.abort(layout, deletion.of_void_area(layout), ours)
+
+    async def show_hadoops(self) -> None:
+        """Show what Hadoop's own jobs have left, or are still at work on."""
+        self._shown += [
+            f"{area.name}: of a job of Hadoop's {area.committer} committer, never touched"
+            for area in await hadoop_areas(self._store)
+        ]
+
+    async def _is_live(self, layout: JobLayout) -> bool:
+        return await self._store.stat(layout.spec) is not None
+
+    def report(self) -> CleanReport:
+        """All of it."""
+        return CleanReport(
+            aborted=tuple(self._aborted),
+            deleted=tuple(self._deleted),
+            shown=tuple(self._shown),
+            bytes=self._bytes,
+            dry_run=self._dry_run,
+        )
+
+
+async def _untouchable(store: SettledStore, state: JobState) -> str | None:
+    """Why only a person can settle this job, if so."""
+    damage = await damage_of(store, state)
+    if damage is not None:
+        return f"damaged, {damage}"
+    if state.state in {"decided", "published"}:
+        return "committed but not finished, resume it"
+    return None
+
+
+async def _abort_if_undecided(
+    store: SettledStore, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]
+) -> bool:
+    record = await read_record(store, layout)
+    if record is None:
+        return False
+    try:
+        await abort_job(bind(record), by="clean")
+    except JobNotActiveError:
+        return False
+    return True
