@@ -36,12 +36,17 @@ class SignOfLife:
         self._beating = asyncio.ensure_future(self._beat())
 
     async def end(self) -> None:
-        """Renew it no more."""
+        """Renew it no more; an adapter's fault on the way must not decide what the job tells."""
         beating, self._beating = self._beating, None
         if beating is None:
             return
         beating.cancel()
         await asyncio.wait([beating])
+        error = None if beating.cancelled() else beating.exception()
+        if error is not None:
+            # By its name only: what a client says of a request may hold its signature.
+            what, job_id = type(error).__name__, self._job.record.job_id
+            _log.warning("job %s could no longer show that it lives: %s", job_id, what)
 
     async def _beat(self) -> None:
         while True:
@@ -54,14 +59,9 @@ class SignOfLife:
 
     async def _renew(self, last: StorePath | None, sign: StorePath) -> None:
         store, layout = self._job.store, self._job.layout
-        try:
-            await store.create_or_leave(sign, within=layout.area)
-            if last is not None:
-                await store.delete_or_leave(last, deletion.of_own_sign_of_life(layout, last))
-        except Exception as error:  # noqa: BLE001  # an adapter's fault must not decide the job
-            # By its name only: what a client says of a request may hold its signature.
-            what = type(error).__name__
-            _log.warning("job %s cannot show that it lives: %s", self._job.record.job_id, what)
+        await store.create_or_leave(sign, within=layout.area)
+        if last is not None:
+            await store.delete_or_leave(last, deletion.of_own_sign_of_life(layout, last))
 
 
 class Watch:

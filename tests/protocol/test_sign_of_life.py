@@ -233,5 +233,5 @@ def test_whatever_a_renewal_meets_the_driver_goes_on(
     write(job.task(0), "mine")
     assert job.commit().state == "committed"
     assert visible(url) == {"mine"}
-    assert f"job {job.job_id} cannot show that it lives: KeyError" in caplog.text
+    assert f"job {job.job_id} could no longer show that it lives: KeyError" in caplog.text
     assert "secret" not in caplog.text
