@@ -22,6 +22,7 @@ from fsspec_commit.testing.assertions import (
     assert_no_leftovers,
     plain_filesystem,
 )
+from fsspec_commit.testing.garbage import only_what_comes
 from fsspec_commit.testing.sweeps import Sweep, sweep_of
 
 Files: TypeAlias = Mapping[str, bytes]
@@ -230,8 +231,9 @@ class Given:
     @pytest.fixture(autouse=True)
     def no_job_outlives_its_test(self) -> Iterator[None]:
         """Jobs that a test gives up are collected in it, with the warning they are due."""
-        yield
-        gc.collect()
+        with only_what_comes():
+            yield
+            gc.collect()
 
 
 def shown(*files: Files) -> Shown:
