@@ -8,6 +8,7 @@ importing this package loads no SDK.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import TypeAlias
 
@@ -73,7 +74,10 @@ def adapter(protocol: str) -> type[Store]:
         UnknownProtocolError: There is none.
         ImportError: It needs a package that is not installed.
     """
-    found = _registered.get(protocol) or _entry_point(protocol) or _BUILT_IN.get(protocol)
+    found = _registered.get(protocol) or _entry_points().get(protocol) or _BUILT_IN.get(protocol)
+    if found is None:
+        _entry_points.cache_clear()  # Its package may have been installed since.
+        found = _entry_points().get(protocol)
     if found is None:
         known = ", ".join(sorted(known_protocols()))
         message = (
@@ -111,8 +115,10 @@ def wrapping(wrap: Wrap) -> Iterator[None]:
         _wrappers.remove(wrap)
 
 
-def _entry_point(protocol: str) -> str | None:
+@cache
+def _entry_points() -> dict[str, str]:
+    """The adapters that installed packages bring: to look for them takes longer than a request."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow, and rarely needed
 
-    found = entry_points(group=ENTRY_POINTS, name=protocol)
-    return next((point.value for point in found), None)
+    found = tuple(entry_points(group=ENTRY_POINTS))
+    return {point.name: point.value for point in reversed(found)}

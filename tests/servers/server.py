@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import closing
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from tests.servers.kinds import REGION
@@ -101,6 +101,8 @@ def new_client(
     from botocore.config import Config
     from botocore.session import Session
 
+    session = Session()
+    session.register_component("data_loader", _loader())
     settings = {
         "retries": {"total_max_attempts": 1},
         "s3": {"addressing_style": "path"},
@@ -109,7 +111,7 @@ def new_client(
         "max_pool_connections": 32,
         **config,
     }
-    return Session().create_client(
+    return session.create_client(
         service,
         region_name=REGION,
         endpoint_url=endpoint_url,
@@ -117,6 +119,14 @@ def new_client(
         aws_secret_access_key=secret,
         config=Config(**settings),
     )
+
+
+@cache
+def _loader() -> Any:
+    """botocore's descriptions of services, which take long to read, and longer than a request."""
+    from botocore.loaders import create_loader
+
+    return create_loader()
 
 
 class Servers(RunningServers[Server]):

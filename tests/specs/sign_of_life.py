@@ -77,8 +77,9 @@ def violation(rule: Callable[[], Watching], *, pauses: int = 1) -> list[str] | N
                 continue
             if after.dead_for is not None and after.dead_for > DEAD_S_MAX:
                 return [*way, label, "a dead job is never fenced"]
-            if after.key() not in seen:
-                seen.add(after.key())
+            key = after.key()
+            if key not in seen:
+                seen.add(key)
                 waiting.append((after, (*way, label)))
     return None
 
