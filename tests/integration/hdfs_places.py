@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.protocol.invariants import AREA
 from tests.servers.hdfs.plugin import HdfsDirectory
+from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,3 +90,18 @@ class HdfsPlace:
 
 def hdfs_places(above: HdfsDirectory) -> Places:
     return lambda name: HdfsPlace(above, str(name))
+
+
+@dataclass(frozen=True)
+class ProxiedHdfsPlace(HdfsPlace):
+    """The same, reached by what lies before the NameNode's HTTP port."""
+
+    proxy: FaultProxy
+
+    @property
+    def url(self) -> str:
+        return f"webhdfs://{self.proxy.endpoint_url.removeprefix('http://')}{self.root}"
+
+
+def proxied_hdfs_places(above: HdfsDirectory, proxy: FaultProxy) -> Places:
+    return lambda name: ProxiedHdfsPlace(above, str(name), proxy)

@@ -43,7 +43,7 @@ class Scene:
 
     @property
     def old(self) -> dict[str, bytes]:
-        return {} if self.mode == "error" else OLD
+        return {} if self.mode in {"error", "ignore"} else OLD
 
     @property
     def new(self) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import pytest
 
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.hdfs_places import HdfsPlace
+from tests.integration.hdfs_places import HdfsPlace, ProxiedHdfsPlace
 from tests.integration.s3_jobs import attempt, recover
 from tests.integration.scenes import PARTITIONED, SCENES, Scene
 from tests.servers.faults import (
@@ -105,15 +105,6 @@ def proxy(hdfs_directory: HdfsDirectory) -> Iterator[FaultProxy]:
         yield proxy
 
 
-@dataclass(frozen=True)
-class ProxiedPlace(HdfsPlace):
-    proxy: FaultProxy
-
-    @property
-    def url(self) -> str:
-        return f"webhdfs://{self.proxy.endpoint_url.removeprefix('http://')}{self.root}"
-
-
 @ONE_WEB_CLIENT
 @every_fault
 @pytest.mark.parametrize(
@@ -129,7 +120,7 @@ def test_a_fault_at_each_kind_of_request(
     """Whatever the caller is told is true, and what is left can be settled."""
     for number, target in enumerate(TARGETS[first : first + STEP]):
         proxy.clear()
-        place = ProxiedPlace(hdfs_directory, f"{number}/out", proxy)
+        place = ProxiedHdfsPlace(hdfs_directory, f"{number}/out", proxy)
         place.put(SCENE.laid_out)
         rule = proxy.add(
             Rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from tests.servers.http_messages import Request
 
@@ -35,6 +36,18 @@ class AnswerInstead:
 
 
 @dataclass(frozen=True)
+class AnswerOfAnother:
+    """Somebody between answers as no store does; the server never hears of the request.
+
+    A proxy, an ingress, a login page: without the store's own headers and documents.
+    """
+
+    status: int
+    content: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class ResetRequest:
     """Both connections are reset when so much of the body has passed, before its last byte.
 
@@ -61,7 +74,15 @@ class DelayReply:
     seconds: float
 
 
-Fault = LoseReply | AnswerAfterwards | AnswerInstead | ResetRequest | ResetReply | DelayReply
+Fault = (
+    LoseReply
+    | AnswerAfterwards
+    | AnswerInstead
+    | AnswerOfAnother
+    | ResetRequest
+    | ResetReply
+    | DelayReply
+)
 
 
 @dataclass
@@ -146,3 +167,17 @@ def error_reply(fault: AnswerAfterwards | AnswerInstead, request: Request, *, cl
         lines.append("Connection: close")
     head = "\r\n".join([*lines, "", ""]).encode()
     return head if request.method == "HEAD" else head + failure.content
+
+
+def reply_of_another(fault: AnswerOfAnother, request: Request, *, close: bool) -> bytes:
+    """The answer, without its body to HEAD; a 204 has none, and says no length."""
+    lines = [
+        f"HTTP/1.1 {fault.status} {HTTPStatus(fault.status).phrase}",
+        *(f"{name}: {value}" for name, value in fault.headers),
+    ]
+    if fault.status != HTTPStatus.NO_CONTENT:
+        lines.append(f"Content-Length: {len(fault.content)}")
+    if close:
+        lines.append("Connection: close")
+    head = "\r\n".join([*lines, "", ""]).encode()
+    return head if request.method == "HEAD" else head + fault.content

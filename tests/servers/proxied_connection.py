@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tests.servers.faults import (
     AnswerAfterwards,
     AnswerInstead,
+    AnswerOfAnother,
     DelayReply,
     Fault,
     LoseReply,
@@ -19,6 +20,7 @@ from tests.servers.faults import (
     ResetRequest,
     Rule,
     error_reply,
+    reply_of_another,
 )
 from tests.servers.http_messages import Reply, Request, read_head, reply_body, request_body
 
@@ -106,22 +108,28 @@ class ProxiedConnection:
         if rule.before is not None:
             await asyncio.to_thread(rule.before)
         match rule.fault:
-            case AnswerInstead() as fault:
-                return await self._refuse(request, met, fault)
+            case AnswerInstead() | AnswerOfAnother() as fault:
+                return await self._answer_for_it(request, met, fault)
             case ResetRequest(after_bytes):
                 await self._break_off(request, met, after_bytes)
                 return False
             case _:
                 return await self._forward(request, met, rule)
 
-    async def _refuse(self, request: Request, met: Exchange, fault: AnswerInstead) -> bool:
+    async def _answer_for_it(
+        self, request: Request, met: Exchange, fault: AnswerInstead | AnswerOfAnother
+    ) -> bool:
         # Who waits to be told to go on sends no body after a refusal.
         if not request.expects_continue:
             async for _ in request_body(self._reader, request):
                 pass
         self._record(replace(met, heard=fault.status))
-        await self._send(error_reply(fault, request, close=request.expects_continue))
-        return not request.expects_continue
+        close = request.expects_continue
+        if isinstance(fault, AnswerOfAnother):
+            await self._send(reply_of_another(fault, request, close=close))
+        else:
+            await self._send(error_reply(fault, request, close=close))
+        return not close
 
     async def _break_off(self, request: Request, met: Exchange, after_bytes: int) -> None:
         if request.has_body:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.servers.faults import (
     ResetRequest,
     Rule,
 )
+from tests.servers.impostors import IMPOSTORS, rules_of
 from tests.servers.kinds import MINISTACK
 from tests.servers.plugin import get_or_skip
 from tests.servers.proxy import FaultProxy
@@ -161,6 +163,23 @@ def test_a_503_that_the_server_never_saw(
         (False, 503),
         (True, 200),
     ]
+
+
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+@pytest.mark.parametrize("impostor", IMPOSTORS)
+def test_an_answer_of_another(
+    client: Any, s3_bucket: S3Bucket, s3_proxy: FaultProxy, impostor: str
+) -> None:
+    """It is neither forwarded nor in S3's words, and the connection is good for the next one."""
+    for rule in rules_of(impostor, nth=2, once=True):
+        s3_proxy.add(rule)
+    put(client, s3_bucket, "1")
+    with suppress(ClientError, BotoCoreError):
+        put(client, s3_bucket, "2")
+    put(client, s3_bucket, "3")
+    assert keys(s3_bucket) == ["1", "3"]
+    [met] = [one for one in s3_proxy.exchanges if one.fault is not None]
+    assert (met.forwarded, met.heard) == (False, IMPOSTORS[impostor].status)
 
 
 def test_a_token_expires_half_way(client: Any, s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> None:

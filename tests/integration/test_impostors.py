@@ -1,0 +1,109 @@
+"""Somebody else answers in place of each store: what a job tells stays true, and nothing is lost.
+
+The service itself must have spoken: a proxy, an ingress or a login page has not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.azure_places import azure_places
+from tests.integration.gcs_places import gcs_places
+from tests.integration.hdfs_places import hdfs_places, proxied_hdfs_places
+from tests.integration.impostors import HOW_OFTEN, MODES, AnsweredForTests
+from tests.integration.places import s3_places
+from tests.integration.s3_jobs import learn
+from tests.integration.wire import Wire
+from tests.servers.hdfs.requests import HdfsRequest
+from tests.servers.proxy import FaultProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.integration.places import Places
+    from tests.servers.azure.plugin import AzureContainer
+    from tests.servers.gcs.plugin import GcsBucket
+    from tests.servers.hdfs.plugin import HdfsDirectory
+    from tests.servers.plugin import S3Bucket
+
+# What an adapter takes for its service's own word, while it does; `impostors.py` says how.
+PAGES = ("200 HTML", "200 {}", "200 empty", "204", "302")
+
+
+def believed(reason: str, *impostors: str) -> dict[str, str]:
+    return {f"{one}, {how_often}": reason for one in impostors for how_often in HOW_OFTEN}
+
+
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+class TestS3(AnsweredForTests):
+    still_believed = believed(
+        "a 404 and a 2xx without S3's own marks are taken for S3's", *PAGES, "404"
+    )
+
+    @pytest.fixture
+    def wire(self, s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> Wire:
+        faulty = s3_places(s3_bucket, endpoint_url=s3_proxy.endpoint_url)
+        return wire_of(s3_proxy, faulty, s3_places(s3_bucket), "magic")
+
+
+@pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
+class TestGcs(AnsweredForTests):
+    still_believed = believed(
+        "a 404 and a 2xx without GCS's own marks are taken for GCS's", *PAGES, "404"
+    )
+
+    @pytest.fixture
+    def wire(self, gcs_bucket: GcsBucket, gcs_proxy: FaultProxy) -> Wire:
+        faulty = gcs_places(gcs_bucket, endpoint_url=gcs_proxy.endpoint_url)
+        return wire_of(gcs_proxy, faulty, gcs_places(gcs_bucket), "manifest")
+
+
+@pytest.mark.parametrize("azure_server", ["gen2"], indirect=True)
+class TestAzureGen2(AnsweredForTests):
+    still_believed = believed(
+        "a 404 and a 2xx without Azure's own marks are taken for Azure's", *PAGES, "404"
+    )
+
+    @pytest.fixture
+    def wire(self, azure_container: AzureContainer, azure_proxy: FaultProxy) -> Wire:
+        faulty = azure_places(azure_container, endpoint_url=azure_proxy.endpoint_url)
+        return wire_of(azure_proxy, faulty, azure_places(azure_container), "manifest")
+
+
+@pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
+class TestAzureFlat(AnsweredForTests):
+    still_believed = believed(
+        "a 404 and a 2xx without Azure's own marks are taken for Azure's", *PAGES, "404"
+    )
+
+    @pytest.fixture
+    def wire(self, azure_container: AzureContainer, azure_proxy: FaultProxy) -> Wire:
+        faulty = azure_places(azure_container, endpoint_url=azure_proxy.endpoint_url)
+        return wire_of(azure_proxy, faulty, azure_places(azure_container), "magic")
+
+
+@pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
+class TestWebHdfs(AnsweredForTests):
+    still_believed = believed(
+        "anything below 400 is taken for done, and a bare 503 for not done",
+        *PAGES,
+        "403",
+        "404",
+        "503",
+    )
+
+    @pytest.fixture
+    def wire(self, hdfs_directory: HdfsDirectory) -> Iterator[Wire]:
+        """In front of the NameNode: who is redirected to a DataNode goes there by no proxy."""
+        address = f"http://127.0.0.1:{hdfs_directory.cluster.http_port}"
+        with FaultProxy(address, HdfsRequest) as proxy:
+            faulty = proxied_hdfs_places(hdfs_directory, proxy)
+            yield wire_of(proxy, faulty, hdfs_places(hdfs_directory), "v1")
+
+
+def wire_of(proxy: FaultProxy, faulty: Places, direct: Places, committer: str) -> Wire:
+    # The probe of this way to the store is the first job's only.
+    learn(faulty("first"), committer)  # type: ignore[arg-type]  # they make RemotePlaces
+    return Wire(proxy, MODES["overwrite"], faulty, direct)  # type: ignore[arg-type]  # as above
