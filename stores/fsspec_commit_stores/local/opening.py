@@ -1,30 +1,17 @@
-"""What a URL means here, and what the place it names is mounted from."""
+"""What a URL means here, and what is known of the disk that it names."""
 
 import errno
 import os
 import re
 import stat
-from pathlib import Path
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit_stores.local.failures import refusal
+from fsspec_commit_stores.local.mounts import is_local
 
 _SCHEME = re.compile(r"(?:file|local):(?://(?:localhost(?=/))?)?", re.IGNORECASE)
-_MOUNTS = Path("/proc/self/mountinfo")
-
-# File systems that one kernel alone keeps, so that what it shows is what is there. Every other one
-# (nfs, cifs, 9p, ceph, lustre, fuse.*, virtiofs, …) may answer from a cache that another machine's
-# writes do not reach. By name, because unknown is not true: a new network file system appears
-# every year, and a wrong "local" would be wrong output.
-_LOCAL = frozenset(
-    (  # noqa: SIM905  # thirty lines less
-        "aufs bcachefs btrfs devtmpfs ecryptfs erofs exfat ext2 ext3 ext4 f2fs fuseblk hfsplus jfs "
-        "msdos nilfs2 ntfs ntfs3 overlay ramfs reiserfs rootfs squashfs tmpfs ubifs udf ufs vfat "
-        "xfs zfs"
-    ).split(" ")
-)
 
 DISK = Capabilities(
     atomic_rename=AtomicRename.DIRECTORY,
@@ -76,48 +63,10 @@ def root_of(url: str) -> StorePath:
 def capabilities_of(root: StorePath, *, single_writer: bool) -> Capabilities:
     """What a disk can do, where *root* is on one; elsewhere its listings are unknown.
 
-    Unknown is also what is where there is no ``/proc/self/mountinfo`` (macOS): there a job needs
-    the caller's promise to be the only writer, or one who has probed.
+    Unknown needs the caller's promise to be the only writer.
     """
-    if mounted_from(root) in _LOCAL:
+    if is_local(root):
         return DISK
     if single_writer:
         return DISK.known("assumed", consistent_listing=True)
     return DISK.known("declared", consistent_listing=None)
-
-
-def mounted_from(path: StorePath) -> str | None:
-    """The type of the file system that *path* is on, or will be; ``None`` when unknown.
-
-    By the mount's own number, because a path does not tell which of two mounts at one place is on
-    top, nor a device number which mount of it this is.
-    """
-    existing = path.encode()
-    while not os.path.lexists(existing) and existing != b"/":
-        existing = os.path.dirname(existing)  # noqa: PTH120  # bytes
-    try:
-        with _MOUNTS.open(encoding="utf-8", errors="surrogateescape") as file:
-            mounts = dict(_mount(line) for line in file)
-        number = _mount_number(existing)
-    except (OSError, ValueError, IndexError):
-        return None
-    return mounts.get(number)
-
-
-def _mount(line: str) -> tuple[int, str]:
-    """Number and type of one line of mountinfo (proc_pid_mountinfo(5))."""
-    left, _, right = line.partition(" - ")
-    return int(left.split(" ", 1)[0]), right.split(" ", 1)[0]
-
-
-def _mount_number(path: bytes) -> int:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        # UTF-8 needs no module: who has given up privileges may not be able to read one any more.
-        with Path(f"/proc/self/fdinfo/{descriptor}").open(encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("mnt_id:"):
-                    return int(line.split()[1])
-    finally:
-        os.close(descriptor)
-    raise ValueError("this kernel does not number mounts")

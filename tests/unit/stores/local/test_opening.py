@@ -1,19 +1,22 @@
-"""Where a local destination is opened, and what is known of the mount below it."""
+"""Where a local destination is opened."""
 
 from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import OpenOptions
-from fsspec_commit_stores.local import LocalStore, opening
+from fsspec_commit_stores.local import LocalStore
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import put, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("form", ["{}", "file://{}", "local://{}", "file:{}", "{}/", "{}/x/.."])
@@ -65,39 +68,3 @@ def test_windows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(RequestError, match="Linux and macOS") as caught:
             run(LocalStore.open("file:///tmp/x", OpenOptions()))
     assert caught.value.kind == "unsupported_platform"
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_local"),
-    [("ext4", True), ("overlay", True), ("tmpfs", True), ("fuseblk", True), ("btrfs", True)]
-    + [(kind, False) for kind in ("nfs4", "cifs", "smb3", "9p", "ceph", "lustre", "virtiofs")]
-    + [(kind, False) for kind in ("fuse.sshfs", "fuse.s3fs", "vboxsf", "drvfs", "new-netfs")],
-)
-def test_listings_of_network_mounts_are_unknown(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, *, is_local: bool
-) -> None:
-    mounts = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
-    altered = [
-        f"{line.partition(' - ')[0]} - {kind} {line.partition(' - ')[2].partition(' ')[2]}"
-        for line in mounts
-    ]
-    table = tmp_path / "mountinfo"
-    table.write_text("\n".join(altered), "utf-8", "surrogateescape")
-    monkeypatch.setattr(opening, "_MOUNTS", table)
-    found = run(LocalStore.open(str(root), OpenOptions())).capabilities
-    assert found.consistent_listing is (True if is_local else None)
-    assert found.evidence.get("consistent_listing", "declared") == "declared"
-    alone = run(LocalStore.open(str(root), OpenOptions(single_writer=True))).capabilities
-    assert alone.consistent_listing is True
-    assert alone.evidence.get("consistent_listing") == (None if is_local else "assumed")
-
-
-def test_without_proc_listings_are_unknown(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "_MOUNTS", tmp_path / "none")
-    assert run(LocalStore.open(str(root), OpenOptions())).capabilities.consistent_listing is None
-
-
-def test_the_mount_on_top_is_the_one_that_counts(small_disk: Path) -> None:
-    assert opening.mounted_from(StorePath(f"{small_disk}/not/yet")) == "tmpfs"
