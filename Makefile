@@ -22,7 +22,7 @@ $(INSTALLED): pyproject.toml tests/constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --no-build-isolation --editable '.[arrow,cli,testing]'
 	touch $@
 
-.PHONY: help install demo test nightly servers servers-nightly docs clean clean-servers
+.PHONY: help install demo test smoke nightly servers servers-nightly docs clean clean-servers
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -67,11 +67,17 @@ packaging: $(INSTALLED)
 pages: $(INSTALLED)
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html
 
+# By each interpreter of the machine, in an environment of its own; a version that pyproject.toml names and that is
+# missing is left out; where CI is set, that is a failure.
+smoke: $(INSTALLED) ## try the built wheel by each Python of this machine
+	$(BIN)/python -m tests.smoke --every
+
 # Half of the time they wait: for a server that was killed, or for an answer that does not come.
 NIGHTLY_WORKERS ?= $(shell expr 2 '*' $$(nproc))
 
-nightly: $(INSTALLED) servers-nightly ## the slow searches with many more examples, then the benchmarks
+nightly: $(INSTALLED) servers-nightly ## the slow searches with many more examples, each Python, the benchmarks
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(NIGHTLY_WORKERS) -m slow --ignore=tests/benchmarks
+	$(BIN)/python -m tests.smoke --every
 	$(BIN)/python -m tests.benchmarks.run_all
 
 # Without a toolchain a server is left out and its tests are skipped; where CI is set, that is a failure.

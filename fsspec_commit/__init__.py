@@ -97,7 +97,15 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import what needs pyarrow on its first use."""
     if name == "write_dataset":
-        from fsspec_commit.engines.arrow import write_dataset
-
+        try:
+            from fsspec_commit.engines.arrow import write_dataset
+        except ModuleNotFoundError as error:
+            if error.name != "pyarrow":
+                raise
+            raise ImportError(
+                "fsspec_commit.write_dataset needs pyarrow, which is not installed;"
+                " install it with: pip install 'fsspec-commit[arrow]'",
+                name=error.name,
+            ) from error
         return write_dataset
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -252,6 +252,7 @@ def write(
 
 def _write(files: Sequence[SourceFile], job: dict[str, Any], run: Run) -> fc.CommitResult:
     """Stream the files into one job and keep *run* up to date about what stands."""
+    write_dataset = fc.write_dataset  # First: without Arrow this names what to install.
     from fsspec_commit.cli.reading import open_rows
 
     rows = open_rows(files)
@@ -264,9 +265,7 @@ def _write(files: Sequence[SourceFile], job: dict[str, Any], run: Run) -> fc.Com
     with bars(shown=run.output.shows_progress) as seen:
         callback = Publishing(seen, decided)
         reader = rows.reader(seen.read)
-        result: fc.CommitResult = fc.write_dataset(
-            reader, run.destination, callback=callback, **job
-        )
+        result: fc.CommitResult = write_dataset(reader, run.destination, callback=callback, **job)
         run.cut_short = COMMITTED
     return result
 

@@ -1,6 +1,7 @@
 """What can differ between a checkout and the wheel: modules, entry points, data, what is required.
 
-`.ci/run` runs these against the wheel, where nothing is installed but what its extras ask for.
+`python -m tests.smoke` runs these against the wheel, where nothing is installed but what its extras
+ask for: by one interpreter in `.ci/run`, by each of the machine in `make nightly`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 
 import pytest
 
@@ -44,6 +45,14 @@ def test_a_public_name_is_there(name: str) -> None:
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__doc__, f"{name} says nothing of itself"
         assert value.__name__ == name
+
+
+def test_without_arrow_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for engine in ("arrow", "partitioned", "feed"):
+        monkeypatch.delitem(sys.modules, f"fsspec_commit.engines.{engine}", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'fsspec-commit\[arrow\]'"):
+        _ = fc.write_dataset
 
 
 def test_no_other_name_is_promised() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import email.parser
 import os
+import re
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hatchling.build import build_sdist, build_wheel
+
+from tests.smoke import __main__ as smoke
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -93,6 +96,29 @@ def test_the_metadata_names_the_release(metadata: Message) -> None:
     assert metadata["Requires-Python"] == ">=3.11"
 
 
+def test_the_readme_leads_somewhere_wherever_it_is_shown(metadata: Message) -> None:
+    urls = dict(line.split(", ", 1) for line in metadata.get_all("Project-URL", []))
+    assert {"Repository", "Documentation", "Changelog", "Issues"} <= set(urls)
+    blob = f"{urls['Repository']}/blob/main/"
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert re.findall(r"\]\((?!https://)", text) == []
+    defined = dict(re.findall(r"(?m)^\[([^]]+)\]: (\S+)$", text))
+    used = re.findall(r"\[[^]]+\]\[([^]]+)\]", text)
+    assert set(used) == set(defined)
+    for link in (*defined.values(), *(url for url in urls.values() if "/blob/" in url)):
+        path, _, heading = link.removeprefix(blob).partition("#")
+        page = (ROOT / path).read_text("utf-8")  # fails where a link leads out of the repository
+        headings = re.findall(r"(?m)^#+ (.*)$", page)
+        assert not heading or heading in {one.lower().replace(" ", "-") for one in headings}, link
+
+
+def test_the_interpreters_named_are_those_that_nightly_looks_for(metadata: Message) -> None:
+    """The least is what `Requires-Python` says; there is no hole up to the newest."""
+    versions = sorted(smoke.named())
+    assert versions == [(3, minor) for minor in range(11, 11 + len(versions))]
+    assert metadata["Requires-Python"] == ">={}.{}".format(*smoke.OLDEST)
+
+
 def test_only_two_libraries_are_required(metadata: Message) -> None:
     required = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert sorted(line.split(">")[0] for line in required) == ["fsspec", "msgspec"]
@@ -108,9 +134,22 @@ def test_the_extras(metadata: Message) -> None:
         "gcs",
         "hdfs",
         "s3",
-        "spark",
         "testing",
     ]
+
+
+def test_an_extra_promises_only_what_is_used(metadata: Message) -> None:
+    asked = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" in line]
+    names = {re.split(r"[>\[]", line)[0].replace("-", "_") for line in asked} - {"fsspec_commit"}
+    code = "".join(
+        (ROOT / root / path).read_text("utf-8")
+        for package, root in IMPORT_PACKAGES.items()
+        for path in sources(package, root)
+        for root in [root if root != package else "."]
+        if path.endswith(".py")
+    )
+    assert len(names) > 8
+    assert [n for n in sorted(names) if not re.search(rf"(?m)^\s*(import|from) {n}\b", code)] == []
 
 
 def test_the_entry_points(wheel: zipfile.ZipFile) -> None:
