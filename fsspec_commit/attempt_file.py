@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Self
 
 from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.committers import NewFile
-from fsspec_commit.errors import StoreError
+from fsspec_commit.errors import RequestError, StoreError
 from fsspec_commit.names import Target, target
 from fsspec_commit.spec import unpicklable
 from fsspec_commit.store import DirectWriter
@@ -28,13 +28,18 @@ WRITE_ONCE = (
 _PREFIX = re.compile(r"^commit-[0-9a-f]{16}://")
 
 
-def given_name(path: str) -> Target:
+def given_name(path: "str | os.PathLike[str]") -> Target:
     """The name that a path of the attempt's filesystem stands for.
 
     Raises:
-        RequestError: It leaves the destination, or names what this library keeps for itself.
+        RequestError: It leaves the destination, or names what this library keeps for itself, or
+            is no text.
     """
-    return target(bare_path(path))
+    text: object = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        message = f"a file is named by a text relative to the destination, not by {text!r}"
+        raise RequestError(message, kind="invalid_name")
+    return target(bare_path(text))
 
 
 def bare_path(path: str) -> str:
@@ -45,12 +50,16 @@ def bare_path(path: str) -> str:
     return "" if bare == "." else bare.rstrip("/") if bare != "/" else bare
 
 
-def check_mode(mode: str) -> None:
+def check_mode(mode: object) -> None:
     """Refuse whatever is not writing a new file.
 
     Raises:
+        RequestError: It is no mode at all.
         io.UnsupportedOperation: The file would be read, appended to, or changed in place.
     """
+    if not isinstance(mode, str) or not set(mode) <= set("abrtwx+U"):
+        message = f"mode={mode!r} is none of a file: 'w' and 'x' for text, 'wb' and 'xb' for bytes"
+        raise RequestError(message, kind="invalid_option")
     if mode not in {"w", "x", "wt", "xt", "wb", "xb"}:
         raise io.UnsupportedOperation(f"mode {mode!r}: {WRITE_ONCE}")
 
@@ -100,7 +109,7 @@ class AttemptFile(io.BufferedIOBase):
         """Append bytes; once that has failed, the file can only be written anew."""
         if self._over:
             self.refuse_write()
-        length = data.nbytes if isinstance(data, memoryview) else len(data)
+        length = len(data) if isinstance(data, bytes) else self._length(data)
         try:
             self._sink.write(data)
         except (TypeError, BufferError):
@@ -111,6 +120,16 @@ class AttemptFile(io.BufferedIOBase):
             raise
         self._position += length
         return length
+
+    def _length(self, data: Any) -> int:
+        if isinstance(data, str):
+            message = f"{self.name!r} is open for bytes, and this is text: open it with mode='w'"
+            raise TypeError(message)
+        try:
+            return memoryview(data).nbytes
+        except TypeError:
+            message = f"cannot write {type(data).__name__} to {self.name!r}: bytes are wanted"
+            raise TypeError(message) from None
 
     def refuse_write(self) -> NoReturn:
         """Say why nothing more can be written."""

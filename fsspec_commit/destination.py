@@ -1,115 +1,34 @@
 """URL -> adapter -> capabilities -> choice -> settled store -> committer: the one place that wires.
 
-What a caller may give as a destination (a path, a URL, a ``UPath``, a path with a filesystem) is
-turned into a :class:`Place` without any I/O; opening a place makes a private store, so that the
-caller's own filesystem instance is neither changed nor closed.
+Opening a place makes a private store, so that the caller's own filesystem instance is neither
+changed nor closed.
 """
 
 import logging
-import os
-import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from msgspec import structs
 
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.effects.settle import ask
 from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.errors import RequestError, UnknownProtocolError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.location import Place
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Ask, Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
-from fsspec_commit.store.destination_text import refuse_secrets
 from fsspec_commit.store.probe import ProbeReport, probe
-from fsspec_commit.store.registry import known_protocols, open_store, protocol_of
-
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
-    from upath import UPath
+from fsspec_commit.store.registry import open_store
 
 T = TypeVar("T")
-DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
-"""A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
 _log = logging.getLogger("fsspec_commit")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A destination as a URL, and the options to open its store with.
-
-    The options may hold secrets: they are in no ``repr``, and nothing writes them down.
-    """
-
-    url: str
-    storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
-
-
-def place(
-    destination: DestinationLike,
-    storage_options: Mapping[str, object] | None = None,
-    filesystem: "AbstractFileSystem | None" = None,
-) -> Place:
-    """What the caller named; a relative path is made absolute at once.
-
-    Raises:
-        RequestError: Both kinds of options are given, the URL holds a secret, or the filesystem
-            is one whose store cannot be known.
-    """
-    if filesystem is not None and storage_options is not None:
-        message = "give storage_options= or filesystem=, not both: a filesystem has its own"
-        raise RequestError(message, kind="invalid_option")
-    if filesystem is not None:
-        if isinstance(destination, str | os.PathLike):
-            return _of_filesystem(os.fspath(destination), filesystem)
-        return _of_filesystem(str(destination), filesystem)
-    options = dict(storage_options or {})
-    if hasattr(destination, "storage_options") and hasattr(destination, "protocol"):
-        options = {**dict(destination.storage_options), **options}
-        return Place(_checked(str(destination)), options)
-    return Place(_checked(os.fspath(destination)), options)
-
-
-def _checked(url: str) -> str:
-    if not url:
-        raise RequestError("the destination is empty: give a path or a URL", kind="invalid_option")
-    refuse_secrets(url, schemes=known_protocols())
-    protocol = protocol_of(url)
-    if protocol not in {"file", "local"}:
-        return url
-    path = re.sub(r"^(file|local)://", "", url)
-    absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # text in, text out
-    return absolute if path == url else f"{protocol}://{absolute}"
-
-
-def _of_filesystem(path: str, filesystem: Any) -> Place:
-    from fsspec import AbstractFileSystem  # noqa: PLC0415  # only for callers who have it
-
-    refuse_secrets(path)  # before it is taken apart
-    kind = f"{type(filesystem).__module__}.{type(filesystem).__qualname__}"
-    if not isinstance(filesystem, AbstractFileSystem):
-        message = f"filesystem= takes an fsspec filesystem, not {kind}; pass the URL instead"
-        raise UnknownProtocolError(message)
-    if kind.startswith("fsspec.implementations.dirfs."):
-        return _of_filesystem(f"{filesystem.path}/{path}".rstrip("/"), filesystem.fs)
-    if kind.startswith(("fsspec.implementations.cache", "fsspec.implementations.cached")):
-        message = f"cannot commit through {kind}: a cache hides what the store holds; unwrap it"
-        raise UnknownProtocolError(message)
-    protocols = filesystem.protocol
-    protocol = protocols if isinstance(protocols, str) else protocols[0]
-    if filesystem.storage_args:
-        message = f"cannot reopen {kind}: it was made with positional arguments; use keywords"
-        raise RequestError(message, kind="invalid_option")
-    bare = filesystem._strip_protocol(path)  # noqa: SLF001  # fsspec's own convention
-    url = bare if protocol in {"file", "local"} else f"{protocol}://{bare.lstrip('/')}"
-    return Place(_checked(url), dict(filesystem.storage_options))
 
 
 _found_of_servers: dict[tuple[str, frozenset[str]], Capabilities] = {}

@@ -51,8 +51,10 @@ NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 SYSTEM_IDS = IdSource(random.SystemRandom(), lambda: datetime.now(UTC))
 
 
-def is_job_id(text: str) -> bool:
+def is_job_id(text: object) -> bool:
     """Whether *text* has the form of a job id, with a time that there is."""
+    if not isinstance(text, str):
+        return False
     return JOB_ID.fullmatch(text) is not None and from_timestamp(text[:15]) is not None
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from fsspec_commit import bridge
-from fsspec_commit.destination import Destination, DestinationLike, open_destination, place
+from fsspec_commit.destination import Destination, open_destination
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -17,6 +17,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.local_tasks import LocalTasks
+from fsspec_commit.location import DestinationLike, place
 from fsspec_commit.options import JobOptions, check_options, record_of
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -26,7 +27,7 @@ from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, check_names, chosen_before, refused
-from fsspec_commit.spec import JobSpec, open_spec, unpicklable
+from fsspec_commit.spec import JobSpec, check_spec, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.task import Task, check_task_id
 
@@ -90,6 +91,7 @@ class Job:
         callback: "Callback | None" = None,
     ) -> Self:
         """Another driver of a job that was started elsewhere; at most one of them commits."""
+        check_spec(spec)
         job = cls(spec.destination, mode=spec.record.mode, callback=callback)
         destination = bridge.run(
             open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)

@@ -7,9 +7,10 @@ garbage.
 
 import io
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from fsspec_commit.attempt_file import AttemptFile
+from fsspec_commit.compression import compressor
 from fsspec_commit.errors import RequestError
 
 
@@ -32,6 +33,50 @@ class _Undercoat(io.RawIOBase):
         return self.file.tell()
 
 
+class Layers:
+    """What lies over the bytes of a file; tried out before one is opened.
+
+    A file that is opened gives up what its name held, so a wrong argument must be told first.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mode: str,
+        encoding: str | None,
+        newline: str | None,
+        compression: str | None,
+    ) -> None:
+        """Take the arguments of :meth:`Task.open <fsspec_commit.Task.open>`.
+
+        Raises:
+            RequestError: There is no such encoding, line end or compression.
+        """
+        self.mode = mode
+        self._is_text = "b" not in mode
+        self._encoding = encoding or "utf-8"
+        self._newline = newline
+        self._compressor = compressor(name, compression)
+        if not self.is_bare:
+            try:
+                self.over(io.BytesIO())
+            except (LookupError, TypeError, ValueError) as error:
+                message = f"cannot open {name!r} so: {error}"
+                raise RequestError(message, kind="invalid_option", path=name) from error
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is none."""
+        return not self._is_text and self._compressor is None
+
+    def over(self, raw: Any) -> Any:
+        """The outermost layer over *raw*."""
+        layer = raw if self._compressor is None else self._compressor(raw)
+        if self._is_text:
+            layer = io.TextIOWrapper(layer, encoding=self._encoding, newline=self._newline)
+        return layer
+
+
 class LayeredFile:
     """A text or compressed file of an attempt: the outermost object, which owns the layers.
 
@@ -40,31 +85,23 @@ class LayeredFile:
 
     closed = True  # Until it is made: what could not be made is collected, too.
 
-    def __init__(
-        self,
-        file: AttemptFile,
-        path: str,
-        mode: str,
-        *,
-        encoding: str | None,
-        newline: str | None,
-        compression: str | None,
-    ) -> None:
-        self.mode = mode
-        self._file = file
-        raw: Any = _Undercoat(file)
-        layer = _compressed(raw, path, compression)
-        if "b" not in mode:
-            layer = io.TextIOWrapper(layer, encoding=encoding or "utf-8", newline=newline)
-        self._outer = layer
+    def __init__(self, file: AttemptFile, layers: Layers) -> None:
+        self.mode = layers.mode
         self.name = file.name
+        self._file = file
+        try:
+            self._outer: Any = layers.over(_Undercoat(file))
+        except BaseException:
+            file.discard()
+            raise
         self.closed = False
 
     def write(self, data: Any, /) -> int:
         """Append text or bytes, as the file was opened for."""
         if self.closed or self._file.closed:
             self._file.refuse_write()
-        return self._outer.write(data)
+        written: int = self._outer.write(data)
+        return written
 
     def writelines(self, lines: Any, /) -> None:
         """Append several."""
@@ -130,17 +167,3 @@ class LayeredFile:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._outer, name)
-
-
-def _compressed(raw: IO[bytes], path: str, compression: str | None) -> IO[Any]:
-    from fsspec.compression import compr  # noqa: PLC0415  # loads what is installed
-    from fsspec.utils import infer_compression  # noqa: PLC0415
-
-    name = infer_compression(path) if compression == "infer" else compression
-    if name is None:
-        return raw
-    if name not in compr:
-        known = ", ".join(sorted(filter(None, compr)))
-        raise RequestError(f"compression={name!r} is none of {known}", kind="invalid_option")
-    layer: IO[Any] = compr[name](raw, mode="wb")
-    return layer

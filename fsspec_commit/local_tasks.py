@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -109,6 +109,12 @@ class LocalTasks:
             if isinstance(others, TaskCommit):
                 message = (
                     f"cannot commit job {job_id}: messages is a list of them, not one: [message]"
+                )
+                raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
+            if isinstance(others, str | bytes | Mapping) or not isinstance(others, Iterable):
+                message = (
+                    f"cannot commit job {job_id}: messages is a list of what tasks returned, not "
+                    f"{type(others).__name__}"
                 )
                 raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
             self._given = list(others)

@@ -7,16 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from fsspec_commit.bridge import blocking, run
-from fsspec_commit.destination import (
-    Destination,
-    DestinationLike,
-    open_destination,
-    place,
-    probe_destination,
-)
+from fsspec_commit.destination import Destination, open_destination, probe_destination
 from fsspec_commit.errors import JobNotActiveError, RequestError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
+from fsspec_commit.location import DestinationLike, place
+from fsspec_commit.options import check_choice
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -187,6 +183,7 @@ async def clean(
     if older_than is None and not damaged:
         message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
         raise RequestError(message, kind="invalid_option")
+    _check_age(older_than)
     if isinstance(damaged, str):
         message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
         raise RequestError(message, kind="invalid_option")
@@ -222,7 +219,11 @@ async def explain(
     Returns:
         The selection; ``committer`` is ``None`` where every job is refused, and the last reason
         says what is missing.
+
+    Raises:
+        RequestError: There is no such committer.
     """
+    check_choice("committer", committer)
     options = OpenOptions(single_writer=single_writer, choosing=True)
     async with _open(destination, storage_options, filesystem, options) as to:
         return await to.select(committer, probing=probe)
@@ -252,6 +253,12 @@ async def probe(
     where = place(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
     return await probe_destination(where, options, ids=SYSTEM_IDS)
+
+
+def _check_age(age: object) -> None:
+    if age is not None and (not isinstance(age, timedelta) or age < timedelta(0)):
+        message = f"older_than={age!r} is no age: timedelta(days=7), for example"
+        raise RequestError(message, kind="invalid_option")
 
 
 @asynccontextmanager

@@ -1,9 +1,8 @@
 """What a job can be told, checked before anything is done."""
 
-import difflib
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
@@ -22,6 +21,7 @@ from fsspec_commit.records.job import (
 )
 from fsspec_commit.selection import REQUESTS
 from fsspec_commit.store import Capabilities
+from fsspec_commit.suggestions import option_hint, value_hint
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -102,20 +102,29 @@ def check_options(options: JobOptions) -> None:
     given: dict[str, Any] = dict(options)
     for name in given:
         if name not in JobOptions.__annotations__:
-            close = difflib.get_close_matches(name, JobOptions.__annotations__, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = option_hint(name, ["destination", *JobOptions.__annotations__])
             raise TypeError(f"a job has no option {name!r}{hint}")
-    for name, choices in _CHOICES.items():
-        if name in given and given[name] not in choices:
-            close = difflib.get_close_matches(str(given[name]), choices, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            listed = ", ".join(map(repr, choices))
-            raise _invalid(f"{name}={given[name]!r} is none of {listed}{hint}")
+    for name in _CHOICES:
+        if name in given:
+            check_choice(name, given[name])
     for name in _FLAGS:
         if not isinstance(given.get(name, False), bool):
             raise _invalid(f"{name} is True or False, not {given[name]!r}")
     _check_numbers(given)
     _check_together(given)
+
+
+def check_choice(name: str, value: object) -> None:
+    """Refuse a value that an option does not have, with what may have been meant.
+
+    Raises:
+        RequestError: It is none of them.
+    """
+    choices = _CHOICES[name]
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        hint = value_hint(name, value, choices)
+        raise _invalid(f"{name}={value!r} is none of {listed}{hint}")
 
 
 def _check_numbers(given: dict[str, Any]) -> None:
@@ -136,16 +145,38 @@ def _check_together(given: dict[str, Any]) -> None:
             'collect="store" needs tasks=N: without messages only the count says what is missing'
         )
         raise _invalid(message)
-    partitions = given.get("partitions", ())
-    if isinstance(partitions, str | os.PathLike):
-        raise _invalid(f"partitions is a list of directories, not one: write [{partitions!r}]")
-    if partitions and given.get("mode") != "overwrite_partitions":
-        raise _invalid('partitions=[…] is for mode="overwrite_partitions"')
-    for partition in partitions:
-        declared_partition(partition)
+    _check_partitions(given.get("partitions", ()), given.get("mode"))
     key = given.get("idempotency_key")
     if key is not None and (not isinstance(key, str) or not key):
         raise _invalid("idempotency_key is a non-empty text")
+    callback = given.get("callback")
+    if callback is not None and not _is_callback(callback):
+        raise _invalid(
+            f"callback={callback!r} is no fsspec Callback: it is told by set_size(files) and "
+            "relative_update(files), such as fsspec.callbacks.TqdmCallback()"
+        )
+
+
+def _check_partitions(partitions: object, mode: object) -> None:
+    if isinstance(partitions, str | os.PathLike):
+        raise _invalid(f"partitions is a list of directories, not one: write [{partitions!r}]")
+    if not isinstance(partitions, Collection):
+        raise _invalid(f"partitions is a list of directories, not {partitions!r}: leave it out")
+    if partitions and mode != "overwrite_partitions":
+        raise _invalid('partitions=[…] is for mode="overwrite_partitions"')
+    for partition in partitions:
+        if not isinstance(partition, str):
+            message = (
+                f"partitions holds {partition!r}, which is no text: a directory is "
+                "'day=2026-11-20', or hive_path(day=…)"
+            )
+            raise _invalid(message)
+        declared_partition(partition)
+
+
+def _is_callback(thing: object) -> bool:
+    is_class = isinstance(thing, type)
+    return not is_class and all(hasattr(thing, name) for name in ("set_size", "relative_update"))
 
 
 def _is_int(value: object) -> bool:

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from fsspec_commit.destination import Destination, open_destination, place
+from fsspec_commit.destination import Destination, open_destination
+from fsspec_commit.errors import RequestError
 from fsspec_commit.ids import IdSource
+from fsspec_commit.location import place
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import OpenOptions
 
@@ -42,12 +44,30 @@ class JobSpec:
         """Read what :meth:`to_json` wrote; files and pipes may have added a line feed.
 
         Raises:
+            RequestError: *text* is no text.
             RecordError: *text* is anything else.
         """
-        return cls(JobRecord.decode(text.strip().encode(errors="surrogatepass")))
+        given: object = text
+        if not isinstance(given, str):
+            what = type(given).__name__
+            message = f"a spec is read from the text that to_json() gave, not from {what}"
+            raise RequestError(message, kind="not_a_spec")
+        return cls(JobRecord.decode(given.strip().encode(errors="surrogatepass")))
 
     def __repr__(self) -> str:
         return f"<JobSpec of job {self.job_id} to {self.destination}>"
+
+
+def check_spec(spec: object) -> None:
+    """Refuse what is no spec, with how to get one.
+
+    Raises:
+        RequestError: It is none.
+    """
+    if not isinstance(spec, JobSpec):
+        hint = "JobSpec.from_json(text) reads one" if isinstance(spec, str) else "send job.spec"
+        message = f"from_spec takes the spec of a job, not {type(spec).__name__}: {hint}"
+        raise RequestError(message, kind="not_a_spec")
 
 
 async def open_spec(

@@ -14,7 +14,7 @@ from fsspec_commit.attempt_file import AttemptFile, check_mode, given_name
 from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
-from fsspec_commit.layered_file import LayeredFile
+from fsspec_commit.layered_file import LayeredFile, Layers
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
@@ -22,7 +22,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
-from fsspec_commit.spec import JobSpec, open_spec, unpicklable
+from fsspec_commit.spec import JobSpec, check_spec, open_spec, unpicklable
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -95,6 +95,7 @@ class Task:
             storage_options: Credentials of this worker, unless they are ambient.
             filesystem: The same as an fsspec filesystem.
         """
+        check_spec(spec)
         check_task_id(task_id, spec.job_id)
         destination = bridge.run(
             open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
@@ -126,7 +127,7 @@ class Task:
 
     def open(
         self,
-        path: str,
+        path: "str | os.PathLike[str]",
         mode: Literal["wb", "w", "xb", "x", "wt", "xt"] = "wb",
         *,
         encoding: str | None = None,
@@ -144,11 +145,12 @@ class Task:
             mode: Binary or text; files are only ever written whole.
             encoding: Of text; UTF-8 unless given.
             newline: Of text, as in the built-in ``open``.
-            compression: fsspec's name of one, or ``"infer"`` from the name's extension.
+            compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or another of fsspec's, or ``"infer"``
+                from the name's extension.
 
         Raises:
             RequestError: The name leaves the destination, is kept for the protocol, too long, or
-                still open.
+                still open; or there is no such encoding, line end or compression.
             io.UnsupportedOperation: The file would be read or appended to.
             JobNotActiveError: The job was settled meanwhile.
         """
@@ -157,17 +159,11 @@ class Task:
         name = given_name(path)
         if "x" in mode and self._names.exists(name):
             raise FileExistsError(f"this attempt has written {name!r} already")
+        layers = Layers(name, mode, encoding, newline, compression)
         file = self._open_binary(name)
-        if "b" in mode and compression is None:
+        if layers.is_bare:
             return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
-        try:
-            layered = LayeredFile(
-                file, path, mode, encoding=encoding, newline=newline, compression=compression
-            )
-        except BaseException:
-            file.discard()
-            raise
-        return layered  # type: ignore[return-value]  # has what a writable file has
+        return LayeredFile(file, layers)  # type: ignore[return-value]  # has what a file has
 
     def commit(self) -> TaskCommit:
         """Fix what the attempt produced; nothing becomes visible.

@@ -1,7 +1,9 @@
 """``write_dataset``: pyarrow's own dataset writer, into one task of one job."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from inspect import signature
 from itertools import chain
 from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
 
@@ -9,13 +11,15 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow.fs import PyFileSystem
 
-from fsspec_commit.destination import DestinationLike
 from fsspec_commit.engines.feed import Feed, write_fed
 from fsspec_commit.engines.partitioned import ROOT, TaskFiles, partitioning_of
+from fsspec_commit.engines.writing_options import check_writing
 from fsspec_commit.errors import RequestError
 from fsspec_commit.job import Job
+from fsspec_commit.location import DestinationLike
 from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.suggestions import option_hint
 from fsspec_commit.task import Task, count_rows
 
 # By name, as an Arrow can be built without one.
@@ -87,7 +91,7 @@ def write_dataset(
         preserve_order: Whether rows keep their order.
         max_partitions: At most so many directories for one batch; 1024 unless given.
         max_open_files: At most so many files at once.
-        max_rows_per_file: Begin another file after so many rows.
+        max_rows_per_file: Begin another file after so many rows; 0 for no end.
         min_rows_per_group: Gather at least so many rows into a row group.
         max_rows_per_group: At most so many rows in a row group.
         file_visitor: Told ``path`` (the final name), ``metadata`` and ``size`` of each file.
@@ -99,6 +103,7 @@ def write_dataset(
         pyarrow.ArrowException: What Arrow cannot write; the job is aborted.
         CommitError: As :meth:`Job.commit <fsspec_commit.Job.commit>`.
     """
+    _refuse_unknown(job)
     source = _Source(data, schema, use_threads=use_threads)
     options = {
         "format": _format_of(data, format),
@@ -111,9 +116,24 @@ def write_dataset(
         "max_open_files": max_open_files,
         "max_rows_per_file": max_rows_per_file,
         "min_rows_per_group": min_rows_per_group,
-        "max_rows_per_group": max_rows_per_group or _group_rows(max_rows_per_file),
+        "max_rows_per_group": max_rows_per_group,
     }
+    check_writing(options, file_visitor)
+    options["max_rows_per_group"] = max_rows_per_group or _group_rows(max_rows_per_file)
     return _commit(source, destination, job, options, file_visitor)
+
+
+def _refuse_unknown(job: JobOptions) -> None:
+    """Name what was meant among all that may be given here, and not of the job's options alone.
+
+    Raises:
+        TypeError: There is no such option.
+    """
+    unknown = next((name for name in job if name not in JobOptions.__annotations__), None)
+    if unknown is not None:
+        known = [*signature(write_dataset).parameters, *JobOptions.__annotations__]
+        hint = option_hint(unknown, known)
+        raise TypeError(f"write_dataset has no option {unknown!r}{hint}")
 
 
 def _commit(
@@ -138,7 +158,7 @@ def _commit(
 
 def _group_rows(file_rows: int | None) -> int | None:
     """Groups that fit their file: Arrow refuses its own default for smaller files."""
-    return file_rows if file_rows is not None and file_rows < _BATCH_ROWS_MAX else None
+    return file_rows if file_rows and file_rows < _BATCH_ROWS_MAX else None
 
 
 def _write(
@@ -234,12 +254,7 @@ class _Source:
             own, self._batches = schema, data
         else:
             raise _no_data(data)
-        if own is None:
-            message = "an iterable of batches needs schema=: it is known before the first batch"
-            raise RequestError(message, kind="missing_schema")
-        if schema is not None and not own.equals(schema):
-            message = f"the data has a schema of its own, not schema=; cast it first: {own}"
-            raise RequestError(message, kind="schema_mismatch")
+        _check_schema(own, schema)
         self.schema: pa.Schema = own
 
     def batches(self) -> Iterator[Any]:
@@ -260,10 +275,29 @@ def _batches_of(scanner: ds.Scanner) -> Iterator[Any]:
     yield from scanner.to_batches()
 
 
+def _check_schema(own: object, given: object) -> None:
+    if given is not None and not isinstance(given, pa.Schema):
+        message = f"schema= is a pyarrow.schema(…), not {type(given).__name__}"
+        raise RequestError(message, kind="invalid_option")
+    if own is None:
+        message = (
+            "an iterable of batches needs schema=: it is known before the first batch; of a list "
+            "of rows pyarrow.Table.from_pylist() makes a table"
+        )
+        raise RequestError(message, kind="missing_schema")
+    if given is not None and given != own:
+        message = f"the data has a schema of its own, not schema=; cast it first: {own}"
+        raise RequestError(message, kind="schema_mismatch")
+
+
 def _no_data(thing: object) -> RequestError:
-    kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
+    kind = f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")
     message = (
         f"cannot write a {kind}: give a pyarrow table, batch, reader, dataset or scanner, an "
         "iterable of batches, or anything with __arrow_c_stream__"
     )
+    if isinstance(thing, str | os.PathLike):
+        message += "; the data comes first, then the destination"
+    elif isinstance(thing, dict):
+        message += "; of columns pyarrow.table() makes a table"
     return RequestError(message, kind="not_arrow_data")

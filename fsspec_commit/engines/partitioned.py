@@ -2,7 +2,7 @@
 
 import io
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from pyarrow.fs import FileSystemHandler
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.names import Target
+from fsspec_commit.suggestions import value_hint
 from fsspec_commit.task import Task
 
 ROOT = "destination"
@@ -44,10 +45,21 @@ def partitioning_of(
             raise RequestError(message, kind="invalid_option")
         _fields(schema, partitioning.schema.names)
         return partitioning
-    names = [partition_by] if isinstance(partition_by, str) else list(partition_by or ())
+    names = _names(partition_by)
     if not names:
         return None
+    if len(set(map(str, names))) != len(names):
+        raise RequestError(f"partition_by={names!r} names a column twice", kind="invalid_option")
     return ds.partitioning(pa.schema(_fields(schema, names)), flavor="hive")
+
+
+def _names(given: object) -> list[Any]:
+    if given is None:
+        return []
+    if not isinstance(given, Iterable):
+        message = f"partition_by={given!r} names no column: give a name, or a list of them"
+        raise RequestError(message, kind="invalid_option")
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _fields(schema: pa.Schema, names: Sequence[str]) -> list[pa.Field]:
@@ -58,7 +70,8 @@ def _fields(schema: pa.Schema, names: Sequence[str]) -> list[pa.Field]:
             raise RequestError(message, kind="unknown_column")
         if count == 0:
             there = ", ".join(map(repr, schema.names)) or "none at all"
-            message = f"cannot partition by {name!r}: the columns of the data are {there}"
+            hint = value_hint("partition_by", name, schema.names)
+            message = f"cannot partition by {name!r}: the columns of the data are {there}{hint}"
             raise RequestError(message, kind="unknown_column")
     return [schema.field(name) for name in names]
 

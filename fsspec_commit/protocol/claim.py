@@ -224,8 +224,7 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
     }.get(other.state, ("is committed but not finished", "resume", destination, other_id))
     message = (
         f"cannot commit job {job.record.job_id} to {destination!r}: job {other_id} {doing} there; "
-        "nothing is changed: run it again later, or commit() again if the job is still open; or "
-        "settle the other: "
+        "nothing is changed: try again later, or settle the other: "
         f"{settle_command(*command)}"
     )
     return ConcurrentJobError(

@@ -2,11 +2,13 @@
 
 A URL is written down in records and logs, so no secret belongs into it; and one that is mistyped,
 or is a connection string, would otherwise be taken for a path on a local disk. What is taken for a
-secret by its place or name may be none: then the user is told, and nothing is lost.
+secret by its place or name may be none: then the user is told, and nothing is lost. A path that
+stands on this machine is one, whatever it is called, and so is what ``file:///`` begins.
 
 Every step takes time in proportion to the text, whatever it is.
 """
 
+import os.path
 import re
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote
@@ -16,6 +18,7 @@ from fsspec_commit.errors import RequestError
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = re.compile(r"(?:^|::)([A-Za-z][A-Za-z0-9+.-]*)://")
 _MISTYPED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)\s*:(?!:)")
+_FILE_URL = re.compile(r"(?:file|local)://(?=/)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s\ufeff\u200b]*")
 _AUTHORITY_END = re.compile(r"[/?#]")
 _SEPARATOR = re.compile(r"[?&;#]")
@@ -50,11 +53,13 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
         RequestError: It does; the message repeats nothing of it but a scheme.
     """
     found = _secret_in(text)
-    if found is not None:
+    if found is not None and not _is_path(text):
         message = (
             f"the destination holds a secret, or what may be one ({found}): URLs are written down "
             "and logged; pass it in storage_options= or through the environment"
         )
+        if "://" not in text:
+            message += "; if it is a directory of this machine, write it as file:///…"
         raise RequestError(message, kind="secret_in_url")
     if _URL.match(text) is not None:
         return
@@ -65,9 +70,17 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
     scheme = start.group(1).lower()
     message = (
         f"the destination is neither a URL nor a path: a URL begins with '{scheme}://' and with "
-        "nothing before it. The rest is not repeated, as it may hold a secret"
+        f"nothing before it, and a directory of that name is './{scheme}:…'. The rest is not "
+        "repeated, as it may hold a secret"
     )
     raise RequestError(message, kind="invalid_url")
+
+
+def _is_path(text: str) -> bool:
+    """Whether it can only be a path on the disks of this machine, as far as it is absolute."""
+    path = text[_match_end(_FILE_URL, text) :]
+    is_file_url = path != text and not path.startswith("//") and "://" not in path
+    return is_file_url or (path.startswith("/") and os.path.lexists(path))
 
 
 def _secret_in(text: str) -> str | None:

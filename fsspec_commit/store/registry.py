@@ -32,6 +32,7 @@ _BUILT_IN = {
     "webhdfs": "fsspec_commit_stores.hdfs:HdfsStore",
 }
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::|(?!/).*::[A-Za-z][A-Za-z0-9+.-]*://", re.DOTALL)
+_CLASS_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 Wrap: TypeAlias = Callable[[Store], Store]
@@ -45,7 +46,17 @@ def register(protocol: str, store: str | type[Store]) -> None:
 
     The last one wins. For this process only; a package that brings an adapter names it in the
     entry-point group ``fsspec_commit.stores`` instead.
+
+    Raises:
+        RequestError: *store* is neither.
     """
+    is_name = isinstance(store, str) and _CLASS_NAME.fullmatch(store) is not None
+    if not (is_name or isinstance(store, type)):
+        message = (
+            f"cannot register {store!r} for {protocol!r} URLs: give the adapter's class, or its "
+            "name as 'package.module:Class'"
+        )
+        raise RequestError(message, kind="invalid_adapter")
     _registered[protocol] = store
 
 
@@ -65,6 +76,14 @@ def protocol_of(url: str) -> str:
 def known_protocols() -> set[str]:
     """Those that are built in or registered; looks for no entry points, which is slow."""
     return {*_BUILT_IN, *_registered}
+
+
+def are_served_alike(one: str, other: str) -> bool:
+    """Whether URLs of two protocols name the same store, as ``gs`` and ``gcs`` do."""
+    if one.lower() == other.lower():
+        return True
+    adapters = {(_registered.get(name) or _BUILT_IN.get(name)) for name in (one, other)}
+    return len(adapters) == 1 and None not in adapters
 
 
 def adapter(protocol: str) -> type[Store]:

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import fsspec_commit as fc
-from fsspec_commit.destination import open_destination, place
+from fsspec_commit.destination import open_destination
 from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.location import place
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.registry import adapter, wrapping
 from fsspec_commit.testing.wrapped import WrappedStore

@@ -1,4 +1,7 @@
-"""Where users trip, and what they are told: the table of the API's specification, word for word.
+"""Where users trip, and what they are told.
+
+First the table of the API's specification, word for word; then one of many more mistakes, of whose
+messages a few words are pinned.
 
 The specification shortens job ids for the eye; messages carry the whole one, so that the command
 in them can be pasted. Here ``9c1e`` stands for the job's id and ``s3://b/t`` for the destination.
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,9 +19,10 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.testing import Fault, assert_committed, inject
+from tests.integration.mistakes_at_work import MISTAKES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.integration.mistakes import Mistake
 
 
 @pytest.fixture(params=["memory", "local"])
@@ -273,3 +278,40 @@ def test_10_a_partial_commit_is_cleaned_up_after(url: str) -> None:
     assert_committed(url, file_count=1000)
     with pytest.raises(fc.JobNotActiveError):
         job.commit()
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_mistake_is_told(mistake: Mistake, tmp_path: Path) -> None:
+    """What, where, why and what now, in one line, and by us: not by whatever stumbles first."""
+    out = tmp_path / "out"
+    with pytest.raises(mistake.error) as caught:
+        mistake.make(str(out))
+    error = caught.value
+    assert type(error) is mistake.error
+    told = str(error)
+    assert [words for words in mistake.says if words not in told] == [], told
+    assert told.isprintable()
+    assert " object at 0x" not in told
+    assert getattr(error, "kind", None) == mistake.kind
+    assert getattr(error, "outcome", "not_committed") == "not_committed"
+    last = Path(caught.traceback[-1].path)
+    assert {"fsspec_commit", "fsspec_commit_stores"} & set(last.parts), f"raised by {last}"
+    if out.is_dir():
+        assert fc.jobs(out) == []
+        assert [path for path in out.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"mode": "w", "encoding": "utf-99"}, {"compression": "none"}, {"mode": "w", "newline": "x"}],
+    ids=str,
+)
+def test_a_file_that_is_not_opened_leaves_its_name_as_it_was(
+    wrong: dict[str, Any], url: str
+) -> None:
+    """What the name held was gone, and the task could not commit."""
+    with fc.Job(url) as job, job.task() as task:
+        write(task, "a")
+        with pytest.raises(fc.RequestError):
+            task.open("a", **wrong)
+    assert_committed(url, file_count=1)

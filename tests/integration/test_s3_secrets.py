@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.destination import place
+from fsspec_commit.location import place
 from tests.integration.cli.command import command
 from tests.servers.faults import AnswerInstead, LoseReply, Rule
 

@@ -20,8 +20,8 @@ from fsspec import AbstractFileSystem
 
 import fsspec_commit as fc
 from fsspec_commit.cli import main
-from fsspec_commit.destination import place
 from fsspec_commit.errors import StoreError
+from fsspec_commit.location import place
 from fsspec_commit.options import JobOptions
 from fsspec_commit.store import OpenOptions, registry
 from fsspec_commit.testing import Crash, Fault, inject

@@ -19,6 +19,7 @@ from fsspec_commit_stores.local.failures import refusal, symbolic_link
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 OPENING = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NO_FOLLOW
 _NOT_NAMES = frozenset({"", ".", ".."})
+_REFUSED_MAX = 8
 # What opening a component says when it is a link or a file.
 NO_DIRECTORY = frozenset({errno.ENOTDIR, errno.ELOOP})
 
@@ -238,19 +239,31 @@ def _enter(handle: int, name: bytes, *, making: bool, flushed: bool) -> int:
 
 def _make_all(path: bytes, *, flushed: bool) -> None:
     """Make a directory and what is missing above it."""
-    above = os.path.dirname(path)  # noqa: PTH120  # bytes, which pathlib has not
+    missing, refused = [path], 0
+    while missing:
+        try:
+            _make_one(missing[-1], flushed=flushed)
+        except FileNotFoundError:
+            above = os.path.dirname(missing[-1])  # noqa: PTH120  # bytes
+            if not os.path.lexists(above):
+                missing.append(above)
+                continue
+            # Somebody has just removed it, or made it; or it is /proc, which always says so.
+            refused += 1
+            if refused > _REFUSED_MAX:
+                why = "this file system takes no new directory there"
+                raise OSError(errno.EPERM, why, missing[-1]) from None
+        else:
+            missing.pop()
+
+
+def _make_one(path: bytes, *, flushed: bool) -> None:
     try:
-        os.mkdir(path)  # noqa: PTH102
+        os.mkdir(path)  # noqa: PTH102  # bytes, which pathlib has not
     except FileExistsError:
         return
-    except FileNotFoundError:
-        if above == path:
-            raise
-        _make_all(above, flushed=flushed)
-        _make_all(path, flushed=flushed)
-        return
     if flushed:
-        handle = os.open(above, os.O_RDONLY)
+        handle = os.open(os.path.dirname(path), os.O_RDONLY)  # noqa: PTH120
         try:
             flush_directory(handle)
         finally:

@@ -90,7 +90,8 @@ def _mount(line: str) -> tuple[int, str]:
 
 
 def _mount_number(path: bytes) -> int:
-    descriptor = os.open(path, os.O_RDONLY)
+    # A directory that may not be read is on the same mount as one that may.
+    descriptor = os.open(path, os.O_PATH)
     try:
         # UTF-8 needs no module: who has given up privileges may not be able to read one any more.
         with Path(f"/proc/self/fdinfo/{descriptor}").open(encoding="utf-8") as file:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+import fsspec
 import pytest
 
-from fsspec_commit.destination import place
 from fsspec_commit.errors import RequestError
+from fsspec_commit.location import place
 from fsspec_commit.store.destination_text import refuse_secrets
 
 SECRET = "Planted/With+Slashes42"
@@ -160,6 +161,35 @@ def test_hostile_text_is_read_once(text: str) -> None:
     for hostile in (text, "s3://b/" + text, "simplecache::" + text):
         with suppress(RequestError):
             place(hostile)
+
+
+ODD_PATHS = ["run;tokens=5", "data?token_count=5", "/a:b@c/d", "a?sig=1"]
+
+
+@pytest.mark.parametrize("name", ODD_PATHS)
+def test_a_path_that_stands_is_one_whatever_it_is_called(name: str, tmp_path: Path) -> None:
+    path = f"{tmp_path}/{name}"
+    with pytest.raises(RequestError, match="write it as file:///") as caught:
+        place(path)
+    assert name not in str(caught.value)
+    Path(path).mkdir(parents=True)
+    assert place(path).url == os.path.normpath(path)
+    assert place(path, filesystem=fsspec.filesystem("file")).url == os.path.normpath(path)
+
+
+@pytest.mark.parametrize("name", ODD_PATHS)
+@pytest.mark.parametrize("scheme", ["file", "local", "FILE"])
+def test_a_file_url_is_of_this_machine(scheme: str, name: str, tmp_path: Path) -> None:
+    url = place(f"{scheme}://{tmp_path}/{name}").url
+    assert url == f"{scheme.lower()}://{os.path.normpath(f'{tmp_path}/{name}')}"
+
+
+@pytest.mark.parametrize("rest", [f"/x::s3://key:{PLAIN}@b/out", f"//user:{PLAIN}@host/share"])
+def test_what_is_hidden_in_a_file_url_is_found(rest: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        place(f"file://{rest}")
+    assert caught.value.kind == "secret_in_url"
+    assert PLAIN not in str(caught.value)
 
 
 def test_the_working_directory_is_not_looked_at() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +16,6 @@ from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.local import LocalStore
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import put, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("form", ["{}", "file://{}", "local://{}", "file:{}", "{}/", "{}/x/.."])
@@ -68,3 +67,34 @@ def test_windows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(RequestError, match="Linux and macOS") as caught:
             run(LocalStore.open("file:///tmp/x", OpenOptions()))
     assert caught.value.kind == "unsupported_platform"
+
+
+def test_a_directory_that_may_not_be_read_is_on_its_mount_all_the_same() -> None:
+    """It was taken for a network mount, and a promise to be alone asked for."""
+    place = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        (place / "drop").mkdir(mode=0o311)
+        place.chmod(0o755)
+        if os.geteuid() == 0:
+            os.seteuid(65534)
+        found = run(LocalStore.open(f"{place}/drop", OpenOptions())).capabilities
+        assert found.consistent_listing is True
+    finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
+        (place / "drop").chmod(0o755)
+        shutil.rmtree(place)
+
+
+def test_where_no_directory_can_be_made_is_said() -> None:
+    """The kernel says of each that what is above it is missing, and that stands."""
+    store = run(LocalStore.open("/proc/none", OpenOptions()))
+    with refused("takes no new directory", "/proc/none", code=errno.EPERM):
+        put(store, StorePath("/proc/none/a"))
+
+
+def test_a_deep_destination_is_made(tmp_path: Path) -> None:
+    deep = "/".join([str(tmp_path), *["d"] * 1200])
+    store = run(LocalStore.open(deep, OpenOptions()))
+    put(store, StorePath(f"{deep}/a"))
+    assert run(store.stat(StorePath(f"{deep}/a")))

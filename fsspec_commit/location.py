@@ -1,0 +1,159 @@
+"""What a caller may give as a destination: a path, a URL, a ``UPath``, a path with a filesystem.
+
+It is turned into a :class:`Place`: text and options, nothing opened. On a store nothing is read;
+of the local disk only, and only whether a path stands that reads like a secret.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fsspec_commit.errors import RequestError, UnknownProtocolError
+from fsspec_commit.store.destination_text import refuse_secrets
+from fsspec_commit.store.registry import are_served_alike, known_protocols, protocol_of
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from upath import UPath
+
+DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
+"""A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
+
+_DISKS = frozenset({"file", "local"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination as a URL, and the options to open its store with.
+
+    The options may hold secrets: they are in no ``repr``, and nothing writes them down.
+    """
+
+    url: str
+    storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+
+def place(
+    destination: DestinationLike,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+) -> Place:
+    """What the caller named; a relative path is made absolute at once.
+
+    Raises:
+        RequestError: Both kinds of options are given, or one is of a wrong type; the URL holds a
+            secret, or is of another store than the filesystem, or of one that cannot be known.
+    """
+    if filesystem is not None and storage_options is not None:
+        message = "give storage_options= or filesystem=, not both: a filesystem has its own"
+        raise RequestError(message, kind="invalid_option")
+    text = _text(destination)
+    if filesystem is not None:
+        return _of_filesystem(text, filesystem)
+    own = getattr(destination, "storage_options", {}) if _is_universal(destination) else {}
+    return Place(_checked(text), {**own, **_options(storage_options)})
+
+
+def _is_universal(destination: object) -> bool:
+    return hasattr(destination, "storage_options") and hasattr(destination, "protocol")
+
+
+def _options(given: object) -> Mapping[str, object]:
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return given
+    message = (
+        "storage_options= is a mapping of fsspec's options, such as {'anon': True}, not "
+        f"{_kind(given)}"
+    )
+    raise RequestError(message, kind="invalid_option")
+
+
+def _text(destination: object) -> str:
+    """A destination as it is written; a ``UPath`` is one by its URL."""
+    if _is_universal(destination):
+        return str(destination)
+    text = os.fspath(destination) if isinstance(destination, os.PathLike) else destination
+    if isinstance(text, str):
+        return text
+    what = _kind(text)
+    hint = "os.fsdecode() makes text of it" if isinstance(text, bytes) else "there is no default"
+    message = f"the destination is a path, a URL or a UPath, and this is {what}: {hint}"
+    raise RequestError(message, kind="invalid_option")
+
+
+def _checked(url: str) -> str:
+    if not url:
+        raise RequestError("the destination is empty: give a path or a URL", kind="invalid_option")
+    refuse_secrets(url, schemes=known_protocols())
+    protocol = protocol_of(url)
+    if protocol not in _DISKS:
+        return url
+    path = re.sub(r"^(file|local)://", "", url, flags=re.IGNORECASE)
+    absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # text in, text out
+    return absolute if path == url else f"{protocol}://{absolute}"
+
+
+def _of_filesystem(path: str, filesystem: Any) -> Place:
+    from fsspec import AbstractFileSystem  # noqa: PLC0415  # only for callers who have it
+
+    refuse_secrets(path)  # before it is taken apart
+    kind = f"{type(filesystem).__module__}.{type(filesystem).__qualname__}"
+    if not isinstance(filesystem, AbstractFileSystem):
+        given = f"the class {filesystem.__name__}" if isinstance(filesystem, type) else kind
+        message = f"filesystem= takes an fsspec filesystem, not {given}; pass the URL instead"
+        raise UnknownProtocolError(message)
+    _refuse_disagreement(path, filesystem, kind)
+    if kind.startswith("fsspec.implementations.dirfs."):
+        return _of_filesystem(f"{filesystem.path}/{path}".rstrip("/"), filesystem.fs)
+    if kind.startswith(("fsspec.implementations.cache", "fsspec.implementations.cached")):
+        message = f"cannot commit through {kind}: a cache hides what the store holds; unwrap it"
+        raise UnknownProtocolError(message)
+    protocol = _protocols(filesystem)[0]
+    if filesystem.storage_args:
+        message = f"cannot reopen {kind}: it was made with positional arguments; use keywords"
+        raise RequestError(message, kind="invalid_option")
+    bare = filesystem._strip_protocol(path)  # noqa: SLF001  # fsspec's own convention
+    url = bare if protocol in _DISKS else f"{protocol}://{bare.lstrip('/')}"
+    return Place(_checked(url), dict(filesystem.storage_options))
+
+
+def _refuse_disagreement(path: str, filesystem: Any, kind: str) -> None:
+    """Refuse a URL that names another store than the filesystem is of: one of them is a mistake.
+
+    Raises:
+        RequestError: The protocols differ, or the URL names another account or host.
+    """
+    if "://" not in path:
+        return
+    protocol = protocol_of(path)
+    known = _protocols(filesystem)
+    if not any(are_served_alike(protocol, one) for one in known):
+        message = (
+            f"the destination is a {protocol!r} URL, and filesystem= is {kind}, which serves "
+            f"{' and '.join(map(repr, known))}: give the URL alone, with storage_options=, or a "
+            "path of that filesystem"
+        )
+        raise RequestError(message, kind="store_mismatch")
+    named: Mapping[str, object] = filesystem._get_kwargs_from_urls(path)  # noqa: SLF001
+    for name in sorted(named):
+        own = filesystem.storage_options.get(name, getattr(filesystem, name, None))
+        if own is not None and str(own) != str(named[name]):
+            message = (
+                f"the destination's URL and filesystem= disagree about {name}: the one names "
+                f"{named[name]!r}, the other is of another; give the URL alone, with "
+                "storage_options=, or a path of that filesystem"
+            )
+            raise RequestError(message, kind="store_mismatch")
+
+
+def _protocols(filesystem: Any) -> tuple[str, ...]:
+    known = filesystem.protocol
+    return (known,) if isinstance(known, str) else tuple(known)
+
+
+def _kind(thing: object) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")

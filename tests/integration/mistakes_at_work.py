@@ -1,0 +1,226 @@
+"""Mistakes that users make while a job is at work, beside those by which it does not begin."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import fsspec_commit as fc
+from tests.integration.mistakes import (
+    COMMITTERS,
+    DESTINATIONS,
+    OPTIONS,
+    TABLE,
+    Mistake,
+    a_dataset,
+    a_file,
+    in_a_job,
+    in_a_task,
+)
+
+FILES = [
+    Mistake(
+        "an absolute name",
+        in_a_task(lambda task: task.open("/tmp/a")),
+        ("cannot write '/tmp/a'", "relative to the destination"),
+        "outside_destination",
+    ),
+    Mistake(
+        "a name that is bytes",
+        in_a_task(lambda task: task.open(b"a")),  # type: ignore[arg-type]
+        ("a file is named by a text", "relative to the destination", "not by b'a'"),
+        "invalid_name",
+    ),
+    Mistake(
+        "a name of the protocol's",
+        in_a_task(lambda task: task.open("_commit/a")),
+        ("cannot write '_commit/a'", "kept for the commit protocol", "choose another name"),
+        "reserved_name",
+    ),
+    Mistake(
+        "an encoding there is not",
+        a_file(mode="w", encoding="utf-99"),
+        ("cannot open 'a.txt' so", "unknown encoding: utf-99"),
+    ),
+    Mistake(
+        "a line end there is not",
+        a_file(mode="w", newline="x"),
+        ("cannot open 'a.txt' so", "newline"),
+    ),
+    Mistake(
+        "a compression there is not",
+        a_file(compression="snapy"),
+        ("compression='snapy' is none of", "gzip", "zstd"),
+    ),
+    Mistake("a mode that is no mode", a_file(mode=5), ("mode=5", "'wb' and 'xb' for bytes")),
+    Mistake(
+        "text for bytes",
+        in_a_task(lambda task: task.open("a").write("x")),
+        ("'a' is open for bytes", "this is text", "mode='w'"),
+        None,
+        TypeError,
+    ),
+    Mistake(
+        "no bytes at all",
+        in_a_task(lambda task: task.open("a").write(None)),
+        ("cannot write NoneType to 'a'", "bytes are wanted"),
+        None,
+        TypeError,
+    ),
+]
+
+TASKS = [
+    Mistake(
+        "a task's number as text",
+        in_a_job(lambda job: job.task("3")),  # type: ignore[arg-type]
+        ("a task id is a number from 0 on", "not '3'"),
+        "invalid_task_id",
+    ),
+    Mistake(
+        "a job for its spec",
+        in_a_job(lambda job: fc.Task.from_spec(job, 0)),  # type: ignore[arg-type]
+        ("from_spec takes the spec of a job", "not Job", "send job.spec"),
+        "not_a_spec",
+    ),
+    Mistake(
+        "a spec's text for the spec",
+        in_a_job(lambda job: fc.Job.from_spec(job.spec.to_json())),  # type: ignore[arg-type]
+        ("from_spec takes the spec of a job", "not str", "JobSpec.from_json(text)"),
+        "not_a_spec",
+    ),
+    Mistake(
+        "a spec's bytes",
+        lambda _: fc.JobSpec.from_json(b"{}"),  # type: ignore[arg-type]
+        ("a spec is read from the text", "to_json()", "not from bytes"),
+        "not_a_spec",
+    ),
+    Mistake(
+        "messages that are a number",
+        in_a_job(lambda job: job.commit(5)),  # type: ignore[arg-type]
+        ("cannot commit job", "a list of what tasks returned", "not int"),
+        "not_a_message",
+    ),
+    Mistake(
+        "a message that is none",
+        in_a_job(lambda job: job.commit(["x"])),  # type: ignore[list-item]
+        ("cannot commit job", "'x' is no TaskCommit", "must return task.message"),
+        "not_a_message",
+    ),
+    Mistake(
+        "a job that has not started",
+        lambda out: fc.Job(out).commit(),
+        ("the job has not started", '"with Job(...)"', "start()"),
+        None,
+        RuntimeError,
+    ),
+    Mistake(
+        "a job used twice",
+        in_a_job(lambda job: job.start()),
+        ("a job is used once", "make a new Job"),
+        None,
+        RuntimeError,
+    ),
+]
+
+OPERATIONS = [
+    Mistake(
+        "a job that has no name",
+        lambda out: fc.resume(out, None),  # type: ignore[arg-type]
+        ("None is not a job id", "one looks like"),
+        "invalid_job_id",
+    ),
+    Mistake(
+        "a job that is abbreviated",
+        lambda out: fc.abort(out, "9c1e"),
+        ("'9c1e' is not a job id", "one looks like"),
+        "invalid_job_id",
+    ),
+    Mistake(
+        "an age that is a number",
+        lambda out: fc.clean(out, older_than=7),  # type: ignore[arg-type]
+        ("older_than=7 is no age", "timedelta(days=7)"),
+    ),
+    Mistake(
+        "an age of the future",
+        lambda out: fc.clean(out, older_than=dt.timedelta(days=-1)),
+        ("older_than=", "is no age", "timedelta(days=7)"),
+    ),
+    Mistake("no age", fc.clean, ("say which jobs", "older_than=timedelta(…)", "damaged=[…]")),
+]
+
+DATASETS = [
+    Mistake(
+        "the destination before the data",
+        lambda out: fc.write_dataset(out, TABLE),
+        ("cannot write a str", "a pyarrow table", "the data comes first"),
+        "not_arrow_data",
+    ),
+    Mistake(
+        "a dict",
+        lambda out: fc.write_dataset({"a": [1]}, out),
+        ("cannot write a dict", "give a pyarrow table", "pyarrow.table()"),
+        "not_arrow_data",
+    ),
+    Mistake(
+        "a list of rows",
+        lambda out: fc.write_dataset([{"a": 1}], out),
+        ("needs schema=", "before the first batch", "from_pylist()"),
+        "missing_schema",
+    ),
+    Mistake(
+        "a column there is not",
+        a_dataset(partition_by="days"),
+        ("cannot partition by 'days'", "'day', 'clicks'", "did you mean 'day'?"),
+        "unknown_column",
+    ),
+    Mistake(
+        "a column twice",
+        a_dataset(partition_by=["day", "day"]),
+        ("partition_by=", "a column twice"),
+    ),
+    Mistake(
+        "no column", a_dataset(partition_by=5), ("partition_by=5 names no column", "give a name")
+    ),
+    Mistake(
+        "a format there is not",
+        a_dataset(format="xlsx"),
+        ("'xlsx' is no format that Arrow writes", "one of 'parquet'"),
+        "unknown_format",
+    ),
+    Mistake(
+        "a template without a number",
+        a_dataset(basename_template="x.parquet"),
+        ("basename_template='x.parquet'", "no place for a file's number", "'part-{i}.parquet'"),
+    ),
+    Mistake(
+        "what would end the process",
+        a_dataset(max_open_files=0),
+        ("max_open_files=0 is no count", "from 1 on", "leave it out"),
+    ),
+    Mistake(
+        "a count that is a text",
+        a_dataset(max_rows_per_file="5"),
+        ("max_rows_per_file='5' is no count", "leave it out"),
+    ),
+    Mistake(
+        "options of a file as a dict",
+        a_dataset(file_options={"compression": "zstd"}),
+        ("file_options is what make_write_options()", "not {'compression'", "ParquetFileFormat()"),
+    ),
+    Mistake(
+        "a schema that is a dict",
+        a_dataset(schema={"a": "int"}),
+        ("schema= is a pyarrow.schema(…)", "not dict"),
+    ),
+    Mistake(
+        "a visitor that cannot be called",
+        a_dataset(file_visitor=5),
+        ("file_visitor=5 cannot be called", "told of each file"),
+    ),
+    Mistake(
+        "tasks of a single task",
+        a_dataset(tasks=5),
+        ("tasks= makes no sense here", "one job of one task"),
+    ),
+]
+
+MISTAKES = [*DESTINATIONS, *OPTIONS, *COMMITTERS, *FILES, *TASKS, *OPERATIONS, *DATASETS]
