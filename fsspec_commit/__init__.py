@@ -50,6 +50,8 @@ from fsspec_commit.task import Task
 if TYPE_CHECKING:
     from fsspec_commit.engines.arrow import write_dataset
 
+    __version__: str
+
 __all__ = [
     "AtomicRename",
     "Capabilities",
@@ -95,7 +97,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs pyarrow on its first use."""
+    """Import what needs pyarrow, or takes its time, on its first use."""
     if name == "write_dataset":
         try:
             from fsspec_commit.engines.arrow import write_dataset
@@ -108,4 +110,8 @@ def __getattr__(name: str) -> Any:
                 name=error.name,
             ) from error
         return write_dataset
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("fsspec-commit")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -33,9 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:
         sys.exit(run(sys.argv[1:]))
     # The caller's process goes on, and wants its Ctrl-C back.
-    handler = signal.getsignal(signal.SIGINT)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         status = run(arguments)
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     sys.exit(status)

@@ -21,7 +21,6 @@ WrongUsage = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 application = typer.Typer(
     name=PROGRAM,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -21,6 +21,7 @@ import typer
 import fsspec_commit as fc
 from fsspec_commit.cli.options import Redactor, StorageOptions
 from fsspec_commit.cli.output import Output, printable, put_error
+from fsspec_commit.cli.wording import in_options
 
 Outcome = Literal["not_committed", "committed", "partial", "unknown"]
 
@@ -162,7 +163,7 @@ class Run:
                 said = " ".join([str(error), *notes])
                 if "fsspec-commit resume" not in said:
                     notes.append(f"finish it with: {self.command('resume', error.job_id)}")
-            return printable(error), notes
+            return in_options(printable(error)), notes
         if isinstance(error, KeyboardInterrupt):
             if notes:
                 return f"interrupted; {notes[0]}", notes[1:]
@@ -178,7 +179,7 @@ def _status_of(error: fc.CommitError) -> Status:
 
 
 def _notes(error: BaseException) -> list[str]:
-    return [printable(note) for note in getattr(error, "__notes__", ())]
+    return [in_options(printable(note)) for note in getattr(error, "__notes__", ())]
 
 
 def _described(error: BaseException) -> str:
@@ -196,57 +197,72 @@ def _described(error: BaseException) -> str:
 def ending(run: Run) -> Iterator[Run]:
     """End the process as *run* says, whatever happens inside.
 
-    Afterwards Ctrl-C has nothing left to stop, and is ignored: it would only hide the status.
+    A scheduler that ends the process by SIGTERM has the job settled as by Ctrl-C. Afterwards
+    neither has anything left to stop, and both are ignored: they would only hide the status.
 
     Raises:
         typer.Exit: With the exit status, if anything was raised inside.
     """
     with _logging(run):
         try:
+            _hear_sigterm()
             yield run
         except typer.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # each has its status
             raise typer.Exit(_failed(run, error)) from None
         finally:
-            _ignore_ctrl_c()
+            _ignore_interrupts()
 
 
 def _failed(run: Run, error: BaseException) -> Status:
     try:
-        _ignore_ctrl_c()
+        _ignore_interrupts()
         return run.fail(error)
     except KeyboardInterrupt:
         # One more came before it was ignored: it does not change what stands.
         return run.fail(error)
 
 
-def _ignore_ctrl_c() -> None:
+def _hear_sigterm() -> None:
+    """Take SIGTERM for Ctrl-C, unless whoever has started the process wants it ignored."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _ignore_interrupts() -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 @contextmanager
 def _logging(run: Run) -> Iterator[None]:
     """Show what libraries warn of, without secrets; what we log is shown on demand only.
 
-    What this package warns of is in the result, and printed from there.
+    What this package warns of is in the result, and printed from there. But for whom a job waits
+    is said at once.
     """
     debug = run.debug
     ours = logging.getLogger("fsspec_commit")
     handler = logging.StreamHandler()
     handler.setFormatter(_RedactingFormatter(run.output))
-    handler.addFilter(lambda record: debug or not record.name.startswith("fsspec_commit"))
-    handler.setLevel(logging.DEBUG if debug else logging.WARNING)
+    handler.addFilter(lambda record: debug or _is_for_users(record, quiet=run.output.quiet))
     root, level = logging.getLogger(), ours.level
     root.addHandler(handler)
-    if debug:
-        ours.setLevel(logging.DEBUG)
+    ours.setLevel(logging.DEBUG if debug else logging.INFO)
     try:
         yield
     finally:
         ours.setLevel(level)
         root.removeHandler(handler)
+
+
+def _is_for_users(record: logging.LogRecord, *, quiet: bool) -> bool:
+    if record.name.startswith("fsspec_commit"):
+        return hasattr(record, "waits_for") and not quiet
+    return record.levelno >= logging.WARNING
 
 
 class _RedactingFormatter(logging.Formatter):
@@ -257,4 +273,6 @@ class _RedactingFormatter(logging.Formatter):
         self._output = output
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._output.redact(super().format(record))
+        is_said = hasattr(record, "waits_for")
+        line = printable(record.getMessage()) if is_said else super().format(record)
+        return self._output.redact(line)

@@ -4,7 +4,7 @@ Only ``probe`` writes: small objects, which it removes.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -21,7 +21,6 @@ from fsspec_commit.cli.hadoop import (
 from fsspec_commit.cli.options import (
     AsJson,
     Committer,
-    CommitterName,
     Debug,
     Destination,
     NoProbe,
@@ -61,7 +60,7 @@ _MEANING = {
 def explain(
     destination: Destination,
     *,
-    committer: Committer = CommitterName.AUTO,
+    committer: Committer = "auto",
     storage_option: StorageOption = None,
     single_writer: SingleWriter = False,
     no_probe: NoProbe = False,
@@ -82,7 +81,7 @@ def explain(
         run.storage_options = run.hide(storage_options(storage_option))
         selection = fc.explain(
             destination,
-            committer=committer.value,
+            committer=cast("Any", committer),  # refused there, if it is none
             storage_options=run.storage_options,
             single_writer=single_writer,
             probe=not no_probe,
@@ -110,9 +109,9 @@ def probe(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Try what a store can really do, with some ten small objects.
+    """Try what a store can really do, with some thirty requests for small objects.
 
-    They are written below the destination's _commit directory and removed again. The exit status
+    These are written below the destination's _commit directory and removed again. The exit status
     is 1 if the store does not do what its adapter declares.
 
     Examples:
@@ -171,7 +170,10 @@ def jobs(
         rows = [list(_known(job).values()) for job in found]
         rows += [hadoop_row(job) for job in others]
         columns = ("job", "state", "mode", "started", "host", "tasks committed")
-        run.output.answer(document, columns, rows, none=f"no job is unfinished at {destination}")
+        none = f"no job is unfinished at {destination}"
+        # What a narrow terminal has no room for: the id begins with the time.
+        spare = ("started", "host", "mode")
+        run.output.answer(document, columns, rows, none=none, spare=spare)
 
 
 def show(

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from enum import StrEnum
 from typing import Annotated
 from urllib.parse import quote, quote_plus
 
@@ -16,21 +15,13 @@ import typer
 
 import fsspec_commit as fc
 
-
-class CommitterName(StrEnum):
-    """The algorithms."""
-
-    AUTO = "auto"
-    V1 = "v1"
-    MANIFEST = "manifest"
-    MAGIC = "magic"
-
-
+# Text, and no choice of the command line's: the API has an answer to Hadoop's names as well.
 Committer = Annotated[
-    CommitterName,
+    str,
     typer.Option(
         metavar="NAME",
         help="v1, manifest or magic; one that is not safe here is refused.",
+        autocompletion=lambda: ["auto", "v1", "manifest", "magic"],
     ),
 ]
 Destination = Annotated[

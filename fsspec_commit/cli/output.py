@@ -1,7 +1,8 @@
 """What a command prints, and where: tables for people, lines for pipes, JSON for programs.
 
 On a terminal an answer is a table and a finished job is summed up. On a pipe an answer is one
-line per row, its fields separated by tabs, and nothing else is printed that was not asked for.
+line per row, its fields separated by tabs, and so is a finished job; nothing else is printed that
+was not asked for.
 Errors and warnings go to the standard error. Nothing is printed but through this module.
 """
 
@@ -19,6 +20,7 @@ import fsspec_commit as fc
 from fsspec_commit.cli.options import Redactor
 
 _KILO = 1000
+_UNBOUNDED = 10_000
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
@@ -119,6 +121,7 @@ class Output:
         rows: Sequence[Sequence[object]],
         *,
         none: str = "",
+        spare: Sequence[str] = (),
     ) -> None:
         """Answer a question: a document, a table, or a line for each row.
 
@@ -127,6 +130,8 @@ class Output:
             columns: The table's headings.
             rows: The answer for people and for pipes.
             none: What people are told when there is no row.
+            spare: Columns that a table does without where it is wider than the terminal, those
+                that go first, first.
         """
         if self.as_json:
             self.document(document)
@@ -136,7 +141,7 @@ class Output:
             for row in cells:
                 put("\t".join(row))
         elif cells:
-            self._table(columns, cells)
+            self._table(columns, cells, spare)
         else:
             self.say(none)
 
@@ -154,8 +159,11 @@ class Output:
         if self.as_json:
             self.document(result_document(result))
             return
-        for line in _summary(result):
-            self.say(line)
+        if self.for_people:
+            for line in _summary(result):
+                self.say(line)
+        elif not self.quiet:
+            put("\t".join(self._cell(value) for value in _row(result)))
         for warning in result.warnings:
             self.warn(warning)
 
@@ -165,19 +173,36 @@ class Output:
         shown = plain(value)
         return "-" if shown is None else self.redact(printable(shown))
 
-    def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        from rich import box
+    def _table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str]
+    ) -> None:
         from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for number, column in enumerate(columns):
-            table.add_column(column, no_wrap=number == 0)  # the first is what people copy
-        for row in rows:
-            table.add_row(*(Text(cell, overflow="fold") for cell in row))
         console = Console(highlight=False, markup=False, emoji=False)
+        unbounded = console.options.update(max_width=_UNBOUNDED)
+        left_out = 0
+        table = _drawn(columns, rows, ())
+        while (
+            left_out < len(spare)
+            and console.measure(table, options=unbounded).maximum > console.width
+        ):
+            left_out += 1
+            table = _drawn(columns, rows, spare[:left_out])
         console.print(table)
+
+
+def _drawn(columns: Sequence[str], rows: Sequence[Sequence[str]], without: Sequence[str]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = [number for number, column in enumerate(columns) if column not in without]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number in shown:
+        table.add_column(columns[number], no_wrap=number == 0)  # the first is what people copy
+    for row in rows:
+        table.add_row(*(Text(row[number], overflow="fold") for number in shown))
+    return table
 
 
 def result_document(result: fc.CommitResult) -> dict[str, object]:
@@ -198,6 +223,12 @@ def result_document(result: fc.CommitResult) -> dict[str, object]:
         "statistics": result.statistics,
         "duration_s": result.duration_s,
     }
+
+
+def _row(result: fc.CommitResult) -> Sequence[object]:
+    """A finished job for a pipe; its id first, as in ``jobs``."""
+    what = (result.file_count, result.rows, result.bytes)
+    return (result.job_id, result.state, result.mode, *what, result.destination)
 
 
 def _summary(result: fc.CommitResult) -> list[str]:

@@ -6,6 +6,7 @@ Waiting only decides who is patient; it never decides who is right.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -23,10 +24,13 @@ from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.job import Claim, Decision, JobRecord
 from fsspec_commit.store import Directory, Entry, Unusable
 
+_log = logging.getLogger("fsspec_commit")
+
 PARTITIONS_MAX = 10_000
 """A claim on more partitions, or one that would be too long, claims the whole destination."""
 _POLL_S = 0.01
 _POLL_S_MAX = 0.5
+_UNNOTICED_S = 0.1
 
 
 def conflicts(one: Claim, other: Claim) -> bool:
@@ -177,7 +181,7 @@ async def _clear(
                     continue
             if loop.time() >= deadline:
                 raise _concurrent(job, other)
-            await patience.wait()
+            await patience.wait(other)
     return None
 
 
@@ -209,21 +213,18 @@ async def _until_over(job: BoundJob, claim: Claim, older: JobState, deadline: fl
     while _in_the_way(claim, older):
         if asyncio.get_running_loop().time() >= deadline:
             raise _concurrent(job, older)
-        await patience.wait()
+        await patience.wait(older)
         older = await read_state(job.store, older.layout)
 
 
 def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
     destination, other_id = job.record.destination, other.layout.job_id
-    doing, *command = {
-        "committing": ("is committing", "abort", destination, other_id),
-        "damaged": (
-            f"is damaged ({other.damage})",
-            *("clean", destination, "--damaged", other_id, "--delete"),
-        ),
-    }.get(other.state, ("is committed but not finished", "resume", destination, other_id))
+    command = {
+        "committing": ("abort", destination, other_id),
+        "damaged": ("clean", destination, "--damaged", other_id, "--delete"),
+    }.get(other.state, ("resume", destination, other_id))
     message = (
-        f"cannot commit job {job.record.job_id} to {destination!r}: job {other_id} {doing} there; "
+        f"cannot commit job {job.record.job_id} to {destination!r}: job {_doing(other)} there; "
         "nothing is changed: try again later, or settle the other: "
         f"{settle_command(*command)}"
     )
@@ -232,13 +233,33 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
     )
 
 
+def _doing(other: JobState) -> str:
+    """A job and what it does, for a sentence that ends with "there"."""
+    doing = {"committing": "is committing", "damaged": f"is damaged ({other.damage})"}
+    return f"{other.layout.job_id} {doing.get(other.state, 'is committed but not finished')}"
+
+
 class _Patience:
-    """Sleeps longer each time, with jitter, so that waiting jobs do not march in step."""
+    """Sleeps longer each time, with jitter, so that waiting jobs do not march in step.
+
+    For whom is logged once the wait is one that somebody may notice.
+    """
 
     def __init__(self, job: BoundJob) -> None:
+        self._job = job
         self._ids = job.store.ids
         self._pause_s = _POLL_S
+        self._is_told = False
 
-    async def wait(self) -> None:
+    async def wait(self, other: JobState) -> None:
+        if self._pause_s > _UNNOTICED_S and not self._is_told:
+            self._is_told = True
+            _log.info(
+                "job %s to %r waits: job %s there",
+                self._job.record.job_id,
+                self._job.record.destination,
+                _doing(other),
+                extra={"waits_for": other.layout.job_id},
+            )
         await asyncio.sleep(self._pause_s * (0.5 + self._ids.jitter()))
         self._pause_s = min(_POLL_S_MAX, self._pause_s * 1.5)

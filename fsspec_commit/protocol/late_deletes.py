@@ -190,9 +190,8 @@ def _refuse_if_in_danger(
     message = (
         f"cannot write {name!r} to {job.record.destination!r}: an earlier job deleted a file of "
         f"that name there, and until {until:%Y-%m-%d %H:%M:%S} UTC one of its requests may still "
-        "arrive, and could take the new file; nothing is changed: run it again then, or commit() "
-        f"again if the job is still open; or use {another_name(name)}, or single_writer=True, "
-        "which does not guard against that"
+        "arrive, and could take the new file; nothing is changed: try again then; or use "
+        f"{another_name(name)}, or single_writer=True, which does not guard against that"
     )
     raise UnsafeStoreError(
         message, kind="late_delete", job_id=job.record.job_id, path=name, stage="check"

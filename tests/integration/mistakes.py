@@ -32,6 +32,7 @@ class Mistake:
         says: Words of the message, in the order what, where, why, what now; some say two at once.
         kind: The error's, where it is one of this package's.
         error: The error's class.
+        on_disk: Whether it takes a disk to make it; memory is cheaper.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Mistake:
     says: tuple[str, ...]
     kind: str | None = "invalid_option"
     error: type[BaseException] = fc.RequestError
+    on_disk: bool = False
 
 
 def a_job(**options: Any) -> Callable[[str], object]:
@@ -150,6 +152,7 @@ DESTINATIONS = [
         ("is not a directory",),
         None,
         fc.StoreError,
+        on_disk=True,
     ),
     Mistake(
         "a directory below a file",
@@ -157,6 +160,7 @@ DESTINATIONS = [
         ("cannot make the directory", "the file", "is in the way"),
         None,
         fc.CommitFailedError,
+        on_disk=True,
     ),
     Mistake(
         "a place that is no disk",

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 def test_resume_finishes_what_was_decided(destination: Path) -> None:
     job = left_behind(destination, "decided")
-    assert command("resume", destination, job) == Ran(0, "", "")
+    ran = command("resume", destination, job)
+    assert (ran.status, ran.err) == (0, "")
+    assert [row[:2] for row in ran.rows] == [[job, "committed"]]
     [name] = files_of(destination)
     assert (destination / name).read_text() == "hello"
     assert (destination / "_SUCCESS").exists()

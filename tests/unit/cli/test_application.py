@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+import fsspec_commit as fc
 from fsspec_commit.cli.application import application
 
 if TYPE_CHECKING:
@@ -52,6 +53,29 @@ def test_the_version(command: Callable[..., Ran]) -> None:
     ran = command("--version")
     assert ran.status == 0
     assert ran.out.startswith("fsspec-commit ")
+
+
+def test_the_package_is_the_command() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "fsspec_commit", "--version"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout == f"fsspec-commit {fc.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_the_command(
+    shell: str, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = command("--show-completion", shell)
+    assert ran.status == 0
+    assert "_FSSPEC_COMMIT_COMPLETE" in ran.out
+    monkeypatch.setenv("_FSSPEC_COMMIT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "fsspec-commit re")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert command().out.strip() == "resume"
 
 
 def test_no_command_shows_the_help(command: Callable[..., Ran]) -> None:

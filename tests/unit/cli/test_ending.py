@@ -30,9 +30,10 @@ JOB = "20261120T140355-9c1e5d0a7b2f4e68"
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
     """Give the process its Ctrl-C back, which the end of a command takes away."""
-    handler = signal.getsignal(signal.SIGINT)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    signal.signal(signal.SIGINT, handler)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def ended(error: BaseException, *, cut_short: CutShort | None = None, **options: Any) -> int:

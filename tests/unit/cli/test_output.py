@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -120,13 +120,50 @@ def test_a_pipe_gets_nothing_that_it_did_not_ask_for(capfd: pytest.CaptureFixtur
     output = Output()
     output.say("done")
     output.answer({}, ("job",), [], none="no job")
-    output.result(SKIPPED)
     assert capfd.readouterr() == ("", "")
 
 
-def test_warnings_go_to_the_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_one_line_for_a_finished_job(capfd: pytest.CaptureFixture[str]) -> None:
+    """And warnings go to the standard error."""
     Output().result(COMMITTED)
-    assert capfd.readouterr() == ("", "warning: an upload could not be aborted\n")
+    told = capfd.readouterr()
+    fields = (COMMITTED.job_id, "committed", "overwrite", "2", "336776", "61234567", "s3://b/t")
+    assert told.out == "\t".join(fields) + "\n"
+    assert told.err == "warning: an upload could not be aborted\n"
+    Output().result(SKIPPED)
+    assert capfd.readouterr().out.split("\t")[1:5] == ["skipped", "ignore", "0", "-"]
+    Output(quiet=True).result(SKIPPED)
+    assert capfd.readouterr() == ("", "")
+
+
+JOBS = ("job", "state", "mode", "started", "host", "tasks committed")
+ROW = (COMMITTED.job_id, "committing", "overwrite_partitions", STARTED, "node-17.example.org", 1200)
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"), [(200, JOBS), (100, ("job", "state", "mode", "tasks committed"))]
+)
+def test_a_table_does_without_what_a_terminal_has_no_room_for(
+    columns: int, shown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(Output, "for_people", True)
+    Output().answer({}, JOBS, [ROW], spare=("started", "host", "mode"))
+    heading, _, row = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert re.split(r"\s{2,}", heading.strip()) == list(shown)
+    assert len(row.rstrip()) <= columns
+    assert ROW[0] in row
+
+
+def test_eighty_columns_are_enough_for_any_job(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(Output, "for_people", True)
+    Output().answer({}, JOBS, [ROW], spare=("started", "host", "mode"))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
 
 
 def test_programs_get_one_document(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,5 @@
+"""``python -m fsspec_commit``: the command, where its own name is not on the path."""
+
+from fsspec_commit.cli import main
+
+main()
