@@ -103,7 +103,6 @@ def write_dataset(
         pyarrow.ArrowException: What Arrow cannot write; the job is aborted.
         CommitError: As :meth:`Job.commit <fsspec_commit.Job.commit>`.
     """
-    _refuse_unknown(job)
     source = _Source(data, schema, use_threads=use_threads)
     options = {
         "format": _format_of(data, format),
@@ -118,8 +117,6 @@ def write_dataset(
         "min_rows_per_group": min_rows_per_group,
         "max_rows_per_group": max_rows_per_group,
     }
-    check_writing(options, file_visitor)
-    options["max_rows_per_group"] = max_rows_per_group or _group_rows(max_rows_per_file)
     return _commit(source, destination, job, options, file_visitor)
 
 
@@ -143,12 +140,15 @@ def _commit(
     options: dict[str, Any],
     visit: Callable[[Any], object] | None,
 ) -> CommitResult:
+    _refuse_unknown(job)
+    check_writing(options, visit)
     for refused in ("tasks", "collect"):
         if refused in job:
             message = f"{refused}= makes no sense here: write_dataset is one job of one task"
             raise RequestError(message, kind="invalid_option")
     job.setdefault("allow_empty", True)
     given = {name: value for name, value in options.items() if value is not None}
+    _fit_groups(given)
     with Job(destination, **job) as running:
         if not running.skipped:
             with running.task() as task:
@@ -156,9 +156,11 @@ def _commit(
     return running.commit()
 
 
-def _group_rows(file_rows: int | None) -> int | None:
-    """Groups that fit their file: Arrow refuses its own default for smaller files."""
-    return file_rows if file_rows and file_rows < _BATCH_ROWS_MAX else None
+def _fit_groups(options: dict[str, Any]) -> None:
+    """Make groups fit their file: Arrow refuses its own default for smaller files."""
+    file_rows = options.get("max_rows_per_file", 0)
+    if 0 < file_rows < _BATCH_ROWS_MAX:
+        options.setdefault("max_rows_per_group", file_rows)
 
 
 def _write(
