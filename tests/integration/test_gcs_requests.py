@@ -80,6 +80,21 @@ class TestWhatItCosts:
         run(place, gcs_proxy, SHAPES["ten tasks"], success="json", idempotency_key="k")
         assert refused(gcs_proxy) == []
 
+    def test_a_server_that_does_not_mark_its_answers_costs_a_look_for_each_deletion(
+        self, place: GcsPlace, gcs_proxy: FaultProxy, gcs_server: GcsServer
+    ) -> None:
+        """And none more: Google's own mark is asked of nobody else, and nothing is believed."""
+        tasks = [["part.txt"], ["other.txt"]]
+        run(place, gcs_proxy, tasks)
+        usual = gcs_proxy.operations()
+        gcs_server.control.set(is_marked=False)
+        run(place, gcs_proxy, tasks, mode="overwrite")
+        unmarked = gcs_proxy.operations()
+        looks = unmarked["objects.get"] - usual["objects.get"]
+        assert 0 < looks <= unmarked["objects.delete"] + 2
+        names = {name for name in place.snapshot() if name != "_SUCCESS"}
+        assert len(names) == len(tasks)
+
     def test_jobs_in_quick_succession_wait_for_the_marker(
         self, place: GcsPlace, gcs_proxy: FaultProxy, gcs_server: GcsServer
     ) -> None:

@@ -50,10 +50,6 @@ class TestS3(AnsweredForTests):
 
 @pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 class TestGcs(AnsweredForTests):
-    still_believed = believed(
-        "a 404 and a 2xx without GCS's own marks are taken for GCS's", *PAGES, "404"
-    )
-
     @pytest.fixture
     def wire(self, gcs_bucket: GcsBucket, gcs_proxy: FaultProxy) -> Wire:
         faulty = gcs_places(gcs_bucket, endpoint_url=gcs_proxy.endpoint_url)

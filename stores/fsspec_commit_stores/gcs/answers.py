@@ -1,38 +1,46 @@
 """What an error that GCS answers says: of the request's effect, and to the user.
 
+Proxies, login pages and servers that restart answer in its place, with any status, before or after
+it has done what was asked. So the service itself must have spoken (`marks`): what carries none of
+its marks says nothing of the effect.
+
 By status and reason alone, and in words of our own: what else a server says, it may have been told.
-The exceptions are that a bucket is missing, and that a name is written too often, for which there
-are no reasons of their own.
+The exceptions are that a bucket is missing, that content was changed on its way, and that a name
+is written too often, for which there are no reasons of their own.
 
 https://cloud.google.com/storage/docs/json_api/v1/status-codes
 """
 
 import errno
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.gcs.marks import told_by_store
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 _LOOKED_AT = frozenset({"date", "retry-after"})
-_REASON = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _NO_BUCKET = "The specified bucket does not exist"
 _REQUESTER_PAYS_TEXT = "requester pays"
+_CHANGED_TEXT = "match calculated"
 _ONE_NAME = "rate limit for object mutation"
 _ONE_NAME_S = 1.0  # https://cloud.google.com/storage/quotas#objects
 
+CHECK_THE_WAY = "check endpoint_url= and the proxy"
+"""What to do about an answer that is somebody else's."""
+
 # Turned away before anything was done.
-_NOT_DONE = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
+_CHANGED = "contentChanged"
+_NOT_DONE = frozenset({"rateLimitExceeded", "userRateLimitExceeded", _CHANGED})
 _UNKNOWN = frozenset({"backendError", "internalError"})
 _DENIED = frozenset({"forbidden", "insufficientPermissions", "accessDenied"})
 _EXPLAINED = {
     "accountDisabled": "the project or its billing account is disabled; check both",
     "accessNotConfigured": "the Cloud Storage API is not enabled for the project; enable it",
     "conditionNotMet": "something else stands there than was expected",
+    _CHANGED: "the content was changed on its way to the store",
     "dailyLimitExceeded": "the quota is used up",
     "insufficientPermissions": (
         "the credentials are not made for it; give ones with the scope devstorage.read_write"
@@ -77,7 +85,8 @@ class Answer:
 
     Attributes:
         status: The HTTP status.
-        reason: The first error's ``reason``; empty where it was not GCS that has answered.
+        is_from_store: Whether the service itself has spoken, as far as its marks tell.
+        reason: The first error's ``reason``; empty where there is none, or nobody to believe.
         is_bucket_missing: Whether it is the bucket that is not found, and not the object.
         headers: Those that say how long to wait, by lower-cased names.
         redirected_to: Scheme and host that the answer points to, if it does.
@@ -85,6 +94,7 @@ class Answer:
     """
 
     status: int
+    is_from_store: bool
     reason: str
     is_bucket_missing: bool
     headers: Mapping[str, str]
@@ -93,43 +103,49 @@ class Answer:
 
 
 def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-    """What of an error's answer is looked at."""
-    reason, message = _told(body)
+    """What of an error's answer is looked at; the names of *headers* are in lower case."""
+    told = told_by_store(status, headers, body)
+    reason, message = ("", "") if told is None else (told.reason, told.message)
     if status == HTTPStatus.BAD_REQUEST and _REQUESTER_PAYS_TEXT in message:
         reason = "userProjectMissing"  # Its own reason is "required", as of any parameter.
-    location = next((held for name, held in headers.items() if name.lower() == "location"), "")
+    if status == HTTPStatus.BAD_REQUEST and _CHANGED_TEXT in message:
+        reason = _CHANGED  # Its own reason is "invalid", as of anything.
     return Answer(
         status=status,
+        is_from_store=told is not None,
         reason=reason,
         is_bucket_missing=status == HTTPStatus.NOT_FOUND and _NO_BUCKET in message,
-        headers={
-            name.lower(): value for name, value in headers.items() if name.lower() in _LOOKED_AT
-        },
-        redirected_to=origin_of(location),
+        # Of somebody else's nothing is believed, also not for how long he wants to be left alone.
+        headers={} if told is None else {one: headers[one] for one in _LOOKED_AT & headers.keys()},
+        redirected_to=origin_of(headers.get("location", "")),
         is_name_limited=status == HTTPStatus.TOO_MANY_REQUESTS and _ONE_NAME in message,
     )
 
 
 def reply_of(answer: Answer) -> Reply:
     """What an answer says about the effect of the request it answers."""
+    # Below 400 it is none of those that are documented for the request: a redirection by a proxy,
+    # or an empty success.
+    if not answer.is_from_store or answer.status < HTTPStatus.BAD_REQUEST:
+        return Reply.UNKNOWN
     if answer.reason in _NOT_DONE or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         return Reply.NOT_DONE
-    if answer.reason in _UNKNOWN:
+    if _is_in_the_middle(answer):
         return Reply.UNKNOWN
-    if answer.reason in _EXPLAINED or answer.status == HTTPStatus.NOT_IMPLEMENTED:
-        return Reply.REFUSED
     # Of two requests on one name at one moment one is told 409: this one was not applied.
-    if answer.status == HTTPStatus.CONFLICT:
-        return Reply.NOT_DONE
-    # A 503 is a proxy's, or the service's in the middle of it, and a redirection is a proxy's:
-    # none of them says what was done.
-    if (
-        answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
-        or is_redirection(answer.status)
-    ):
-        return Reply.UNKNOWN
-    return Reply.REFUSED
+    is_collision = answer.status == HTTPStatus.CONFLICT and answer.reason not in _EXPLAINED
+    return Reply.NOT_DONE if is_collision else Reply.REFUSED
+
+
+def _is_in_the_middle(answer: Answer) -> bool:
+    """Whether an error may have come when part of it was done."""
+    is_failure = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    is_refusal = answer.status == HTTPStatus.NOT_IMPLEMENTED or answer.reason in _EXPLAINED
+    return (
+        answer.reason in _UNKNOWN
+        or answer.status == HTTPStatus.REQUEST_TIMEOUT
+        or (is_failure and not is_refusal)
+    )
 
 
 def is_denied(answer: Answer) -> bool:
@@ -148,6 +164,11 @@ def why_of(answer: Answer, *, permissions: str) -> str:
         answer: What the store said.
         permissions: What IAM must allow for the request.
     """
+    if is_redirection(answer.status):
+        redirected = why_redirected(answer.status, answer.redirected_to)
+        return f"{redirected}; {CHECK_THE_WAY}"
+    if not answer.is_from_store or answer.status < HTTPStatus.BAD_REQUEST:
+        return f"{why_not_believed(answer.status)}; {CHECK_THE_WAY}"
     reason = answer.reason
     how = reason or f"HTTP {answer.status}"
     if answer.is_bucket_missing:
@@ -167,17 +188,21 @@ def why_of(answer: Answer, *, permissions: str) -> str:
         why = f"it is not there ({how})"
     elif reply_of(answer) is Reply.NOT_DONE:
         why = f"the store asked to try again later ({how})"
-    elif is_redirection(answer.status):
-        redirected = why_redirected(answer.status, answer.redirected_to)
-        why = f"{redirected}; check endpoint_url= and the proxy"
     else:
         status = f"{answer.status} " if reason else ""
         why = f"the store answered {status}{how}"
     return why
 
 
+def why_not_believed(status: int) -> str:
+    """What to say of an answer that is not the store's own: one half of a sentence."""
+    return f"it was answered by HTTP {status} with none of the store's marks, as by a proxy"
+
+
 def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
+    if not answer.is_from_store:
+        return errno.EIO  # A 404 of somebody else's does not mean that there is no such file.
     return _NUMBERS.get(answer.reason) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 
@@ -197,15 +222,3 @@ def retry_after_s_of(answer: Answer) -> float | None:
         return max(0.0, (until - now).total_seconds())
     except (TypeError, ValueError):
         return None
-
-
-def _told(body: bytes) -> tuple[str, str]:
-    """Reason and message of an error; empty where the body is not GCS's."""
-    try:
-        error = json.loads(body)["error"]
-        message = str(error["message"])
-        reasons = [str(one["reason"]) for one in error["errors"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return "", ""
-    reason = reasons[0] if reasons else ""
-    return (reason if _REASON.fullmatch(reason) else ""), message

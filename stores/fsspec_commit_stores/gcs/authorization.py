@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 import requests
-from google.auth.exceptions import GoogleAuthError
 from google.auth.transport.requests import Request
 
 _TIMEOUT_S = 10
 
-RENEWAL_FAILURES = (GoogleAuthError, requests.RequestException, ValueError, NotImplementedError)
-"""What credentials raise that cannot be renewed."""
+
+class UnusableTokenError(Exception):
+    """A token that no header can hold: one read from a file with its line break, for example."""
 
 
 class Authorization:
@@ -33,7 +33,9 @@ class Authorization:
         """The headers for one request.
 
         Raises:
-            One of `RENEWAL_FAILURES`: The token has expired, and no other can be had.
+            UnusableTokenError: It cannot be sent.
+            Exception: Of whatever kind the credentials raise: the token has expired, and no other
+                can be had.
         """
         if self._credentials is None:
             return {}
@@ -43,6 +45,8 @@ class Authorization:
                     await self._renew()
         headers: dict[str, str] = {}
         self._credentials.apply(headers)
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise UnusableTokenError
         return headers
 
     async def renewed(self, refused: dict[str, str]) -> dict[str, str] | None:
@@ -58,7 +62,7 @@ class Authorization:
             if headers == refused:
                 try:
                     await self._renew()
-                except RENEWAL_FAILURES:
+                except Exception:  # noqa: BLE001  # whatever it is, the answer stays the first one
                     return None
                 self._credentials.apply(headers)
         return None if headers == refused else headers

@@ -8,16 +8,15 @@ https://cloud.google.com/storage/docs/json_api/v1/buckets/getStorageLayout
 """
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, Required, TypedDict
 
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.store import Capabilities
 from fsspec_commit_stores.gcs.answers import is_denied
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
 
-_FIELDS = "locationType,retentionPolicy,defaultEventBasedHold"
-_LAYOUT_FIELDS = "locationType"
+_FIELDS = "kind,locationType,retentionPolicy,defaultEventBasedHold"
+_LAYOUT_FIELDS = "kind,locationType"
 _ZONAL = "zone"
 _log = logging.getLogger("fsspec_commit")
 
@@ -28,6 +27,15 @@ ZONAL_FACTS = {
     "exclusive_rename": False,
     "whole_object_publish": False,
 }
+
+
+class Resource(TypedDict, total=False):
+    """What a bucket, or its layout, says of itself."""
+
+    kind: Required[Literal["storage#bucket", "storage#storageLayout"]]
+    locationType: str
+    retentionPolicy: dict[str, Any]
+    defaultEventBasedHold: bool
 
 
 async def facts_of(bucket: Bucket, facts: Capabilities, url: str) -> Capabilities:
@@ -49,11 +57,11 @@ async def facts_of(bucket: Bucket, facts: Capabilities, url: str) -> Capabilitie
             "a job deletes its own records at its end; use a bucket without one"
         )
         raise UnsafeStoreError(message, kind="retention", path=url)
-    is_zonal = str(found.get("locationType")).lower() == _ZONAL
+    is_zonal = found.get("locationType", "").lower() == _ZONAL
     return facts.known("declared", **ZONAL_FACTS) if is_zonal else facts
 
 
-async def _asked(bucket: Bucket, name: str, below: str, fields: str) -> dict[str, Any] | None:
+async def _asked(bucket: Bucket, name: str, below: str, fields: str) -> Resource | None:
     """What the bucket says of itself; ``None`` where it may not be asked.
 
     Emulators that do not know the question say that there is no such thing.
@@ -69,11 +77,11 @@ async def _asked(bucket: Bucket, name: str, below: str, fields: str) -> dict[str
             _log.debug("%s; it is taken for one like most", error.failure)
             return None
     else:
-        return bucket.decoded(answered, name, path)
+        return bucket.decoded(answered, name, path, Resource)
     raise failure
 
 
-def _kept(found: Mapping[str, Any]) -> str | None:
+def _kept(found: Resource) -> str | None:
     """What keeps objects of the bucket from being deleted, if anything does."""
     if found.get("retentionPolicy"):
         return "retention policy"

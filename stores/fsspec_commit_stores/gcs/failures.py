@@ -23,9 +23,7 @@ from fsspec_commit_stores.gcs.answers import (
     retry_after_s_of,
     why_of,
 )
-
-FAILURES = (aiohttp.ClientError, OSError)
-"""What a request raises when the store, or the way to it, is the matter."""
+from fsspec_commit_stores.gcs.authorization import UnusableTokenError
 
 FIRST_TRIES_MAX = 3
 """How often an endpoint that has never answered is tried before it counts as wrong."""
@@ -64,9 +62,11 @@ def answered(asked: Asked, answer: Answer) -> StoreError:
 def unanswered(asked: Asked, error: BaseException, *, first_tries: int) -> StoreError:
     """The ``StoreError`` of a request without an answer.
 
+    What is not known for certain to have been raised before anything was sent leaves in doubt.
+
     Args:
         asked: What was asked.
-        error: What the client raised: one of `FAILURES`.
+        error: What the client raised, whatever it was.
         first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
     """
     kind = type(error).__name__
@@ -90,7 +90,7 @@ def unanswered(asked: Asked, error: BaseException, *, first_tries: int) -> Store
         return made(asked, why, reply, errno.EHOSTUNREACH)
     if is_timeout(error):
         return made(asked, _silence(asked), Reply.UNKNOWN, errno.ETIMEDOUT)
-    why = f"the connection to {asked.endpoint} failed before the answer ({kind}); check it"
+    why = f"the request to {asked.endpoint} failed before the answer ({kind}); check it"
     return made(asked, why, Reply.UNKNOWN)
 
 
@@ -107,6 +107,9 @@ def silent(asked: Asked) -> StoreError:
 def not_renewed(asked: Asked, error: BaseException) -> StoreError:
     """The ``StoreError`` where no token could be got; nothing was sent to the store."""
     kind = type(error).__name__
+    if isinstance(error, UnusableTokenError):
+        why = "the token holds what no header can, such as a line break; check token="
+        return made(asked, why, Reply.REFUSED, errno.EACCES)
     if isinstance(error, auth.TransportError) or getattr(error, "retryable", False):
         why = f"no token could be fetched ({kind}); check the network and the metadata server"
         return made(asked, why, Reply.NOT_DONE, errno.EHOSTUNREACH)

@@ -1,12 +1,17 @@
 """Small objects, written whole by one request."""
 
-from fsspec_commit.ids import Nonce
+from collections.abc import Mapping
+from typing import Any
+
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation, Token
-from fsspec_commit_stores.gcs.objects import condition_of, metadata_of, multipart, token_of
-from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given
+from fsspec_commit_stores.gcs.checksums import CHECKSUM, checksum_of
+from fsspec_commit_stores.gcs.objects import Resource, condition_of, multipart, token_of
+from fsspec_commit_stores.gcs.requests import Bucket, Given
 
 _NAME = "objects.insert"
+WRITTEN_FIELDS = f"generation,size,{CHECKSUM}"
+"""What is asked of an object that was just written: see `written`."""
 
 
 async def insert(
@@ -14,10 +19,12 @@ async def insert(
     path: StorePath,
     data: bytes,
     *,
+    resource: Mapping[str, Any],
     expecting: Expectation,
-    nonce: Nonce | None,
 ) -> Token:
-    """Write *data*, atomically on condition of *expecting*.
+    """Write *data* as *resource* describes it, atomically on condition of *expecting*.
+
+    With its checksum, so that the service stores nothing that was changed on its way.
 
     https://cloud.google.com/storage/docs/json_api/v1/objects/insert
 
@@ -25,24 +32,34 @@ async def insert(
         RequestFailedError: It was not written, or it is not known.
         StoreError: The answer does not say what was written.
     """
-    content_type, body = multipart(metadata_of(nonce), data)
+    checksum = checksum_of(data)
+    content_type, body = multipart({**resource, CHECKSUM: checksum}, data)
     target = bucket.upload_target(
-        path, uploadType="multipart", **condition_of(expecting), fields="generation,size"
+        path, uploadType="multipart", **condition_of(expecting), fields=WRITTEN_FIELDS
     )
     given = Given(_NAME, "POST", target, {"Content-Type": content_type}, body)
-    return written(bucket, path, await bucket.request(given, path), len(data))
+    answered = await bucket.request(given, path)
+    found = bucket.decoded(answered, _NAME, path, Resource)
+    token = written(bucket, path, found, len(data))
+    if not is_intact(found, checksum):
+        raise bucket.doubt(_NAME, path, "the store wrote another content than was sent")
+    return token
 
 
-def written(bucket: Bucket, path: StorePath, answered: Answered, size_bytes: int) -> Token:
+def written(bucket: Bucket, path: StorePath, found: Resource, size_bytes: int) -> Token:
     """The token of what a request has just written.
 
     Raises:
         StoreError: The answer does not name it, or speaks of another length.
     """
-    resource = bucket.decoded(answered, _NAME, path)
-    token = token_of(resource)
+    token = token_of(found)
     if token is None:
         raise bucket.doubt(_NAME, path, "the store answered without a generation")
-    if str(resource.get("size", size_bytes)) != str(size_bytes):
+    if found.get("size", str(size_bytes)) != str(size_bytes):
         raise bucket.doubt(_NAME, path, "the store wrote another length than was sent")
     return token
+
+
+def is_intact(found: Resource, checksum: str) -> bool:
+    """Whether the store keeps what was sent, as far as it says which content it keeps."""
+    return found.get(CHECKSUM, checksum) == checksum

@@ -8,21 +8,43 @@ https://cloud.google.com/storage/docs/consistency
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Literal, Required, TypedDict
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
-from fsspec_commit_stores.gcs.objects import entry_of
+from fsspec_commit_stores.gcs.deleting import delete
+from fsspec_commit_stores.gcs.objects import Resource, entry_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
 
 _NAME = "objects.list"
 _PAGE_MAX = 1000
 _SHOWN_MAX = 10
-_FIELDS = "nextPageToken,prefixes,items(name,size,generation)"
-_NAMES = "nextPageToken,items(name)"
+_FIELDS = "kind,nextPageToken,prefixes,items(name,size,generation)"
+_NAMES = "kind,nextPageToken,items(name)"
+_MORE_AND_NOT_WHERE = "the store says that there is more, and not where"
+
+
+class Page(TypedDict, total=False):
+    """One answer of `objects.list`; of nothing it says its kind, and an empty document is none.
+
+    It may have no items and say that there are more.
+    https://cloud.google.com/storage/docs/json_api/v1/objects/list
+    """
+
+    kind: Required[Literal["storage#objects"]]
+    nextPageToken: str
+    prefixes: list[str]
+    items: list["Listed"]
+
+
+class Listed(Resource):
+    """An object of a listing."""
+
+    name: Required[str]
 
 
 class Listing:
@@ -47,7 +69,7 @@ class Listing:
             return
         async for page in self._pages(path, _FIELDS, left_out, prefix=prefix):
             for listed in _items(page):
-                name = _name(listed)
+                name = listed["name"]
                 if not name.endswith("/") and not (left_out and name.startswith(left_out)):
                     yield self._entry(listed)
 
@@ -57,19 +79,22 @@ class Listing:
         # Some servers name a prefix again on each page that has a part of it.
         seen = set[str]()
         async for page in self._pages(path, _FIELDS, None, prefix=prefix, delimiter="/"):
-            for common in map(str, page.get("prefixes") or ()):
+            for common in page.get("prefixes", ()):
                 if common not in seen:
                     seen.add(common)
                     yield Directory(self._bucket.path(common[:-1]))
             for listed in _items(page):
-                if _name(listed) != prefix:
+                if listed["name"] != prefix:
                     yield self._entry(listed)
 
     async def is_directory(self, path: StorePath) -> bool:
-        """Whether there is anything below *path*, by one request."""
+        """Whether there is anything below *path*: one request, unless its answer leaves it open."""
         prefix = _below(self._bucket.key(path))
-        page = await self._page(path, prefix=prefix, maxResults=1, fields=_NAMES)
-        return bool(_items(page))
+        async with aclosing(self._pages(path, _NAMES, None, prefix=prefix, maxResults=1)) as pages:
+            async for page in pages:
+                if _items(page):
+                    return True
+        return False
 
     async def delete_tree(self, path: StorePath) -> None:
         """Delete every key below *path*, a page at a time, from the front until none is left.
@@ -83,16 +108,26 @@ class Listing:
         """
         prefix = _below(self._bucket.key(path))
         deleted = set[str]()
+        # Of the pages without a name since the last one with some; from there it goes on.
+        tokens: list[str] = []
         while True:
-            page = await self._page(path, prefix=prefix, maxResults=_PAGE_MAX, fields=_NAMES)
-            names = [_name(listed) for listed in _items(page)]
+            at = {"pageToken": tokens[-1]} if tokens else {}
+            page = await self._page(path, prefix=prefix, maxResults=_PAGE_MAX, fields=_NAMES, **at)
+            names = list(_names(page))
             if names and deleted.issuperset(names):
                 why = f"its files come back, or the listing is stale: {names[0]!r}"
                 raise self._bucket.doubt("objects.delete", path, why)
             await self._delete(path, names)
-            deleted = set(names)
-            if not page.get("nextPageToken"):
+            token = page.get("nextPageToken", "")
+            if not token:
                 return
+            if names:
+                deleted = set(names)
+                tokens.clear()
+            elif token in tokens:
+                raise self._bucket.doubt(_NAME, path, _MORE_AND_NOT_WHERE)
+            else:
+                tokens.append(token)
 
     async def _delete(self, path: StorePath, names: Sequence[str]) -> None:
         left: dict[str, StoreError] = {}
@@ -119,7 +154,7 @@ class Listing:
 
     async def _delete_one(self, path: StorePath) -> None:
         try:
-            await self._bucket.request(deletion(self._bucket, path), path)
+            await delete(self._bucket, path)
         except RequestFailedError as error:
             if error.is_missing:
                 return
@@ -130,7 +165,7 @@ class Listing:
 
     async def _pages(
         self, path: StorePath, fields: str, left_out: str | None, **query: object
-    ) -> AsyncIterator[Mapping[str, Any]]:
+    ) -> AsyncGenerator[Page, None]:
         """Every page; what is left of *left_out* when a page ends in it is jumped over.
 
         Who lists can begin again, but go on only here: so the pages after the first are asked for
@@ -141,6 +176,7 @@ class Listing:
         """
         at: dict[str, str] = {}
         jumped_from: dict[str, str] | None = None
+        tokens = set[str]()
         while True:
             asked = partial(self._page, path, **query, **at, fields=fields)
             page = await (self._ask(asked) if at else asked())
@@ -149,26 +185,26 @@ class Listing:
                 at, jumped_from, left_out = jumped_from, None, None
                 continue
             yield page
-            token = str(page.get("nextPageToken") or "")
+            token = page.get("nextPageToken", "")
             if not token:
                 return
-            if at.get("pageToken") == token:
-                why = "the store says that there is more, and not where"
-                raise self._bucket.doubt(_NAME, path, why)
+            if token in tokens:
+                raise self._bucket.doubt(_NAME, path, _MORE_AND_NOT_WHERE)
+            tokens.add(token)
             # A token goes on with the listing it comes from, wherever that began.
             at, jumped_from = {**at, "pageToken": token}, None
-            last = max(map(_name, _items(page)), key=str.encode, default="")
+            last = max(_names(page), key=str.encode, default="")
             if left_out is not None and last.startswith(left_out):
                 # "0" comes after "/": the first name that is in no way below it.
                 jumped_from, at = at, {"startOffset": f"{left_out[:-1]}0"}
 
-    async def _page(self, path: StorePath, **query: object) -> dict[str, Any]:
+    async def _page(self, path: StorePath, **query: object) -> Page:
         target = self._bucket.bucket_target("/o", **query)
         answered = await self._bucket.send(Given(_NAME, "GET", target), path)
-        return self._bucket.decoded(answered, _NAME, path)
+        return self._bucket.decoded(answered, _NAME, path, Page)
 
-    def _entry(self, listed: Mapping[str, Any]) -> Entry:
-        path = self._bucket.path(_name(listed))
+    def _entry(self, listed: Listed) -> Entry:
+        path = self._bucket.path(listed["name"])
         entry = entry_of(path, listed)
         if entry is None:
             why = "the store does not say which content it is, or how long"
@@ -176,31 +212,25 @@ class Listing:
         return entry
 
 
-def deletion(bucket: Bucket, path: StorePath, **conditions: str) -> Given:
-    """The request that deletes one object."""
-    target = bucket.object_target(path, **conditions)
-    return Given("objects.delete", "DELETE", target, done=(200, 204))
-
-
 def _below(key: str) -> str:
     """The prefix of all keys in a directory; nothing for the whole bucket."""
     return f"{key}/" if key else ""
 
 
-def _items(page: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return page.get("items") or ()
+def _items(page: Page) -> Sequence[Listed]:
+    return page.get("items", ())
 
 
-def _name(listed: Mapping[str, Any]) -> str:
-    return str(listed["name"])
+def _names(page: Page) -> Iterable[str]:
+    return (listed["name"] for listed in _items(page))
 
 
-def _is_from(page: Mapping[str, Any], name: str) -> bool:
-    first = min(map(_name, _items(page)), key=str.encode, default=name)
+def _is_from(page: Page, name: str) -> bool:
+    first = min(_names(page), key=str.encode, default=name)
     return first.encode() >= name.encode()
 
 
-def _worst(errors: Any) -> Reply:
+def _worst(errors: Iterable[StoreError]) -> Reply:
     """What is said of many requests: the least that is known of one of them."""
     replies = {error.reply for error in errors}
     order = (Reply.UNKNOWN, Reply.NOT_DONE, Reply.REFUSED)

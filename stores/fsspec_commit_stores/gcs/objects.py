@@ -6,12 +6,10 @@ a move keeps is the custom metadata, and in it the nonce.
 https://cloud.google.com/storage/docs/json_api/v1/objects#resource
 """
 
-import base64
-import hashlib
 import json
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import StorePath
@@ -20,8 +18,16 @@ from fsspec_commit.store import Entry, Expect, Expectation, Token
 NONCE_NAME = "fsspec-commit-nonce"
 """The custom metadata of an object that we wrote."""
 
-ENTRY_FIELDS = "generation,size,metadata"
-"""What is asked of an object; nothing else of it is used."""
+
+class Resource(TypedDict, total=False):
+    """What is asked of an object, as the service writes it; each field may be left out."""
+
+    generation: str
+    size: str
+    metadata: dict[str, str]
+    crc32c: str
+    md5Hash: str
+
 
 CONTENT_TYPE = "application/octet-stream"
 
@@ -29,22 +35,22 @@ _GENERATIONS = range(1, (1 << 63) - 1)
 _NO_GENERATION = str((1 << 63) - 1)
 
 
-def token_of(resource: Mapping[str, Any]) -> Token | None:
+def token_of(resource: Resource) -> Token | None:
     """The generation, if the resource has one."""
-    generation = str(resource.get("generation") or "")
+    generation = resource.get("generation", "")
     return Token(generation) if generation.isdecimal() else None
 
 
-def nonce_of(resource: Mapping[str, Any]) -> Nonce | None:
+def nonce_of(resource: Resource) -> Nonce | None:
     """The nonce beside a content, if it is one of ours."""
-    found = (resource.get("metadata") or {}).get(NONCE_NAME)
-    return Nonce(found) if isinstance(found, str) and NONCE.fullmatch(found) else None
+    found = resource.get("metadata", {}).get(NONCE_NAME, "")
+    return Nonce(found) if NONCE.fullmatch(found) else None
 
 
-def entry_of(path: StorePath, resource: Mapping[str, Any]) -> Entry | None:
+def entry_of(path: StorePath, resource: Resource) -> Entry | None:
     """The file that a resource describes; ``None`` where it does not say which content it is."""
     token = token_of(resource)
-    size = str(resource.get("size", ""))
+    size = resource.get("size", "")
     if token is None or not size.isdecimal():
         return None
     return Entry(path=path, size_bytes=int(size), token=token, nonce=nonce_of(resource))
@@ -72,6 +78,19 @@ def metadata_of(nonce: Nonce | None) -> dict[str, Any]:
     return {"contentType": CONTENT_TYPE, **carried}
 
 
+def record_of(nonce: Nonce | None) -> dict[str, Any]:
+    """The same for a record of the protocol, whatever the bucket does with data.
+
+    In a bucket that anybody may read, caches on the way keep objects for an hour, unless an object
+    says otherwise. And what is deleted within days costs as if it had been kept for months, where
+    the bucket's own class is a cold one.
+
+    https://cloud.google.com/storage/docs/metadata#cache-control
+    https://cloud.google.com/storage/docs/storage-classes
+    """
+    return {**metadata_of(nonce), "cacheControl": "no-store", "storageClass": "STANDARD"}
+
+
 def multipart(resource: Mapping[str, Any], data: bytes) -> tuple[str, bytes]:
     """Content type and body of an upload that brings metadata and bytes by one request.
 
@@ -87,8 +106,3 @@ def multipart(resource: Mapping[str, Any], data: bytes) -> tuple[str, bytes]:
     )
     tail = f"\r\n--{boundary}--\r\n"
     return f"multipart/related; boundary={boundary}", head.encode() + data + tail.encode()
-
-
-def md5_of(data: bytes | bytearray) -> str:
-    """The MD5 of a content as the service writes it."""
-    return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()

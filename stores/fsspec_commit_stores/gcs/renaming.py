@@ -7,7 +7,7 @@ import errno
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation, RenamesFiles, Token
-from fsspec_commit_stores.gcs.objects import condition_of, generation_of
+from fsspec_commit_stores.gcs.objects import Resource, condition_of, generation_of, token_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given
 
 _NAME = "objects.move"
@@ -47,7 +47,9 @@ class GcsFiles:
             ifSourceGenerationMatch=None if token is None else generation_of(token),
             fields="generation",
         )
-        await bucket.send(Given(_NAME, "POST", sent), source)
+        answered = await bucket.send(Given(_NAME, "POST", sent), source)
+        if token_of(bucket.decoded(answered, _NAME, source, Resource)) is None:
+            raise bucket.doubt(_NAME, source, "the store answered without a generation")
 
 
 _files: type[RenamesFiles] = GcsFiles

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from io import BytesIO
-from typing import Any
+from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import aiohttp
@@ -18,10 +18,9 @@ from yarl import URL
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores.gcs.answers import Answer, answer_of
-from fsspec_commit_stores.gcs.authorization import RENEWAL_FAILURES, Authorization
+from fsspec_commit_stores.gcs.answers import CHECK_THE_WAY, Answer, answer_of, why_not_believed
+from fsspec_commit_stores.gcs.authorization import Authorization
 from fsspec_commit_stores.gcs.failures import (
-    FAILURES,
     Asked,
     answered,
     is_timeout,
@@ -30,6 +29,9 @@ from fsspec_commit_stores.gcs.failures import (
     silent,
     unanswered,
 )
+from fsspec_commit_stores.gcs.marks import is_marked
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,20 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came back, as far as it was read."""
+    """What came back, as far as it was read; names of headers are in lower case.
+
+    A status that is no error says nothing of who has answered: that a mark says, or a body of the
+    form that is documented for the request.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the service has answered, by its mark."""
+        return is_marked(self.headers)
 
 
 class RequestFailedError(Exception):
@@ -111,15 +122,34 @@ class RequestFailedError(Exception):
     @property
     def is_missing(self) -> bool:
         """Whether the store said that the object is not there, and did not mean the bucket."""
-        told = self.answer
-        return (
-            told is not None and told.status == HTTPStatus.NOT_FOUND and not told.is_bucket_missing
-        )
+        told = self._told(HTTPStatus.NOT_FOUND)
+        return told is not None and not told.is_bucket_missing
 
     @property
     def is_unexpected(self) -> bool:
         """Whether something else stood there than was expected."""
-        return self.answer is not None and self.answer.status == HTTPStatus.PRECONDITION_FAILED
+        return self._told(HTTPStatus.PRECONDITION_FAILED) is not None
+
+    @property
+    def is_unauthorized(self) -> bool:
+        """Whether the store did not believe who asks, and so did nothing."""
+        return self._told(HTTPStatus.UNAUTHORIZED) is not None
+
+    @property
+    def is_past_the_end(self) -> bool:
+        """Whether the store has no bytes of the object where some were asked for."""
+        return self._told(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE) is not None
+
+    @property
+    def is_somebody_elses_404(self) -> bool:
+        """Whether something was said to be missing, not by the store as far as one sees."""
+        told = self.answer
+        return told is not None and told.status == HTTPStatus.NOT_FOUND and not told.is_from_store
+
+    def _told(self, status: int) -> Answer | None:
+        """The answer, if it is the store's own and has *status*."""
+        told = self.answer
+        return told if told is not None and told.is_from_store and told.status == status else None
 
 
 class Bucket:
@@ -191,21 +221,26 @@ class Bucket:
 
         Raises:
             RequestFailedError: It was not done, or it is not known.
+            RuntimeError: The store is closed.
         """
         asked = self._asked(given.name, path)
         if self._is_silent and not self._has_answered:
             raise RequestFailedError(silent(asked), None)
+        if self._session.closed:
+            raise RuntimeError("the store is closed")
         failed: RequestFailedError
         try:
             who = await self._authorization.headers()
-        except RENEWAL_FAILURES as error:
+        # Credentials are of many kinds, and the user's own may be one of them; so far nothing is
+        # sent to the store, whatever it is that they raise.
+        except Exception as error:  # noqa: BLE001
             failed = RequestFailedError(not_renewed(asked, error), None)
         else:
             sent = await self._sent(given, asked, who)
             if isinstance(sent, Answered):
                 return sent
             failed = sent
-            if sent.answer is not None and sent.answer.status == HTTPStatus.UNAUTHORIZED:
+            if sent.is_unauthorized:
                 # Certainly without effect, and not a question of what was asked.
                 renewed = await self._authorization.renewed(who)
                 again = None if renewed is None else await self._sent(given, asked, renewed)
@@ -227,17 +262,18 @@ class Bucket:
             failure = error.failure
         raise failure
 
-    def decoded(self, answered: Answered, name: str, path: StorePath) -> dict[str, Any]:
-        """The JSON object that an answer carries.
+    def decoded(self, answered: Answered, name: str, path: StorePath, form: type[T]) -> T:
+        """What an answer carries, in the form that is documented for the request.
 
         Raises:
-            StoreError: It carries none, so what was done is not known.
+            StoreError: It carries something else, so what was done is not known.
         """
         try:
-            return msgspec.json.decode(answered.body, type=dict[str, Any])
-        except msgspec.MsgspecError:
+            return msgspec.json.decode(answered.body, type=form)
+        except (msgspec.MsgspecError, RecursionError):
             pass
-        raise self.doubt(name, path, "the store answered something that is no JSON object")
+        why = f"the answer has not the form of the store's; {CHECK_THE_WAY}"
+        raise self.doubt(name, path, why)
 
     def refusal(self, name: str, path: StorePath, why: str, number: int) -> StoreError:
         """A refusal of our own, before anything was sent."""
@@ -274,22 +310,24 @@ class Bucket:
             ) as response:
                 self._has_answered = True
                 self._first_tries = 0
-                told = dict(response.headers)
+                told = {header.lower(): value for header, value in response.headers.items()}
                 if response.status not in given.done:
                     answer = answer_of(response.status, told, await response.read())
                     return RequestFailedError(answered(asked, answer), answer)
                 if given.limit_bytes is None:
                     return Answered(response.status, told, await response.read())
                 body = await _read(response, given.limit_bytes)
-        except FAILURES as error:
+        # Of many kinds, also of what is below aiohttp: `unanswered` tells them apart.
+        except Exception as error:  # noqa: BLE001
             self._first_tries = 0 if self._has_answered else self._first_tries + 1
             # It took the connection, and then said nothing for as long as one waits.
             self._is_silent |= is_timeout(error)
             failure = unanswered(asked, error, first_tries=self._first_tries)
             return RequestFailedError(failure, None)
+        whole = Answered(response.status, told, body or b"")
         if body is None:
-            return RequestFailedError(_too_long(asked, told, given.limit_bytes), None)
-        return Answered(response.status, told, body)
+            return RequestFailedError(_too_long(asked, whole, given.limit_bytes), None)
+        return whole
 
     def _patience(self) -> aiohttp.ClientTimeout:
         if self._timeout is not None:
@@ -331,8 +369,10 @@ async def _read(response: aiohttp.ClientResponse, limit_bytes: int) -> bytes | N
     return bytes(body)
 
 
-def _too_long(asked: Asked, headers: Mapping[str, str], limit_bytes: int | None) -> StoreError:
-    size = headers.get("Content-Length", "more")
+def _too_long(asked: Asked, answered: Answered, limit_bytes: int | None) -> StoreError:
+    if not answered.is_marked:
+        return made(asked, f"{why_not_believed(answered.status)}; {CHECK_THE_WAY}", Reply.UNKNOWN)
+    size = answered.headers.get("content-length", "more")
     why = f"it has {size} bytes, and at most {limit_bytes} are read"
     return made(asked, why, Reply.REFUSED, errno.EFBIG)
 

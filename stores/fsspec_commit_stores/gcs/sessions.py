@@ -8,7 +8,6 @@ https://cloud.google.com/storage/docs/performing-resumable-uploads
 
 import errno
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -18,7 +17,15 @@ import msgspec
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation
-from fsspec_commit_stores.gcs.objects import CONTENT_TYPE, condition_of, metadata_of
+from fsspec_commit_stores.gcs.answers import CHECK_THE_WAY, why_not_believed
+from fsspec_commit_stores.gcs.inserting import WRITTEN_FIELDS
+from fsspec_commit_stores.gcs.objects import (
+    CONTENT_TYPE,
+    Resource,
+    condition_of,
+    metadata_of,
+    token_of,
+)
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
 
 _NAME = "objects.insert"
@@ -50,7 +57,7 @@ class Session:
 class Finished:
     """The upload has become an object: its resource."""
 
-    answered: Answered
+    resource: Resource
 
 
 class Sessions:
@@ -68,7 +75,7 @@ class Sessions:
             RequestFailedError: It was not begun, or it is not known; then it is never seen again.
         """
         target = self._bucket.upload_target(
-            path, uploadType="resumable", **condition_of(expecting), fields="generation,size"
+            path, uploadType="resumable", **condition_of(expecting), fields=WRITTEN_FIELDS
         )
         headers = {
             "Content-Type": "application/json; charset=UTF-8",
@@ -76,7 +83,7 @@ class Sessions:
         }
         body = msgspec.json.encode(metadata_of(nonce))
         answered = await self._bucket.request(Given(_NAME, "POST", target, headers, body), path)
-        address = urlsplit(_header(answered.headers, "location"))
+        address = urlsplit(answered.headers.get("location", ""))
         if not address.path.startswith("/") or not address.query:
             raise self._bucket.doubt(_NAME, path, "the store gave no address to upload to")
         # At the endpoint that was asked: behind a proxy or a private one the service names another.
@@ -127,8 +134,15 @@ class Sessions:
         given = Given(_NAME, "PUT", session.target, headers, data, done=done)
         answered = await self._bucket.send(given, session.path)
         if answered.status != _GOING_ON:
-            return Finished(answered)
-        kept = _KEPT.fullmatch(_header(answered.headers, "range") or _NOTHING)
+            resource = self._bucket.decoded(answered, _NAME, session.path, Resource)
+            if token_of(resource) is None:
+                why = "the store answered without a generation"
+                raise self._bucket.doubt(_NAME, session.path, why)
+            return Finished(resource)
+        if _is_redirection(answered):
+            why = f"{why_not_believed(answered.status)}; {CHECK_THE_WAY}"
+            raise self._bucket.doubt(_NAME, session.path, why)
+        kept = _KEPT.fullmatch(answered.headers.get("range", _NOTHING))
         now = None if kept is None else int(kept.group(1)) + 1
         if now is None or not session.kept_bytes <= now <= session.sent_bytes:
             why = "the store keeps another part of the upload than was sent"
@@ -137,5 +151,6 @@ class Sessions:
         return None
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
-    return next((value for key, value in headers.items() if key.lower() == name), "")
+def _is_redirection(answered: Answered) -> bool:
+    """Whether a 308 is what it is elsewhere: a proxy's, to another address for ever."""
+    return "location" in answered.headers or not ("range" in answered.headers or answered.is_marked)

@@ -11,8 +11,7 @@ the first object in them and stay, empty, when it goes; no verb shows them.
 import asyncio
 import errno
 import weakref
-from collections.abc import AsyncIterator, Mapping
-from http import HTTPStatus
+from collections.abc import AsyncIterator
 from typing import Self
 
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
@@ -31,9 +30,11 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.gcs.buckets import facts_of
+from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.inserting import insert
-from fsspec_commit_stores.gcs.listing import Listing, deletion
-from fsspec_commit_stores.gcs.objects import ENTRY_FIELDS, condition_of, entry_of, token_of
+from fsspec_commit_stores.gcs.listing import Listing
+from fsspec_commit_stores.gcs.looking import look_at_file
+from fsspec_commit_stores.gcs.objects import condition_of, record_of
 from fsspec_commit_stores.gcs.opening import (
     POOL,
     Opened,
@@ -43,8 +44,9 @@ from fsspec_commit_stores.gcs.opening import (
     opened,
     place_of,
 )
+from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
-from fsspec_commit_stores.gcs.requests import Answered, Given, RequestFailedError
+from fsspec_commit_stores.gcs.requests import RequestFailedError
 from fsspec_commit_stores.gcs.writing import GcsWriter
 
 
@@ -126,7 +128,7 @@ class GcsStore:
         Raises:
             StoreError: The store did not answer, or does not let us look.
         """
-        there = await self._look(path) if self._bucket.key(path) else None
+        there = await look_at_file(self._bucket, path) if self._bucket.key(path) else None
         if there is not None:
             return there
         return Directory(path) if await self._listing.is_directory(path) else None
@@ -139,30 +141,17 @@ class GcsStore:
         Raises:
             StoreError: It is longer than the limit, and then its content is not read.
         """
-        answered = await self._get(path, limit_bytes=limit_bytes)
-        if answered is None:
+        if not self._bucket.key(path):
             return None
-        token = token_of({"generation": _header(answered.headers, "x-goog-generation")})
-        if token is None:
-            why = "the store does not say which content it is"
-            raise self._bucket.refusal("objects.get media", path, why, errno.EINVAL)
-        entry = Entry(path=path, size_bytes=len(answered.body), token=token)
-        return Content(entry, answered.body)
+        return await read_whole(self._bucket, path, limit_bytes=limit_bytes)
 
     async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
         """At most *length* bytes from *start*; fewer only at the end of the file."""
         if length < 1:
             return b"" if isinstance(await self.stat(path), Entry) else None
-        span = f"bytes={start}-{start + length - 1}"
-        answered = await self._get(path, headers={"Range": span})
-        if answered is None:
+        if not self._bucket.key(path):
             return None
-        if answered.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            return b""
-        if answered.status == HTTPStatus.PARTIAL_CONTENT:
-            return answered.body
-        # A server that does not mind ranges answers with the whole.
-        return answered.body[start : start + length]
+        return await read_part(self._bucket, path, start=start, length=length)
 
     def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
@@ -207,7 +196,9 @@ class GcsStore:
             StoreError: It was not written, or it is not known.
         """
         try:
-            return await insert(self._bucket, path, data, expecting=expecting, nonce=nonce)
+            return await insert(
+                self._bucket, path, data, resource=record_of(nonce), expecting=expecting
+            )
         except RequestFailedError as error:
             failure = error.failure
         raise failure
@@ -223,9 +214,8 @@ class GcsStore:
         if expecting is Expect.ABSENT:
             why = "nothing can be deleted where nothing is expected"
             raise self._bucket.refusal("objects.delete", path, why, errno.EINVAL)
-        given = deletion(self._bucket, path, **condition_of(expecting))
         try:
-            await self._bucket.request(given, path)
+            await delete(self._bucket, path, **condition_of(expecting))
         except RequestFailedError as error:
             if expecting is Expect.ANYTHING and error.is_missing:
                 return
@@ -249,58 +239,6 @@ class GcsStore:
         """Close the connections; once is enough."""
         if self._unclosed.detach() is not None:
             await close(self._opened)
-
-    async def _look(self, path: StorePath) -> Entry | None:
-        """One GET of the resource; ``None`` when there is no such file."""
-        name = "objects.get"
-        target = self._bucket.object_target(path, fields=ENTRY_FIELDS)
-        try:
-            answered = await self._bucket.request(Given(name, "GET", target), path)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            failure = error.failure
-        else:
-            entry = entry_of(path, self._bucket.decoded(answered, name, path))
-            if entry is not None:
-                return entry
-            why = "the store does not say which content it is, or how long"
-            failure = self._bucket.refusal(name, path, why, errno.EINVAL)
-        raise failure
-
-    async def _get(
-        self,
-        path: StorePath,
-        *,
-        headers: Mapping[str, str] | None = None,
-        limit_bytes: int | None = None,
-    ) -> Answered | None:
-        """One GET of the bytes; ``None`` when there is no such file."""
-        if not self._bucket.key(path):
-            return None
-        given = Given(
-            "objects.get media",
-            "GET",
-            self._bucket.object_target(path, alt="media"),
-            headers=headers or {},
-            done=(
-                HTTPStatus.OK,
-                HTTPStatus.PARTIAL_CONTENT,
-                HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
-            ),
-            limit_bytes=limit_bytes,
-        )
-        try:
-            return await self._bucket.request(given, path)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            failure = error.failure
-        raise failure
-
-
-def _header(headers: Mapping[str, str], name: str) -> str:
-    return next((value for key, value in headers.items() if key.lower() == name), "")
 
 
 def _close_later(found: Opened, loop: asyncio.AbstractEventLoop) -> None:

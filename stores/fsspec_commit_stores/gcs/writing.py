@@ -6,17 +6,19 @@ Nothing is retried here, but everything can be: after a failure that is not a re
 
 import errno
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
-from fsspec_commit_stores.gcs.inserting import insert, written
-from fsspec_commit_stores.gcs.objects import md5_of, nonce_of, token_of
-from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+from fsspec_commit_stores.gcs.checksums import CHECKSUM, Checksum, checksum_of
+from fsspec_commit_stores.gcs.inserting import insert, is_intact, written
+from fsspec_commit_stores.gcs.looking import look
+from fsspec_commit_stores.gcs.objects import Resource, metadata_of, nonce_of, token_of
+from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.gcs.sessions import Finished, Session, Sessions
 
 T = TypeVar("T")
@@ -25,8 +27,7 @@ _CHUNK_BYTES = 8 << 20
 """All that is ever held; a multiple of 256 KiB, as all chunks but the last must be."""
 _LOOKS_MAX = 4
 
-_LOOK = "objects.get"
-_LOOK_FIELDS = "generation,metadata,md5Hash"
+_LOOK_FIELDS = f"generation,metadata,{CHECKSUM}"
 
 
 @contextmanager
@@ -53,6 +54,8 @@ class GcsWriter:
         self._path = path
         self._nonce = nonce
         self._buffer = bytearray()
+        self._checksum = Checksum()
+        """Of what is no longer in the buffer."""
         self._dropped_bytes = 0
         self._session: Session | None = None
         self._expecting: Expectation = Expect.ABSENT
@@ -69,7 +72,8 @@ class GcsWriter:
         self._buffer += data
         with _going_on():
             while len(self._buffer) > _CHUNK_BYTES:
-                await self._send(is_last=False)
+                if await self._send(is_last=False) is not None:
+                    raise self._refusal("the store ended the upload before its last part")
 
     async def finish(self) -> Entry:
         """Send the rest and make the file visible; in the place of another, if one stands.
@@ -86,7 +90,7 @@ class GcsWriter:
                 finished = None
                 while finished is None:
                     finished = await self._send(is_last=len(self._buffer) <= _CHUNK_BYTES)
-                token = written(self._bucket, self._path, finished.answered, size_bytes)
+                token = self._kept(finished.resource, size_bytes)
         self._state = "finished"
         self._buffer.clear()
         return Entry(path=self._path, size_bytes=size_bytes, token=token, nonce=self._nonce)
@@ -125,32 +129,49 @@ class GcsWriter:
         self._drop(session)
         if finished is None and self._dropped_bytes == before:
             # Nothing of a whole chunk: to go on would be to go on for ever.
-            why = "the store keeps nothing of what is sent"
-            raise self._bucket.refusal("objects.insert", self._path, why, errno.EIO)
+            raise self._refusal("the store keeps nothing of what is sent")
         return finished
 
+    def _kept(self, found: Resource, size_bytes: int) -> Token:
+        """The token of the whole object, if it is what was sent.
+
+        What was sent bit by bit is known when the last bit is: too late for the service to refuse
+        it, and for us to send it again. But it is a working file yet, and nobody publishes it.
+        """
+        token = written(self._bucket, self._path, found, size_bytes)
+        if not is_intact(found, self._checksum.with_rest(bytes(self._buffer))):
+            raise self._refusal("the store keeps another content than was sent; write it again")
+        return token
+
+    def _refusal(self, why: str) -> StoreError:
+        return self._bucket.refusal("objects.insert", self._path, why, errno.EIO)
+
     def _drop(self, session: Session) -> None:
-        del self._buffer[: session.kept_bytes - self._dropped_bytes]
+        count = session.kept_bytes - self._dropped_bytes
+        self._checksum.update(bytes(memoryview(self._buffer)[:count]))
+        del self._buffer[:count]
         self._dropped_bytes = session.kept_bytes
 
     async def _insert(self) -> Token:
+        resource = metadata_of(self._nonce)
         data = bytes(self._buffer)
         return await insert(
-            self._bucket, self._path, data, expecting=self._expecting, nonce=self._nonce
+            self._bucket, self._path, data, resource=resource, expecting=self._expecting
         )
 
     async def _start(self) -> Session:
         return await self._sessions.start(self._path, self._nonce, self._expecting)
 
-    def _own(self, there: Mapping[str, Any]) -> Token | None:
+    def _own(self, there: Resource) -> Token | None:
         """The token of what stands, if it is what is to be written: by nonce and content."""
-        is_own = nonce_of(there) == self._nonce and there.get("md5Hash") == md5_of(self._buffer)
+        checksum = checksum_of(bytes(self._buffer))
+        is_own = nonce_of(there) == self._nonce and there.get(CHECKSUM) == checksum
         return token_of(there) if is_own else None
 
     async def _on_what_stands(
         self,
         sending: Callable[[], Awaitable[T]],
-        done: Callable[[Mapping[str, Any]], T | None],
+        done: Callable[[Resource], T | None],
     ) -> T:
         """Send on condition of what stands; look what that is where it is not known.
 
@@ -164,7 +185,7 @@ class GcsWriter:
         failure: StoreError | None = None
         for _ in range(_LOOKS_MAX):
             if self._is_in_doubt:
-                there = await self._look()
+                there = await look(self._bucket, self._path, _LOOK_FIELDS) or Resource()
                 before = done(there)
                 if before is not None:
                     return before
@@ -180,19 +201,6 @@ class GcsWriter:
                 self._is_in_doubt = False
                 return sent
         assert failure is not None  # noqa: S101  # each turn without an answer has one
-        raise failure
-
-    async def _look(self) -> Mapping[str, Any]:
-        """What stands at the path; nothing where there is nothing."""
-        target = self._bucket.object_target(self._path, fields=_LOOK_FIELDS)
-        try:
-            answered = await self._bucket.request(Given(_LOOK, "GET", target), self._path)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return {}
-            failure = error.failure
-        else:
-            return self._bucket.decoded(answered, _LOOK, self._path)
         raise failure
 
     def _check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -39,19 +40,19 @@ class GcsEndpoint:
         """Do it, or say why not."""
         if received.target == TOKEN:
             self.load.begin("token")
-            return _sent(_encoded(Reply(document=self._service.access.grant(ACCOUNT))))
+            return self._sent(_encoded(Reply(document=self._service.access.grant(ACCOUNT))))
         body = b"".join(received.body.pieces)
         if received.headers.get("content-encoding") == "gzip" and not _uploads(received.target):
             # Hadoop's connector compresses what it asks.
             body = gzip.decompress(body)
-        return _sent(self._answer(received.method, received.target, received.headers, body))
+        return self._sent(self._answer(received.method, received.target, received.headers, body))
 
     def control(self, method: str, path: str, body: bytes) -> wire.Reply:
         """Its counts, what a test may set, its tokens, and an end of all that it holds."""
         service = self._service
         match method, path:
             case "GET", "statistics":
-                return _sent(_encoded(Reply(document=self.load.statistics())))
+                return self._sent(_encoded(Reply(document=self.load.statistics())))
             case "PUT", "settings":
                 service.state.commit(("settings", json.loads(body)))
                 self._limit()
@@ -68,7 +69,7 @@ class GcsEndpoint:
 
     def unreadable(self, why: str) -> wire.Reply:
         """To what is no request."""
-        return _sent(_refused(invalid(why)))
+        return self._sent(_refused(invalid(why)))
 
     def _answer(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
@@ -106,6 +107,13 @@ class GcsEndpoint:
         self.load.end()
         return answered
 
+    def _sent(self, answered: Answered) -> wire.Reply:
+        status, headers, content = answered
+        if self._service.settings.is_marked:
+            # Of every answer of the provider's, whatever it says and to what.
+            headers = {"X-GUploader-UploadID": secrets.token_urlsafe(24), **headers}
+        return wire.Reply(status, headers, (content,))
+
     def _limit(self) -> None:
         known = self._service.settings
         self.load.set(latency_s=known.latency_s, rate_per_s=known.rate_per_s, burst_s=known.burst_s)
@@ -124,8 +132,3 @@ def _encoded(reply: Reply) -> Answered:
 def _refused(failure: Failure) -> Answered:
     kind = {"Content-Type": "application/json; charset=UTF-8"} if failure.content else {}
     return failure.status, {**kind, **failure.headers}, failure.content
-
-
-def _sent(answered: Answered) -> wire.Reply:
-    status, headers, content = answered
-    return wire.Reply(status, headers, (content,))

@@ -21,6 +21,7 @@ class Settings:
             the refusal say so, and the quota does not.
         page_size_max: of every listing; the provider may give fewer results than were asked for.
         anonymous: who brings no token may do everything; else 401.
+        is_marked: whether each answer has X-GUploader-UploadID, as the provider's have.
         denied: what the server's own account lacks, such as "storage.objects.delete".
     """
 
@@ -33,4 +34,5 @@ class Settings:
     deletions_count: bool = False
     page_size_max: int = 1_000
     anonymous: bool = True
+    is_marked: bool = True
     denied: list[str] = field(default_factory=list)

@@ -13,6 +13,7 @@ from google.oauth2.credentials import Credentials
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.gcs import GcsStore
 from tests.unit.stores.asking import ask_twice
+from tests.unit.stores.gcs.uploads import Uploads
 from tests.unit.stores.s3.responder import Responder
 
 Opening: TypeAlias = Callable[..., GcsStore]
@@ -67,3 +68,11 @@ def opening(runner: asyncio.Runner, responder: Responder) -> Iterator[Opening]:
 @pytest.fixture
 def store(opening: Opening) -> GcsStore:
     return opening()
+
+
+@pytest.fixture
+def uploads(responder: Responder) -> Uploads:
+    """What the responder answers: one object, and the uploads to it."""
+    uploads = Uploads()
+    responder.answering = uploads
+    return uploads

@@ -7,19 +7,20 @@ import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import pytest
 from google.auth.exceptions import RefreshError, TransportError
 from google.oauth2.credentials import Credentials
 
-from fsspec_commit.errors import Reply
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.gcs import GcsStore
-from tests.unit.stores.gcs.answers import error, resource, said
+from fsspec_commit_stores.gcs import opening as gcs_opening
+from tests.unit.stores.gcs.answers import error, listed, resource, said
 from tests.unit.stores.gcs.verbs import CHANGES, PATH, VERBS, all_of, failure_of
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
 
 if TYPE_CHECKING:
-    from fsspec_commit.errors import StoreError
     from tests.unit.stores.gcs.conftest import Opening
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
@@ -86,7 +87,7 @@ def test_a_connection_that_breaks_leaves_in_doubt_and_is_not_used_again(
 ) -> None:
     """Neither gcsfs nor aiohttp sends it again: also not on a kept connection."""
     store = opening()
-    responder.script(said({}))
+    responder.script(listed())
     runner.run(all_of(store.list_tree(PATH)))
     responder.script(CLOSED)
     caught = runner.run(failure_of(VERBS[verb][0](store)))
@@ -197,6 +198,44 @@ def test_many_that_are_refused_renew_once(
     assert credentials.renewals == 1
 
 
+class OddError(Exception):
+    """Of a client's own kind, known to nobody."""
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RuntimeError("planted-secret"),
+        ValueError("planted-secret"),
+        EOFError("planted-secret"),
+        AssertionError("planted-secret"),
+        OddError("planted-secret"),
+        aiohttp.ClientPayloadError("planted-secret"),
+        asyncio.IncompleteReadError(b"planted-secret", 99),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+@pytest.mark.parametrize("verb", CHANGES)
+def test_whatever_the_client_raises_leaves_in_doubt(
+    runner: asyncio.Runner,
+    opening: Opening,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    failure: Exception,
+) -> None:
+    """By then it may have been sent."""
+
+    def failing(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(aiohttp.ClientSession, "request", failing)
+    caught = runner.run(failure_of(CHANGES[verb][0](opening())))
+    assert caught.reply is UNKNOWN
+    assert f"failed before the answer ({type(failure).__name__})" in str(caught)
+    assert "planted-secret" not in str(caught)
+    assert caught.__context__ is None
+
+
 GONE: Any = RefreshError
 UNREACHABLE: Any = TransportError
 
@@ -208,8 +247,10 @@ UNREACHABLE: Any = TransportError
         (GONE("planted-secret", retryable=True), NOT_DONE, "no token could be fetched"),
         (UNREACHABLE("planted-secret"), NOT_DONE, "no token could be fetched"),
         (ValueError("planted-secret"), REFUSED, "cannot be renewed (ValueError)"),
+        (RuntimeError("planted-secret"), REFUSED, "cannot be renewed (RuntimeError)"),
+        (KeyError("planted-secret"), REFUSED, "cannot be renewed (KeyError)"),
     ],
-    ids=["gone", "retryable", "unreachable", "unusual"],
+    ids=["gone", "retryable", "unreachable", "unusual", "odd", "of a broken answer"],
 )
 def test_a_token_that_cannot_be_renewed(
     runner: asyncio.Runner,
@@ -224,3 +265,55 @@ def test_a_token_that_cannot_be_renewed(
     assert says in str(caught)
     assert "planted-secret" not in str(caught)
     assert responder.received == []
+
+
+@pytest.mark.parametrize("token", ["planted-secret\n", "planted-secret\u2028", "planted-\u00e9"])
+def test_a_token_that_cannot_be_sent(
+    runner: asyncio.Runner, responder: Responder, opening: Opening, token: str
+) -> None:
+    credentials = Credentials(token)  # type: ignore[no-untyped-call]  # google-auth ships no types
+    caught = runner.run(failure_of(CHANGES["put"][0](opening(token=credentials))))
+    assert caught.reply is REFUSED
+    assert "such as a line break; check token=" in str(caught)
+    assert "planted" not in str(caught)
+    assert responder.received == []
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyError, OSError, GONE], ids=str)
+def test_credentials_that_cannot_be_had(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]
+) -> None:
+    """Whatever kind of failure that is: nothing was sent, and the message is ours."""
+
+    def failing(**_: object) -> None:
+        raise failure("planted-secret")
+
+    monkeypatch.setattr(gcs_opening, "GCSFileSystem", failing)
+    with pytest.raises(StoreError, match="no credentials could be had") as caught:
+        opening()
+    assert caught.value.reply is REFUSED
+    assert "planted-secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_token_that_is_refused_and_cannot_be_renewed(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    store = opening(token=Renewed(failure=RuntimeError("planted-secret")))
+    responder.script(error(401, "authError"))
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert caught.reply is REFUSED
+    assert "have expired" in str(caught)
+    assert len(responder.received) == 1
+
+
+def test_a_401_that_the_store_did_not_give_renews_nothing(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """The store may have done it: nothing is sent again that was not certainly without effect."""
+    credentials = Renewed()
+    responder.script(Answer(401, b"<html>who are you?</html>"))
+    caught = runner.run(failure_of(CHANGES["put"][0](opening(token=credentials))))
+    assert caught.reply is UNKNOWN
+    assert credentials.renewals == 0
+    assert len(responder.received) == 1

@@ -67,28 +67,6 @@ def test_every_answer_to_every_verb(
     assert len(responder.received) == len(ANSWERS)
 
 
-@pytest.mark.parametrize("status", [503, 502, 500, 408])
-@pytest.mark.parametrize("verb", CHANGES)
-def test_who_is_not_gcs_does_not_know(
-    runner: asyncio.Runner, responder: Responder, store: GcsStore, verb: str, status: int
-) -> None:
-    """A proxy's answer says nothing of what GCS has done."""
-    responder.script(Answer(status, b"<html><body>nginx</body></html>"))
-    caught = runner.run(failure_of(CHANGES[verb][0](store)))
-    assert caught.reply is UNKNOWN
-    assert str(status) in str(caught)
-
-
-@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'{"error": "x"}', b"[" * 9_999])
-def test_a_body_that_is_no_error_is_read_past(
-    runner: asyncio.Runner, responder: Responder, store: GcsStore, body: bytes
-) -> None:
-    responder.script(Answer(403, body))
-    caught = runner.run(failure_of(store.stat(PATH)))
-    assert caught.reply is REFUSED
-    assert "access is denied (HTTP 403)" in str(caught)
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_denied_verb_names_the_permission(
     runner: asyncio.Runner, responder: Responder, store: GcsStore, verb: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -10,13 +11,13 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry
-from tests.unit.stores.gcs.answers import error, resource, said
-from tests.unit.stores.s3.responder import Answer, Received, Responder
+from tests.unit.stores.gcs.answers import DELETED, error, listed, resource
 
 if TYPE_CHECKING:
     import asyncio
 
     from fsspec_commit_stores.gcs import GcsStore
+    from tests.unit.stores.s3.responder import Answer, Answering, Received, Responder
 
 PATH = StorePath("bucket/out")
 TREE = StorePath("bucket/out/t")
@@ -37,7 +38,7 @@ class FakeBucket:
             key = unquote(request.path.rpartition("/")[2])
             if key not in self.errors:
                 self.keys.remove(key)
-            return self.errors.get(key, Answer(204))
+            return self.errors.get(key, DELETED)
         token = query.get("pageToken", "")
         start = query.get("startOffset", "") if self.minds_start else ""
         left = [
@@ -49,7 +50,7 @@ class FakeBucket:
         ]
         size = min(self.page, int(query.get("maxResults", "1000")))
         more = {"nextPageToken": left[size - 1]} if len(left) > size else {}
-        return said({"items": [resource(key) for key in left[:size]], **more})
+        return listed(*(resource(key) for key in left[:size]), **more)
 
 
 def tree(runner: asyncio.Runner, store: GcsStore, *, without: str | None = None) -> list[str]:
@@ -74,7 +75,7 @@ def test_every_page_is_listed(
     assert len(listings(responder)) == 4
     assert {query["prefix"] for query in listings(responder)} == {"out/"}
     fields = {query["fields"] for query in listings(responder)}
-    assert fields == {"nextPageToken,prefixes,items(name,size,generation)"}
+    assert fields == {"kind,nextPageToken,prefixes,items(name,size,generation)"}
 
 
 def test_any_page_but_the_first_may_fail(
@@ -114,7 +115,7 @@ def test_markers_of_directories_are_no_files(
 
     page = {"prefixes": ["out/d/"], "items": [resource("out/")]}
     # Some servers name a prefix on each page again.
-    responder.script(said({**page, "nextPageToken": "n"}), said(page))
+    responder.script(listed(**page, nextPageToken="n"), listed(**page))
     assert runner.run(children()) == [Directory(StorePath("bucket/out/d"))]
 
 
@@ -144,7 +145,7 @@ def test_the_same_page_again_is_an_error(
     runner: asyncio.Runner, responder: Responder, store: GcsStore
 ) -> None:
     """A listing ends, or says that it is not whole."""
-    responder.script(said({"items": [resource("out/a")], "nextPageToken": "same"}))
+    responder.script(listed(resource("out/a"), nextPageToken="same"))
     with pytest.raises(StoreError, match="there is more, and not where"):
         tree(runner, store)
 
@@ -155,7 +156,7 @@ def test_an_entry_that_is_not_told_apart_is_an_error(
 ) -> None:
     shown: dict[str, Any] = resource("out/a")
     del shown[lacking]
-    responder.script(said({"items": [shown]}))
+    responder.script(listed(shown))
     with pytest.raises(StoreError, match="does not say which content"):
         tree(runner, store)
 
@@ -204,11 +205,77 @@ def test_what_was_not_deleted_is_named(
 def test_files_that_come_back_end_the_deletion(
     runner: asyncio.Runner, responder: Responder, store: GcsStore
 ) -> None:
-    listed = said({"items": [resource("out/t/a")], "nextPageToken": "n"})
-    responder.answering = lambda one: Answer(204) if one.method == "DELETE" else listed
+    page = listed(resource("out/t/a"), nextPageToken="n")
+    responder.answering = lambda one: DELETED if one.method == "DELETE" else page
     with pytest.raises(StoreError, match="come back, or the listing is stale"):
         runner.run(store.delete_tree(TREE))
     assert len(responder.received) == 3
+
+
+class TestEmptyPages:
+    """A page may have no names and say that there are more: after many deletions, for one."""
+
+    @pytest.fixture
+    def bucket(self, responder: Responder) -> FakeBucket:
+        """Two empty pages come before any with names."""
+        bucket = FakeBucket("out/t/a", "out/t/b", "out/t/c", "out/t0")
+        after = {"": "e1", "e1": "e2"}
+
+        def answering(request: Received) -> Answer:
+            token = request.query.get("pageToken", "")
+            if request.method == "GET" and not request.path.endswith("/o"):
+                return error(404, "notFound")
+            if request.method == "GET" and token in after:
+                return listed(nextPageToken=after[token])
+            target = request.target.replace("pageToken=e2", "pageToken=")
+            return bucket(replace(request, target=target))
+
+        responder.answering = answering
+        return bucket
+
+    @pytest.mark.usefixtures("bucket")
+    def test_a_directory_is_looked_for_behind_them(
+        self, runner: asyncio.Runner, responder: Responder, store: GcsStore
+    ) -> None:
+        assert runner.run(store.stat(TREE)) == Directory(TREE)
+        assert len(responder.received) == 1 + 3
+        assert tree(runner, store) == ["t/a", "t/b", "t/c", "t0"]
+
+    def test_a_tree_is_deleted_behind_them(
+        self, runner: asyncio.Runner, store: GcsStore, bucket: FakeBucket
+    ) -> None:
+        runner.run(store.delete_tree(TREE))
+        assert bucket.keys == ["out/t0"]
+
+    def test_what_has_nothing_but_them_is_none(
+        self, runner: asyncio.Runner, responder: Responder, store: GcsStore
+    ) -> None:
+        responder.answering = paged({"": "e1"})
+        assert runner.run(store.stat(TREE)) is None
+        runner.run(store.delete_tree(TREE))
+        assert len(responder.received) == 1 + 2 + 2
+
+    @pytest.mark.parametrize("after", [{"": "x", "x": "x"}, {"": "x", "x": "y", "y": "x"}], ids=str)
+    def test_they_have_an_end(
+        self, runner: asyncio.Runner, responder: Responder, store: GcsStore, after: dict[str, str]
+    ) -> None:
+        responder.answering = paged(after)
+        for call in (store.delete_tree(TREE), store.stat(TREE)):
+            with pytest.raises(StoreError, match="there is more, and not where") as caught:
+                runner.run(call)
+            assert caught.value.reply is Reply.UNKNOWN
+
+
+def paged(after: dict[str, str]) -> Answering:
+    """No names on any page; behind each the one that *after* says, if any."""
+
+    def answering(request: Received) -> Answer:
+        token = after.get(request.query.get("pageToken", ""))
+        if not request.path.endswith("/o"):
+            return error(404, "notFound")
+        return listed() if token is None else listed(nextPageToken=token)
+
+    return answering
 
 
 @pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])

@@ -13,7 +13,7 @@ from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Entry, Expect, OpenOptions, Token
 from fsspec_commit.store.registry import adapter
 from fsspec_commit_stores.gcs import GcsStore
-from tests.unit.stores.gcs.answers import NO_BUCKET, error, resource, said
+from tests.unit.stores.gcs.answers import DELETED, NO_BUCKET, bucket, error, resource, said
 from tests.unit.stores.gcs.verbs import CHANGES, PATH, TARGET, VERBS, all_of, failure_of, files
 from tests.unit.stores.s3.responder import Answer, Responder
 
@@ -150,7 +150,8 @@ def test_names_are_quoted_to_the_byte(
     runner: asyncio.Runner, responder: Responder, store: GcsStore
 ) -> None:
     odd = StorePath(f"bucket/{ODD}")
-    responder.script(said(resource(name=ODD)))
+    answer = said(resource(name=ODD, kind="storage#objects"))
+    responder.answering = lambda one: DELETED if one.method == "DELETE" else answer
 
     async def all_verbs() -> None:
         await store.stat(odd)
@@ -171,11 +172,11 @@ def test_names_are_quoted_to_the_byte(
         ),
         (
             "/upload/storage/v1/b/bucket/o?uploadType=multipart&ifGenerationMatch=9"
-            f"&{fields}%2Csize&name={QUOTED}"
+            f"&{fields}%2Csize%2Ccrc32c&name={QUOTED}"
         ),
         (
             f"/storage/v1/b/bucket/o?prefix={QUOTED}%2F"
-            "&fields=nextPageToken%2Cprefixes%2Citems%28name%2Csize%2Cgeneration%29"
+            "&fields=kind%2CnextPageToken%2Cprefixes%2Citems%28name%2Csize%2Cgeneration%29"
         ),
     ]
 
@@ -194,7 +195,7 @@ def test_a_token_of_another_store_is_no_generation(
 def test_a_range_of_a_store_that_minds_none(
     runner: asyncio.Runner, responder: Responder, store: GcsStore
 ) -> None:
-    responder.script(Answer(200, b"0123456789"))
+    responder.script(Answer(200, b"0123456789", {"x-goog-generation": "7"}))
     assert runner.run(store.read_range(PATH, start=3, length=4)) == b"3456"
     responder.script(error(416, "requestedRangeNotSatisfiable"))
     assert runner.run(store.read_range(PATH, start=99, length=4)) == b""
@@ -215,7 +216,7 @@ class TestChoosing:
     """Whoever is to choose a committer asks what kind of bucket it is; nobody else does."""
 
     def test_one_request(self, responder: Responder, opening: Opening) -> None:
-        responder.script(said({}))
+        responder.script(bucket())
         opening(choosing=True)
         (asked,) = responder.received
         assert asked.path == "/storage/v1/b/bucket"
@@ -231,7 +232,7 @@ class TestChoosing:
     def test_a_bucket_that_keeps_everything_is_refused(
         self, responder: Responder, opening: Opening, told: dict[str, Any], says: str
     ) -> None:
-        responder.script(said(told))
+        responder.script(bucket(**told))
         with pytest.raises(UnsafeStoreError, match=says) as caught:
             opening(choosing=True)
         assert caught.value.kind == "retention"
@@ -241,7 +242,7 @@ class TestChoosing:
     def test_a_zonal_bucket_creates_nothing_exclusively(
         self, responder: Responder, opening: Opening, *, denied: bool
     ) -> None:
-        zonal = said({"locationType": "zone"})
+        zonal = bucket(locationType="zone")
         responder.script(*([error(403, "forbidden"), zonal] if denied else [zonal]))
         store = opening(choosing=True)
         assert store.capabilities.exclusive_create is False

@@ -3,159 +3,23 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import Entry, Token
-from fsspec_commit_stores.gcs.objects import md5_of
-from tests.unit.stores.gcs.answers import error, resource, said
+from tests.unit.stores.gcs.answers import error
+from tests.unit.stores.gcs.uploads import PIECES, TARGET, WHOLE, Uploads, persistent
 from tests.unit.stores.gcs.verbs import CHUNK_BYTES, NONCE, PATH, ROOT, write
-from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
+from tests.unit.stores.s3.responder import CLOSED, Answer, Responder
 
 if TYPE_CHECKING:
     import asyncio
 
     from fsspec_commit_stores.gcs import GcsStore
-    from fsspec_commit_stores.gcs.writing import GcsWriter
 
-TARGET = "/upload/storage/v1/b/bucket/o"
 REFUSED, UNKNOWN = Reply.REFUSED, Reply.UNKNOWN
-
-
-class Uploads:
-    """One object and the resumable uploads to it, as the service keeps them.
-
-    Attributes:
-        faults: Answers to be sent instead of the service's own, by the number of the request.
-        lost: Numbers of requests that are carried out and not answered.
-        kept_at_once_max: How much of a chunk is kept.
-    """
-
-    def __init__(self) -> None:
-        self.generation = 0
-        self.content: bytes | None = None
-        self.session: bytearray | None = None
-        self.condition: str | None = None
-        self.faults: dict[int, Answer] = {}
-        self.lost: set[int] = set()
-        self.kept_at_once_max = 1 << 40
-        self.sent: list[str] = []
-
-    def __call__(self, request: Received) -> Answer:
-        number = len(self.sent)
-        self.sent.append(_shown(request))
-        if number in self.faults:
-            return self.faults[number]
-        answer = self.answered(request)
-        return CLOSED if number in self.lost else answer
-
-    def answered(self, request: Received) -> Answer:
-        if request.method == "GET":
-            return self.looked_at()
-        if request.method == "DELETE":
-            self.session = None
-            return Answer(499)
-        if request.method == "PUT":
-            return self.chunk(request)
-        return self.posted(request)
-
-    def looked_at(self) -> Answer:
-        return error(404, "notFound") if self.content is None else said(self.resource)
-
-    def posted(self, request: Received) -> Answer:
-        query = request.query
-        condition = query.get("ifGenerationMatch")
-        if condition not in {None, str(self.generation)}:
-            return error(412, "conditionNotMet")
-        if query["uploadType"] == "resumable":
-            self.session, self.condition = bytearray(), condition
-            return Answer(200, headers={"Location": f"http://elsewhere.example{TARGET}?u=planted"})
-        boundary = request.headers["content-type"].partition("boundary=")[2].encode()
-        return self.written(request.body.split(b"--" + boundary)[2].partition(b"\r\n\r\n")[2][:-2])
-
-    def chunk(self, request: Received) -> Answer:
-        if self.session is None:
-            return said(self.resource) if self.content is not None else error(404, "notFound")
-        span, _, total = request.headers["content-range"].removeprefix("bytes ").partition("/")
-        if span != "*":
-            assert int(span.partition("-")[0]) <= len(self.session)
-            del self.session[int(span.partition("-")[0]) :]
-            self.session += request.body[: self.kept_at_once_max]
-        if total == str(len(self.session)):
-            if self.condition not in {None, str(self.generation)}:
-                return error(412, "conditionNotMet")
-            data, self.session = bytes(self.session), None
-            return self.written(data)
-        kept = {"Range": f"bytes=0-{len(self.session) - 1}"} if self.session else {}
-        return Answer(308, headers=kept)
-
-    def written(self, data: bytes) -> Answer:
-        self.generation += 1
-        self.content = data
-        return said(self.resource)
-
-    @property
-    def resource(self) -> Any:
-        content = self.content or b""
-        return resource(
-            generation=self.generation,
-            size=len(content),
-            md5Hash=md5_of(content),
-            metadata={"fsspec-commit-nonce": NONCE},
-        )
-
-
-def _shown(request: Received) -> str:
-    """What was asked, in a word or two."""
-    if request.method == "PUT":
-        return request.headers["content-range"].removeprefix("bytes ")
-    if request.method == "POST":
-        condition = request.query.get("ifGenerationMatch", "any")
-        return f"{request.query['uploadType']} {condition}"
-    if request.method == "DELETE":
-        return "cancel"
-    return "stat"
-
-
-@pytest.fixture
-def uploads(responder: Responder) -> Uploads:
-    uploads = Uploads()
-    responder.answering = uploads
-    return uploads
-
-
-async def again(writer: GcsWriter, call: str) -> Any:
-    """The same once more after a failure that is not a refusal, as often as it takes."""
-    for _ in range(9):
-        try:
-            return await (writer.finish() if call == "finish" else writer.write(b""))
-        except StoreError as failed:
-            if failed.reply is REFUSED:
-                raise
-    raise AssertionError("it does not end")
-
-
-async def persistent(store: GcsStore, *pieces: bytes) -> Entry:
-    """A file written by somebody who tries again."""
-    writer = store.writer(PATH, within=ROOT, nonce=NONCE)
-    for piece in pieces:
-        try:
-            await writer.write(piece)
-        except StoreError:
-            await again(writer, "write")
-    finished: Entry = await again(writer, "finish")
-    return finished
-
-
-PIECES = (b"a" * CHUNK_BYTES, b"b" * CHUNK_BYTES, b"c" * 100)
-WHOLE = [
-    "resumable 0",
-    f"0-{CHUNK_BYTES - 1}/*",
-    f"{CHUNK_BYTES}-{2 * CHUNK_BYTES - 1}/*",
-    f"{2 * CHUNK_BYTES}-{2 * CHUNK_BYTES + 99}/{2 * CHUNK_BYTES + 100}",
-]
 
 
 def test_a_small_file_is_one_request(

@@ -1,0 +1,45 @@
+"""Checksums of what is sent, in the words of the service, which says the same of what it keeps.
+
+CRC32C, which every object has, by the library that google-cloud-storage, and so gcsfs, brings; and
+MD5 where that library has not been compiled, and would be slower than any network.
+
+https://cloud.google.com/storage/docs/data-validation
+"""
+
+import base64
+import hashlib
+from functools import partial
+from typing import Any
+
+import google_crc32c
+
+_IS_COMPILED = google_crc32c.implementation != "python"
+
+CHECKSUM = "crc32c" if _IS_COMPILED else "md5Hash"
+"""What an object's resource calls it."""
+
+
+_md5 = partial(hashlib.md5, usedforsecurity=False)
+
+
+class Checksum:
+    """The checksum of a content that comes bit by bit."""
+
+    def __init__(self) -> None:
+        new: Any = google_crc32c.Checksum if _IS_COMPILED else _md5
+        self._sum = new()
+
+    def update(self, data: bytes) -> None:
+        """Add what follows."""
+        self._sum.update(data)
+
+    def with_rest(self, rest: bytes) -> str:
+        """As the service writes it, of all that was added and *rest*."""
+        whole = self._sum.copy()
+        whole.update(rest)
+        return base64.b64encode(whole.digest()).decode()
+
+
+def checksum_of(data: bytes) -> str:
+    """The checksum of a whole content, as the service writes it."""
+    return Checksum().with_rest(data)

@@ -1,0 +1,112 @@
+"""The bytes of an object, believed only where the answer says which content they are of.
+
+https://cloud.google.com/storage/docs/json_api/v1/objects/get
+"""
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fsspec_commit.errors import StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Content, Entry, Token
+from fsspec_commit_stores.gcs.looking import look_at_file
+from fsspec_commit_stores.gcs.marks import GENERATION
+from fsspec_commit_stores.gcs.objects import token_of
+from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+
+_NAME = "objects.get media"
+_SPAN = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
+async def read_whole(bucket: Bucket, path: StorePath, *, limit_bytes: int) -> Content | None:
+    """The whole file at *path*; ``None`` where there is none.
+
+    Raises:
+        StoreError: It is longer than the limit, or the answer is not known to be its content.
+    """
+    given = _given(bucket, path, limit_bytes=limit_bytes)
+    try:
+        answered = await bucket.request(given, path)
+    except RequestFailedError as error:
+        if await _is_missing(bucket, path, error):
+            return None
+        failure = error.failure
+    else:
+        token = _token(bucket, answered, path)
+        return Content(Entry(path=path, size_bytes=len(answered.body), token=token), answered.body)
+    raise failure
+
+
+async def read_part(bucket: Bucket, path: StorePath, *, start: int, length: int) -> bytes | None:
+    """*length* bytes from *start*, fewer only at the end of the file; ``None`` without a file.
+
+    Raises:
+        StoreError: The answer is not known to be its content.
+    """
+    headers = {"Range": f"bytes={start}-{start + length - 1}"}
+    done = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+    try:
+        answered = await bucket.request(_given(bucket, path, headers=headers, done=done), path)
+    except RequestFailedError as error:
+        if error.is_past_the_end:
+            return b""
+        if await _is_missing(bucket, path, error):
+            return None
+        failure = error.failure
+    else:
+        _token(bucket, answered, path)
+        if answered.status == HTTPStatus.OK:  # a server that does not mind ranges
+            return answered.body[start : start + length]
+        if _is_span(answered, start, length):
+            return answered.body
+        failure = bucket.doubt(_NAME, path, "the store answered with another part than was asked")
+    raise failure
+
+
+def _given(
+    bucket: Bucket,
+    path: StorePath,
+    *,
+    headers: Mapping[str, str] | None = None,
+    done: tuple[int, ...] = (HTTPStatus.OK,),
+    limit_bytes: int | None = None,
+) -> Given:
+    target = bucket.object_target(path, alt="media")
+    return Given(_NAME, "GET", target, headers or {}, done=done, limit_bytes=limit_bytes)
+
+
+async def _is_missing(bucket: Bucket, path: StorePath, failed: RequestFailedError) -> bool:
+    """Whether there is no such file; where nobody vouches for a 404, it is asked once more.
+
+    That of a request for bytes is in plain text, and of some servers without an id. That of a look
+    is a document.
+    """
+    if failed.is_missing:
+        return True
+    try:
+        return failed.is_somebody_elses_404 and await look_at_file(bucket, path) is None
+    except StoreError:
+        return False
+
+
+def _token(bucket: Bucket, answered: Answered, path: StorePath) -> Token:
+    """Which content the bytes are of.
+
+    Raises:
+        StoreError: The answer does not say: it may be anything, such as somebody's page.
+    """
+    token = token_of({"generation": answered.headers.get(GENERATION, "")})
+    if token is None:
+        raise bucket.doubt(_NAME, path, "the store does not say which content it is")
+    return token
+
+
+def _is_span(answered: Answered, start: int, length: int) -> bool:
+    """Whether a part is the one that was asked for, and cut short by the file's end alone."""
+    found = _SPAN.fullmatch(answered.headers.get("content-range", ""))
+    if found is None:
+        return False
+    first, last, total = map(int, found.groups())
+    end = min(start + length, total)
+    return first == start and last + 1 == end and len(answered.body) == end - start
