@@ -16,6 +16,9 @@ from http import HTTPStatus
 from fsspec_commit.errors import Reply
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
+REQUEST_ID = "x-ms-request-id"
+"""The header that Azure gives each of its answers, and nobody else does."""
+
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")
 _SKEW_MAX_S = 15 * 60  # "a request must reach the service within 15 minutes of its date"
 
@@ -132,12 +135,26 @@ class Answer:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a 404 of something on the way: an ingress with no server behind it.
+        """Whether somebody on the way has answered: a proxy, a login page, an empty ingress.
 
-        Azure says what is missing, to a HEAD as well. Taken for its word, a record that stands
-        would be gone.
+        Azure gives every request an id, and says it in every answer. Nothing follows from an
+        answer without: neither that something was done, nor that it is missing or refused.
         """
-        return self.status == HTTPStatus.NOT_FOUND and not self.code
+        return not self.headers.get(REQUEST_ID)
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether it is a 404 of the store that does not say what is missing."""
+        return self.status == HTTPStatus.NOT_FOUND and not self.code and not self.is_foreign
+
+    @property
+    def wants_claims(self) -> bool:
+        """Whether another access token is wanted: *continuous access evaluation*.
+
+        The one that was sent has been revoked since it was fetched; the next request has another.
+        """
+        challenge = self.headers.get("www-authenticate", "")
+        return self.status == HTTPStatus.UNAUTHORIZED and "insufficient_claims" in challenge
 
     @property
     def is_denied(self) -> bool:
@@ -159,7 +176,12 @@ class Sent:
 
 
 def answer_of(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
-    """An answer; its error's code is in a header, and in the body where an old server forgot it."""
+    """An answer; its error's code is in a header, and in the body where an old server forgot it.
+
+    What a proxy answers may have the form of Azure's errors, but has no code of Azure's.
+    """
+    if not headers.get(REQUEST_ID):
+        return Answer(status, "", headers, body)
     code = headers.get("x-ms-error-code", "")
     if not code and status >= HTTPStatus.BAD_REQUEST:
         found = re.search(rb'<Code>([A-Za-z0-9]+)</Code>|"code":\s*"([A-Za-z0-9]+)"', body[:4096])
@@ -168,22 +190,18 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes = b"") -> Ans
 
 
 def reply_of(answer: Answer) -> Reply:
-    """What an answer says about the effect of the request it answers."""
-    if answer.code in _NOT_DONE or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Reply.NOT_DONE
-    if answer.code in _UNKNOWN:
+    """What an answer that is no success says about the effect of the request it answers."""
+    if _doubt_of(answer) or answer.code in _UNKNOWN:
         return Reply.UNKNOWN
-    if answer.code in _EXPLAINED or answer.code in _DENIED:
-        return Reply.REFUSED
-    if answer.status == HTTPStatus.NOT_IMPLEMENTED:
-        return Reply.REFUSED
-    # A bare 404, a bare 503, or a redirection may be a proxy's, sent after Azure had done it.
-    if (
+    is_throttled = answer.status == HTTPStatus.TOO_MANY_REQUESTS
+    if answer.code in _NOT_DONE or is_throttled or answer.wants_claims:
+        return Reply.NOT_DONE
+    has_failed = (
         answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
-        or is_redirection(answer.status)
-        or answer.is_foreign
-    ):
+        or answer.status == HTTPStatus.REQUEST_TIMEOUT
+    )
+    is_plain = answer.code in _EXPLAINED or answer.code in _DENIED
+    if has_failed and not is_plain and answer.status != HTTPStatus.NOT_IMPLEMENTED:
         return Reply.UNKNOWN
     return Reply.REFUSED
 
@@ -198,7 +216,9 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
     """
     code = answer.code
     how = code or f"HTTP {answer.status}"
-    if code == "AuthenticationFailed":
+    if doubt := _doubt_of(answer):
+        why = doubt
+    elif code == "AuthenticationFailed":
         why = f"{_unauthenticated(answer, sent)} ({how})"
     elif code == "AuthorizationFailure" and _has_expired(answer, sent):
         why = f"{_EXPIRED} ({how})"
@@ -208,13 +228,10 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
             f"access is denied ({how}); check the credentials and the account's network rules, "
             f"and allow {actions}"
         )
+    elif answer.wants_claims:
+        why = f"the access token has been revoked, and another one is wanted ({how}); log in again"
     elif code in _EXPLAINED:
         why = f"{_EXPLAINED[code]} ({code})"
-    elif is_redirection(answer.status):
-        origin = origin_of(answer.headers.get("location", ""))
-        why = f"{why_redirected(answer.status, origin)}; check the account and the proxy"
-    elif answer.is_foreign:
-        why = "not Azure has answered (HTTP 404); check the account and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         why = f"access is denied ({how}); allow {actions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:
@@ -227,15 +244,39 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
     return why
 
 
+def _doubt_of(answer: Answer) -> str:
+    """Why an answer says nothing of what was done, if so: half a sentence.
+
+    A bare 404 or 503, a login page with a 200 and a redirection all may come after Azure has done
+    what it was asked to do.
+    """
+    how = f"HTTP {answer.status}"
+    if is_redirection(answer.status):
+        origin = origin_of(answer.headers.get("location", ""))
+        return f"{why_redirected(answer.status, origin)}; check the account and the proxy"
+    if answer.is_foreign:
+        return (
+            f"somebody else than Azure has answered ({how}, without an {REQUEST_ID}); check the "
+            "account and the proxy"
+        )
+    if answer.status < HTTPStatus.BAD_REQUEST:
+        return f"the store answered {how}, and not that it was done{_request_id(answer)}"
+    if answer.is_vague:
+        return f"the store does not say what is missing ({how}){_request_id(answer)}"
+    return ""
+
+
 def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
-    if answer.is_foreign:
+    if reply_of(answer) is Reply.UNKNOWN:
         return errno.EIO
     return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 
 def retry_after_s_of(answer: Answer) -> float | None:
     """How long to leave the store alone: milliseconds, seconds, or a date beside the answer's."""
+    if answer.is_foreign:
+        return None
     milliseconds = answer.headers.get("x-ms-retry-after-ms", "").strip()
     if milliseconds.isdecimal():
         return float(milliseconds) / 1000
@@ -286,5 +327,5 @@ def _instant(text: str) -> datetime | None:
 
 def _request_id(answer: Answer) -> str:
     """What the store's operator finds the request by."""
-    found = answer.headers.get("x-ms-request-id", "")
+    found = answer.headers.get(REQUEST_ID, "")
     return f" (request {found})" if re.fullmatch(r"[A-Za-z0-9-]{1,64}", found) else ""

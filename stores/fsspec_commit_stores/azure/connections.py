@@ -11,23 +11,22 @@ from email.utils import formatdate
 from http import HTTPStatus
 from io import BytesIO
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from azure.core.credentials import AzureSasCredential
 from azure.core.pipeline import AsyncPipeline
-from azure.core.pipeline.policies import (
-    AsyncBearerTokenCredentialPolicy,
-    AzureSasCredentialPolicy,
-    SansIOHTTPPolicy,
-)
+from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.core.pipeline.transport import AioHttpTransport, HttpRequest
 
 from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
+from fsspec_commit_stores.azure.credentials import Credentials
 
-_VERSION = "2023-11-03"  # The first but one that deletes large directories page by page.
-_SCOPE = "https://storage.azure.com/.default"
+_ALWAYS = {
+    "x-ms-version": "2023-11-03",  # The first but one that deletes large directories page by page.
+    # A proxy that compresses an answer changes its etag, and leaves out its length.
+    "Accept-Encoding": "identity",
+}
 _BODY = "application/octet-stream"
 
 
@@ -48,19 +47,43 @@ class Limits:
     read_timeout_s: float
 
 
+class UnansweredError(Exception):
+    """A request that was not answered.
+
+    Attributes:
+        error: What the client, or the user's credentials, raised. It may hold secrets.
+        is_sent: Whether the request may have left: it was signed, and handed to the connection.
+    """
+
+    def __init__(self, error: Exception, *, is_sent: bool) -> None:
+        super().__init__(type(error).__name__)
+        self.error = error
+        self.is_sent = is_sent
+
+
+class _Request(HttpRequest):
+    is_sent = False
+
+
+class _Departure(SansIOHTTPPolicy[Any, Any]):
+    """Comes after what signs a request, and notes that it leaves now."""
+
+    def on_request(self, request: Any) -> None:
+        request.http_request.is_sent = True
+
+
 class Connection:
     """Sends requests to one account, each once, on the loop it was made on.
 
     Attributes:
         endpoints: Where to.
-        signature: The shared access signature that every URL ends in; empty where there is none.
+        credentials: What signs them.
     """
 
     def __init__(self, client: Any, endpoints: Endpoints, limits: Limits) -> None:
         """Take over the credentials of *client*, the SDK's client for blobs."""
         self.endpoints = endpoints
-        self.signature = urlsplit(client.primary_endpoint).query
-        self._expires = _expiry_of(self.signature or getattr(client.credential, "signature", ""))
+        self.credentials = Credentials(client.credential, urlsplit(client.primary_endpoint).query)
         # aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The
         # first may have been done: its echo would come back as a refusal of the second.
         session = aiohttp.ClientSession(
@@ -76,7 +99,8 @@ class Connection:
             connection_timeout=limits.connection_timeout_s,
             read_timeout=limits.read_timeout_s,
         )
-        self._pipeline = AsyncPipeline(transport, policies=_policies_of(client.credential))
+        policies = [*self.credentials.policies, _Departure()]
+        self._pipeline = AsyncPipeline(transport, policies=policies)
         self._transport = transport
 
     async def send(
@@ -100,19 +124,28 @@ class Connection:
             limit_bytes: A longer body of the answer is not read.
 
         Raises:
-            Exception: One of `failures.FAILURES`: there was no answer.
+            UnansweredError: There was no answer, or not all of it.
         """
-        queries = "&".join(part for part in (query, self.signature) if part)
+        queries = "&".join(part for part in (query, self.credentials.query) if part)
         date = formatdate(usegmt=True)
-        request = HttpRequest(method, f"{url}?{queries}" if queries else url)
-        request.headers.update({"x-ms-date": date, "x-ms-version": _VERSION, **headers})
+        request = _Request(method, f"{url}?{queries}" if queries else url)
+        request.headers.update({**_ALWAYS, "x-ms-date": date, **headers})
         if body is not None:
             request.headers["Content-Length"] = str(len(body))
         if body:
             request.headers.setdefault("Content-Type", _BODY)
             # Of bare bytes aiohttp says that they hold up its loop.
             request.data = BytesIO(body)  # type: ignore[assignment]  # passed on to aiohttp
-        sent = Sent(date, self._expires)
+        try:
+            answer = await self._answer(request, limit_bytes)
+        # Whatever it is, there was no answer; a credential of the user's may raise anything.
+        except Exception as error:  # noqa: BLE001
+            failure = UnansweredError(error, is_sent=request.is_sent)
+        else:
+            return answer, Sent(date, self.credentials.expires)
+        raise failure
+
+    async def _answer(self, request: _Request, limit_bytes: int | None) -> Answer:
         streamed = limit_bytes is not None
         response = (await self._pipeline.run(request, stream=streamed)).http_response
         told = {str(name).lower(): str(value) for name, value in response.headers.items()}
@@ -121,10 +154,10 @@ class Connection:
             is_content = response.status_code < HTTPStatus.MULTIPLE_CHOICES
             if limit_bytes is not None and is_content and length > limit_bytes:
                 response.internal_response.close()
-                return Answer(response.status_code, "", told), sent
+                return Answer(response.status_code, "", told)
             await response.load_body()
-        data = b"" if method == "HEAD" else response.body()
-        return answer_of(response.status_code, told, data), sent
+        data = b"" if request.method == "HEAD" else response.body()
+        return answer_of(response.status_code, told, data)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -140,21 +173,3 @@ def _proxy_for(endpoint: str) -> str | None:
     parts = urlsplit(endpoint)
     host = parts.hostname or ""
     return None if proxy_bypass(host) else getproxies().get(parts.scheme)
-
-
-def _policies_of(credential: Any) -> list[Any]:
-    """What signs a request: the credentials as the SDK's client has understood them."""
-    if credential is None:
-        return []
-    if isinstance(credential, AzureSasCredential):
-        return [AzureSasCredentialPolicy(credential)]
-    if isinstance(credential, SansIOHTTPPolicy):
-        return [credential]  # Of an account key the SDK makes what signs with it.
-    return [AsyncBearerTokenCredentialPolicy(credential, _SCOPE)]
-
-
-def _expiry_of(signature: str) -> str | None:
-    """When a shared access signature says it ends; empty where a stored policy says it."""
-    if not signature:
-        return None
-    return parse_qs(signature.lstrip("?")).get("se", [""])[0]

@@ -67,6 +67,6 @@ def entry_of(path: StorePath, answer: Answer, size_bytes: int) -> Entry:
     return Entry(
         path=path,
         size_bytes=size_bytes,
-        token=token_of(answer.headers.get("etag", "")),
+        token=token_of(answer.headers["etag"]),
         nonce=nonce_in(metadata_in(answer)),
     )

@@ -1,9 +1,9 @@
 """What a failed request to Azure says about its effect: classified here, once, by status and code.
 
-Never by the exception type that an SDK chose, beyond whether there was an answer at all, and
-whether there was a connection to send on. The text is built here from what is known to hold no
-secret: a URL may hold a shared access signature and an exception may hold the URL, so an
-exception's own text is never passed on, and it is nobody's cause.
+Never by the exception type that an SDK chose, beyond whether there was an answer at all, whether
+the request had been signed, and whether there was a connection to send on. The text is built here
+from what is known to hold no secret: a URL may hold a shared access signature and an exception may
+hold the URL, so an exception's own text is never passed on, and it is nobody's cause.
 """
 
 import errno
@@ -12,7 +12,11 @@ import socket
 from dataclasses import dataclass
 
 import aiohttp
-from azure.core.exceptions import AzureError, ClientAuthenticationError
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    HttpResponseError,
+    ServiceRequestError,
+)
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit_stores.azure.answers import (
@@ -23,14 +27,19 @@ from fsspec_commit_stores.azure.answers import (
     retry_after_s_of,
     why_of,
 )
-
-FAILURES = (AzureError, aiohttp.ClientError, OSError)
-"""What sending raises when the store, or the way to it, is the matter."""
+from fsspec_commit_stores.azure.connections import UnansweredError
 
 FIRST_TRIES_MAX = 3
 """How often an endpoint that has never answered is tried before it counts as wrong."""
 
-_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, socket.gaierror)
+# Of a proxy that makes no tunnel the store has heard nothing.
+_NEVER_SENT = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    socket.gaierror,
+)
+_NETWORK = (aiohttp.ClientError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +70,33 @@ def refused(asked: Asked, answer: Answer, sent: Sent) -> StoreError:
     )
 
 
-def unanswered(asked: Asked, error: BaseException, *, first_tries: int) -> StoreError:
+def unanswered(asked: Asked, error: UnansweredError, *, first_tries: int) -> StoreError:
     """The ``StoreError`` of a request that was not answered.
 
     Args:
         asked: What was asked.
-        error: What sending raised: one of `FAILURES`.
+        error: What sending raised.
         first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
     """
-    reply, why, number = _unanswered(asked, error)
+    # A challenge that was not met: the store has turned the request away.
+    is_challenged = isinstance(error.error.__cause__, HttpResponseError)
+    reply, why, number = (_lost if error.is_sent and not is_challenged else _unsent)(
+        asked, error.error
+    )
     if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:
         # Nobody is there: to go on would only keep the user waiting.
         reply = Reply.REFUSED
     return made(asked, why, reply, number)
 
 
-def is_timeout(error: BaseException) -> bool:
-    """Whether there was a connection, and no answer in time."""
-    cause = cause_of(error)
-    return isinstance(cause, TimeoutError) and not isinstance(cause, aiohttp.ConnectionTimeoutError)
+def is_timeout(error: UnansweredError) -> bool:
+    """Whether there was a connection to the store, and no answer in time."""
+    return error.is_sent and _is_late(_cause_of(error.error))
 
 
 def silent(asked: Asked) -> StoreError:
     """The refusal to wait once more for an endpoint that has never answered: nothing was sent."""
     return made(asked, _silence(asked), Reply.REFUSED, errno.ETIMEDOUT)
-
-
-def cause_of(error: BaseException) -> BaseException:
-    """What the network said, inside of what azure-core made of it."""
-    inner = getattr(error, "inner_exception", None)
-    return inner if isinstance(inner, BaseException) else error
 
 
 def made(
@@ -109,16 +115,31 @@ def made(
     return error
 
 
-def _unanswered(asked: Asked, error: BaseException) -> tuple[Reply, str, int]:
-    cause = cause_of(error)
+def _unsent(asked: Asked, error: Exception) -> tuple[Reply, str, int]:
+    """Of what came before the store was reached: a request is signed first."""
+    cause = _cause_of(error)
     kind = type(cause).__name__
-    if isinstance(error, ClientAuthenticationError):
-        # Raised while a token is fetched, so nothing was sent to the store.
-        why = (
-            f"no access token could be fetched ({kind}); log in with 'az login', or give "
-            "account_key=, sas_token= or client_id=, client_secret= and tenant_id="
-        )
+    if (
+        asked.endpoint.startswith("http:")
+        and isinstance(error, ServiceRequestError)
+        and cause is error
+    ):
+        why = f"access tokens are sent through https only, and not to {asked.endpoint} ({kind})"
         return Reply.REFUSED, why, errno.EACCES
+    if isinstance(cause, _NETWORK) and not isinstance(error, ClientAuthenticationError):
+        why = f"who gives out access tokens did not answer ({kind}); check the network"
+        return Reply.NOT_DONE, why, errno.EHOSTUNREACH
+    why = (
+        f"no access token could be fetched ({kind}); log in with 'az login', or give "
+        "account_key=, sas_token= or client_id=, client_secret= and tenant_id="
+    )
+    return Reply.REFUSED, why, errno.EACCES
+
+
+def _lost(asked: Asked, error: Exception) -> tuple[Reply, str, int]:
+    """Of what came after it was signed, on the way to the store or back."""
+    cause = _cause_of(error)
+    kind = type(cause).__name__
     if isinstance(cause, aiohttp.ClientSSLError):
         why = (
             f"no TLS connection to {asked.endpoint}: its certificate is not trusted, or it speaks "
@@ -128,10 +149,20 @@ def _unanswered(asked: Asked, error: BaseException) -> tuple[Reply, str, int]:
     if isinstance(cause, _NEVER_SENT):
         why = f"{asked.endpoint} cannot be reached; check the account, the network and the proxy"
         return Reply.NOT_DONE, why, errno.EHOSTUNREACH
-    if is_timeout(error):
+    if _is_late(cause):
         return Reply.UNKNOWN, _silence(asked), errno.ETIMEDOUT
     why = f"the connection to {asked.endpoint} failed before the answer ({kind}); check it"
     return Reply.UNKNOWN, why, errno.EIO
+
+
+def _cause_of(error: Exception) -> BaseException:
+    """What the network said, inside of what azure-core made of it."""
+    inner = getattr(error, "inner_exception", None)
+    return inner if isinstance(inner, BaseException) else error
+
+
+def _is_late(cause: BaseException) -> bool:
+    return isinstance(cause, TimeoutError) and not isinstance(cause, aiohttp.ConnectionTimeoutError)
 
 
 def _silence(asked: Asked) -> str:

@@ -160,7 +160,7 @@ class BlobListing:
                 page = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
             except ET.ParseError:
                 page = None
-            if page is None:
+            if page is None or page.tag != "EnumerationResults":
                 raise self._container.doubt("List Blobs", path, _NO_LISTING)
             yield page
             mark = _text(page.find("NextMarker"))

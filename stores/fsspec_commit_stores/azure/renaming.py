@@ -10,12 +10,8 @@ import errno
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Expectation, Token
-from fsspec_commit_stores.azure.contents import (
-    condition_of,
-    entry_of,
-    is_directory,
-    match_of,
-)
+from fsspec_commit_stores.azure.contents import condition_of, match_of
+from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 
@@ -47,7 +43,7 @@ class Renames:
         """
         pinned = token
         if pinned is None:
-            found = await self.look(source)
+            found = await look(self._container, source)
             if not isinstance(found, Entry):
                 raise self._refusal(source, "there is no such file", errno.ENOENT)
             pinned = found.token
@@ -67,7 +63,7 @@ class Renames:
         Raises:
             StoreError: It was not renamed, or it is not known.
         """
-        if not isinstance(await self.look(source), Directory):
+        if not isinstance(await look(self._container, source), Directory):
             raise self._refusal(source, "there is no such directory", errno.ENOENT)
         await self._rename(source, target, condition_of(Expect.ABSENT), within, makes_parents=True)
 
@@ -85,32 +81,12 @@ class Renames:
                 raise failure from None
         else:
             return
-        if isinstance(await self.look(path), Directory):
+        if isinstance(await look(self._container, path), Directory):
             return
         blocking = await self._file_above(path, within)
         if blocking is not None:
             why = f"the file {blocking!r} is in the way"
             raise self._container.refusal("Path - Create", path, why, errno.ENOTDIR)
-        raise failure
-
-    async def look(self, path: StorePath) -> Entry | Directory | None:
-        """What stands at *path*, by one request.
-
-        Raises:
-            StoreError: The store did not answer, or does not let us look.
-        """
-        if not self._container.blob(path):
-            return Directory(path)
-        try:
-            answer = await self._container.request("Get Blob Properties", path)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            failure = error.failure
-        else:
-            if is_directory(answer):
-                return Directory(path)
-            return entry_of(path, answer, int(answer.headers.get("content-length", 0)))
         raise failure
 
     async def check_area(self, operation: str, path: StorePath, within: StorePath | None) -> None:
@@ -122,7 +98,7 @@ class Renames:
         Raises:
             StoreError: It is gone, or the store did not answer.
         """
-        if within is not None and not isinstance(await self.look(within), Directory):
+        if within is not None and not isinstance(await look(self._container, within), Directory):
             why = f"the directory {within!r} is gone"
             raise self._container.refusal(operation, path, why, errno.ENOENT)
 
@@ -174,7 +150,7 @@ class Renames:
         names = path[len(within) + 1 :].split("/")
         for count in range(1, len(names) + 1):
             above = StorePath("/".join([within, *names[:count]]))
-            if isinstance(await self.look(above), Entry):
+            if isinstance(await look(self._container, above), Entry):
                 return above
         return None
 

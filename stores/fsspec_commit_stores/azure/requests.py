@@ -5,17 +5,13 @@ Storage Gen2, which alone renames. A path means the same at both.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from http import HTTPStatus
-from typing import Literal
 from urllib.parse import quote
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure.answers import Answer
-from fsspec_commit_stores.azure.connections import Connection
+from fsspec_commit_stores.azure.connections import Connection, UnansweredError
 from fsspec_commit_stores.azure.failures import (
-    FAILURES,
     Asked,
     is_timeout,
     made,
@@ -23,75 +19,14 @@ from fsspec_commit_stores.azure.failures import (
     silent,
     unanswered,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """An operation of the service: how it is sent, what it does to a path, what it needs.
-
-    Attributes:
-        method: The HTTP method.
-        query: What of the query says which operation it is.
-        verb: What it does, for messages.
-        actions: What must be allowed for it: of a role, and of a shared access signature.
-        is_dfs: Whether it goes to the endpoint of Data Lake Storage.
-        level: What the URL names.
-    """
-
-    method: str
-    query: str
-    verb: str
-    actions: str
-    is_dfs: bool = False
-    level: Literal["account", "container", "blob"] = "blob"
-
-
-_READ = "blobs/read (of a signature: r)"
-_LIST = "blobs/read (of a signature: l)"
-_WRITE = "blobs/write (of a signature: c and w)"
-_DELETE = "blobs/delete (of a signature: d)"
-_ASK = "ask for the kind of the account of"
-_KIND = "restype=account&comp=properties"
-REQUESTS = {
-    "Get Blob Properties": Request("HEAD", "", "look at", _READ),
-    "Get Blob": Request("GET", "", "read", _READ),
-    "Put Blob": Request("PUT", "", "write", _WRITE),
-    "Delete Blob": Request("DELETE", "", "delete", _DELETE),
-    "Put Block": Request("PUT", "comp=block", "upload a part of", _WRITE),
-    "Put Block List": Request("PUT", "comp=blocklist", "complete the upload of", _WRITE),
-    "Get Block List": Request(
-        "GET", "comp=blocklist&blocklisttype=uncommitted", "look at the upload of", _READ
-    ),
-    "List Blobs": Request("GET", "restype=container&comp=list", "list", _LIST, level="container"),
-    "Get Container Properties": Request(
-        "HEAD", "restype=container", "look at the container of", _READ, level="container"
-    ),
-    "Get Account Information": Request("GET", _KIND, _ASK, _READ, level="container"),
-    "Get Account Information of the account": Request("GET", _KIND, _ASK, _READ, level="account"),
-    "Filesystem - Get Properties": Request(
-        "HEAD",
-        "resource=filesystem",
-        _ASK,
-        _READ,
-        is_dfs=True,
-        level="container",
-    ),
-    "Path - List": Request(
-        "GET", "resource=filesystem", "list", _LIST, is_dfs=True, level="container"
-    ),
-    "Path - Create": Request(
-        "PUT", "resource=directory", "make the directory", _WRITE, is_dfs=True
-    ),
-    "Path - Rename": Request(
-        "PUT", "", "rename", "blobs/move/action (of a signature: m, or r, w and d)", is_dfs=True
-    ),
-    "Path - Delete": Request("DELETE", "recursive=true", "delete all below", _DELETE, is_dfs=True),
-}
-"""Every request that is ever sent, by the name of its page, and what must be allowed for it."""
+from fsspec_commit_stores.azure.operations import OPERATIONS
 
 
 class RequestFailedError(Exception):
-    """A request that was not done as asked: the failure, and the answer if there was one."""
+    """A request that was not done as asked: the failure, and the answer if the store gave one.
+
+    What somebody else has answered in its place is none: nothing follows from it.
+    """
 
     def __init__(self, failure: StoreError, answer: Answer | None) -> None:
         super().__init__(str(failure))
@@ -102,6 +37,11 @@ class RequestFailedError(Exception):
     def is_missing(self) -> bool:
         """Whether the store said that what was asked for is not there."""
         return self.answer is not None and self.answer.is_missing
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the store said that something is not there, and not what."""
+        return self.answer is not None and self.answer.is_vague
 
     def has_code(self, *codes: str) -> bool:
         """Whether the store answered one of *codes*."""
@@ -137,7 +77,7 @@ class Container:
 
     def source(self, path: StorePath) -> str:
         """*path* as a header names what is to be renamed."""
-        signature = self._connection.signature
+        signature = self._connection.credentials.signature
         return f"/{_quoted(path)}" + (f"?{signature}" if signature else "")
 
     async def request(
@@ -153,7 +93,7 @@ class Container:
         """Send one request about *path*, once.
 
         Args:
-            operation: One of `REQUESTS`.
+            operation: One of `OPERATIONS`.
             path: What it is about.
             headers: Besides those of every request.
             body: What is sent; nothing, where a PUT sends none.
@@ -163,7 +103,7 @@ class Container:
         Raises:
             RequestFailedError: It was not done, or it is not known.
         """
-        request = REQUESTS[operation]
+        request = OPERATIONS[operation]
         asked = self._asked(operation, path)
         if self._is_silent and not self._has_answered:
             raise RequestFailedError(silent(asked), None)
@@ -179,13 +119,14 @@ class Container:
                 data,
                 limit_bytes=limit_bytes,
             )
-        except FAILURES as error:
+        except UnansweredError as error:
             failure = self._unanswered(asked, error)
         else:
             self._has_answered = True
-            if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            if not answer.is_foreign and request.is_success(answer.status, answer.headers):
                 return answer
-            failure = RequestFailedError(refused(asked, answer, sent), answer)
+            told = None if answer.is_foreign else answer
+            failure = RequestFailedError(refused(asked, answer, sent), told)
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failure
 
@@ -217,14 +158,14 @@ class Container:
         """An answer that does not say what was done."""
         return made(self._asked(operation, path), why, Reply.UNKNOWN)
 
-    def _unanswered(self, asked: Asked, error: BaseException) -> RequestFailedError:
+    def _unanswered(self, asked: Asked, error: UnansweredError) -> RequestFailedError:
         self._first_tries = 0 if self._has_answered else self._first_tries + 1
         # It took the connection, and then said nothing for as long as one waits.
         self._is_silent |= is_timeout(error)
         return RequestFailedError(unanswered(asked, error, first_tries=self._first_tries), None)
 
     def _asked(self, operation: str, path: StorePath) -> Asked:
-        request = REQUESTS[operation]
+        request = OPERATIONS[operation]
         endpoints = self._connection.endpoints
         endpoint = endpoints.dfs if request.is_dfs else endpoints.blob
         return Asked(request.verb, path, request.actions, endpoint)

@@ -40,6 +40,7 @@ from fsspec_commit_stores.azure.contents import (
     token_of,
 )
 from fsspec_commit_stores.azure.listing import BlobListing, Listing, PathListing
+from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.namespaces import is_hierarchical, refuse_what_is_kept
 from fsspec_commit_stores.azure.opening import Account, account_of, capabilities_of, is_azure
@@ -155,17 +156,9 @@ class AzureStore:
         Raises:
             StoreError: The store did not answer, or does not let us look.
         """
-        if self._renames is not None:
-            return await self._renames.look(path)
-        if self._container.blob(path):
-            try:
-                answer = await self._container.request("Get Blob Properties", path)
-            except RequestFailedError as error:
-                if not error.is_missing:
-                    raise error.failure from None
-            else:
-                if not is_directory(answer):
-                    return entry_of(path, answer, int(answer.headers.get("content-length", 0)))
+        found = await look(self._container, path)
+        if self._renames is not None or isinstance(found, Entry):
+            return found
         return Directory(path) if await self._blobs.is_directory(path) else None
 
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
@@ -177,7 +170,7 @@ class AzureStore:
         answer = await self._get(path, {}, limit_bytes)
         if answer is None:
             return None
-        size_bytes = int(answer.headers.get("content-length", 0))
+        size_bytes = int(answer.headers["content-length"])
         if size_bytes > limit_bytes:
             why = f"it has {size_bytes} bytes, and at most {limit_bytes} are read"
             raise self._container.refusal("Get Blob", path, why, errno.EFBIG)
@@ -249,10 +242,7 @@ class AzureStore:
         await self._check_area(path, within)
         headers = {**BLOB, **condition_of(expecting), **metadata_of(nonce)}
         answer = await self._container.send("Put Blob", path, headers, body=data)
-        etag = answer.headers.get("etag", "")
-        if not etag:
-            raise self._container.doubt("Put Blob", path, "the store answered without an etag")
-        return token_of(etag)
+        return token_of(answer.headers["etag"])
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
         """Delete one file, atomically on condition of a token.

@@ -99,7 +99,7 @@ class BlockUploads:
             },
             body=block_list(named),
         )
-        return token_of(answer.headers.get("etag", ""))
+        return token_of(answer.headers["etag"])
 
     async def abort(self, upload: PendingUpload) -> None:
         """Let go of the upload: this store completes it no more; its blocks go by themselves."""
@@ -122,13 +122,13 @@ class BlockUploads:
         """
         answer = await self._container.send("Get Block List", upload.path)
         try:
-            found = ET.fromstring(answer.body).iter("Name")  # noqa: S314  # entities are not expanded
+            found = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
         except ET.ParseError:
             found = None
-        if found is None:
+        if found is None or found.tag != "BlockList":
             why = "the store's answer is no list of blocks"
             raise self._container.doubt("Get Block List", upload.path, why)
-        ids = {name.text for name in found}
+        ids = {name.text for name in found.iter("Name")}
         if not ids.issuperset(part.token for part in upload.parts):
             why = "its blocks are gone: they were committed, replaced, or older than 7 days"
             raise self._container.refusal("Put Block List", upload.path, why, errno.ENOENT)

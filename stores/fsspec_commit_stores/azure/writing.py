@@ -8,7 +8,8 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
-from fsspec_commit_stores.azure.contents import condition_of, entry_of, metadata_of, token_of
+from fsspec_commit_stores.azure.contents import condition_of, metadata_of, token_of
+from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import block_id, block_list
@@ -111,10 +112,12 @@ class BlobWriter:
                 looks += 1
                 if looks == _LOOKS_MAX or not error.has_code(*_CONFLICTS):
                     raise failure from None
-            there = await self._look()
-            if there is not None and there.nonce == self._nonce:
-                return there.token
-            expecting = Expect.ABSENT if there is None else there.token
+            there = await look(self._container, self._path)
+            expecting: Expectation = Expect.ABSENT
+            if isinstance(there, Entry):
+                if there.nonce == self._nonce:
+                    return there.token
+                expecting = there.token
             if expecting == self._expecting:
                 raise failure
             self._expecting = expecting
@@ -128,18 +131,7 @@ class BlobWriter:
             headers.update(BLOB)
             operation, body = "Put Blob", bytes(self._buffer)
         answer = await self._container.request(operation, self._path, headers, body=body)
-        return token_of(answer.headers.get("etag", ""))
-
-    async def _look(self) -> Entry | None:
-        try:
-            answer = await self._container.request("Get Blob Properties", self._path)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            failure = error.failure
-        else:
-            return entry_of(self._path, answer, int(answer.headers.get("content-length", 0)))
-        raise failure
+        return token_of(answer.headers["etag"])
 
     def _check(self) -> None:
         if self._state != "open":

@@ -13,7 +13,8 @@ import pytest
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.azure import AzureStore, namespaces
 from tests.unit.stores.asking import ask_twice
-from tests.unit.stores.s3.responder import Answer, Responder
+from tests.unit.stores.azure.verbs import told
+from tests.unit.stores.s3.responder import Responder
 
 KEY = b64encode(b"planted-account-key-of-32-bytes!").decode()
 
@@ -63,8 +64,8 @@ def opening(runner: asyncio.Runner, responder: Responder) -> Iterator[Opening]:
         choosing: bool = False,
         **options: Any,
     ) -> AzureStore:
-        told = Answer(200, headers={"x-ms-is-hns-enabled": str(is_hierarchical).lower()})
-        responder.answering = lambda _: told
+        answer = told(200, headers={"x-ms-is-hns-enabled": str(is_hierarchical).lower()})
+        responder.answering = lambda _: answer
         storage_options = {"connection_string": account_at(responder.url), **options}
         asked = OpenOptions(storage_options=storage_options, choosing=choosing, ask=ask_twice)
         store = runner.run(AzureStore.open(url, asked))

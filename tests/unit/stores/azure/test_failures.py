@@ -21,6 +21,7 @@ from tests.unit.stores.azure.verbs import (
     every_verb,
     failure_of,
     said,
+    told,
     uploads,
 )
 from tests.unit.stores.s3.responder import CLOSED, Answer, Responder
@@ -101,7 +102,7 @@ def test_a_code_in_the_body_is_as_good(
         b"<?xml version='1.0'?><Error><Code>ServerBusy</Code><Message>x</Message></Error>",
         b'{"error": {"code": "ServerBusy", "message": "x"}}',
     ):
-        responder.script(Answer(503, body))
+        responder.script(told(503, body))
         assert runner.run(failure_of(verb[0](store))).reply is NOT_DONE
 
 
@@ -183,7 +184,7 @@ def test_a_listing_that_is_none(
     runner: asyncio.Runner, responder: Responder, store: AzureStore, body: bytes
 ) -> None:
     """An error page with a 200 is not an empty directory."""
-    responder.script(Answer(200, body))
+    responder.script(told(200, body))
     verbs = GEN2 if store.files is not None else FLAT
     for name in ("tree", "children"):
         caught = runner.run(failure_of(verbs[name][0](store)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.errors import StoreError
-from tests.unit.stores.azure.verbs import ROOT, all_of, said
+from tests.unit.stores.azure.verbs import ROOT, all_of, said, told
 from tests.unit.stores.s3.responder import Answer, Received, tag, xml
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ def page_of(request: Received) -> Answer:
     more = str(following) if following < len(NAMES) else ""
     if request.query.get("resource") == "filesystem":
         paths = [{"name": name, "contentLength": "1", "etag": '"e"'} for name in names]
-        return Answer(200, json.dumps({"paths": paths}).encode(), {"x-ms-continuation": more})
+        return told(200, json.dumps({"paths": paths}).encode(), {"x-ms-continuation": more})
     properties = f"<Properties>{tag('Content-Length', 1)}{tag('Etag', 'e')}</Properties>"
     blobs = "".join(f"<Blob>{tag('Name', name)}{properties}</Blob>" for name in names)
-    return xml("EnumerationResults", f"<Blobs>{blobs}</Blobs>", tag("NextMarker", more))
+    page = xml("EnumerationResults", f"<Blobs>{blobs}</Blobs>", tag("NextMarker", more))
+    return told(200, page.body)
 
 
 def first_of(request: Received) -> str:

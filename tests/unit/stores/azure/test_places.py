@@ -15,13 +15,13 @@ from fsspec_commit_stores.azure import AzureStore
 from fsspec_commit_stores.azure.opening import account_of, capabilities_of, is_azure
 from fsspec_commit_stores.azure.places import place_of
 from tests.unit.stores.azure.conftest import KEY, account_at
-from tests.unit.stores.azure.verbs import said
-from tests.unit.stores.s3.responder import Answer, Received, Responder
+from tests.unit.stores.azure.verbs import said, told
 
 if TYPE_CHECKING:
     import asyncio
 
     from tests.unit.stores.azure.conftest import Opening
+    from tests.unit.stores.s3.responder import Answer, Received, Responder
 
 HOST = "account.dfs.core.windows.net"
 AZURE = "https://account.blob.core.windows.net"
@@ -187,24 +187,24 @@ class TestNamespace:
         return runner.run(opened())
 
     def test_it_is_asked_once(self, runner: asyncio.Runner, responder: Responder) -> None:
-        responder.script(Answer(200, headers={"x-ms-is-hns-enabled": "true"}))
+        responder.script(told(200, headers={"x-ms-is-hns-enabled": "true"}))
         for _ in range(3):
             assert self.open(runner, responder)
         assert len(responder.received) == 1
 
-    @pytest.mark.parametrize("told", ["true", "false"])
+    @pytest.mark.parametrize("value", ["true", "false"])
     def test_the_other_endpoint_is_asked(
-        self, runner: asyncio.Runner, responder: Responder, told: str
+        self, runner: asyncio.Runner, responder: Responder, value: str
     ) -> None:
         """Where access tokens may not ask the first."""
 
         def answer(request: Received) -> Answer:
             if "restype" in request.query:
                 return said(403, "AuthorizationPermissionMismatch")
-            return Answer(200, headers={"x-ms-namespace-enabled": told})
+            return told(200, headers={"x-ms-namespace-enabled": value})
 
         responder.answering = answer
-        assert self.open(runner, responder) is (told == "true")
+        assert self.open(runner, responder) is (value == "true")
 
     def test_nobody_tells(self, runner: asyncio.Runner, responder: Responder) -> None:
         responder.script(said(403, "AuthorizationPermissionMismatch"))
@@ -221,8 +221,7 @@ class TestNamespace:
     def test_what_must_stay_is_refused(
         self, runner: asyncio.Runner, responder: Responder, header: str, words: str
     ) -> None:
-        told = {"x-ms-is-hns-enabled": "true", header: "true"}
-        responder.script(Answer(200, headers=told))
+        responder.script(told(200, headers={"x-ms-is-hns-enabled": "true", header: "true"}))
         with pytest.raises(UnsafeStoreError, match=words):
             self.open(runner, responder, choosing=True)
         assert self.open(runner, responder)  # Whoever settles a job goes by a choice that was made.
@@ -233,7 +232,7 @@ class TestNamespace:
         def answer(request: Received) -> Answer:
             if request.query.get("restype") == "container":
                 return said(403, "AuthorizationPermissionMismatch")
-            return Answer(200, headers={"x-ms-is-hns-enabled": "true"})
+            return told(200, headers={"x-ms-is-hns-enabled": "true"})
 
         responder.answering = answer
         assert self.open(runner, responder, choosing=True)
@@ -249,6 +248,6 @@ def test_a_name_that_is_not_kept_is_refused(
     with pytest.raises(StoreError, match="cannot write"):
         runner.run(store.put(path, b"", expecting=Expect.ANYTHING, within=None))
     assert responder.received == []
-    responder.script(Answer(202))
+    responder.script(told(202))
     runner.run(store.delete(path, expecting=Expect.ANYTHING))
     assert [one.method for one in responder.received] == ["DELETE"]

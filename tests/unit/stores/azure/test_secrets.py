@@ -12,7 +12,7 @@ from fsspec_commit.errors import RequestError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.azure import AzureStore
 from tests.unit.stores.azure.conftest import KEY, account_at
-from tests.unit.stores.azure.verbs import Verb, every_verb, failure_of
+from tests.unit.stores.azure.verbs import Verb, every_verb, failure_of, said
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder, error
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_no_secret_is_ever_told(  # noqa: PLR0917  # fixtures
         )
 
     def echo_as_code(_: Received) -> Answer:
-        return Answer(400, b"", {"x-ms-error-code": SIGNATURE})
+        return said(400, SIGNATURE)
 
     for answering in (echo, echo_as_code, lambda _: CLOSED):
         responder.answering = answering

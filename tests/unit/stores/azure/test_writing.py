@@ -10,7 +10,7 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure import writing
-from tests.unit.stores.azure.verbs import said
+from tests.unit.stores.azure.verbs import said, told
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class Blob:
         if request.method == "HEAD":
             if self.content is None:
                 return said(404, "BlobNotFound")
-            told = {"ETag": self.etag, NONCE: self.nonce}
-            return Answer(200, self.content, told)
+            return told(200, self.content, {"ETag": self.etag, NONCE: self.nonce})
         if self.busy:
             self.busy -= 1
             return said(503, "ServerBusy")
@@ -55,7 +54,7 @@ class Blob:
         if self.lost:
             self.lost -= 1
             return CLOSED
-        return refusal or Answer(201, headers={"ETag": self.etag})
+        return refusal or told(201, headers={"ETag": self.etag})
 
     def _write(self, request: Received) -> Answer | None:
         if request.query.get("comp") == "block":

@@ -23,9 +23,20 @@ EMPTY = PendingUpload(path=PATH, upload_id=NONCE, nonce=NONCE, parts=(Part(1, To
 Verb: TypeAlias = Callable[[AzureStore], Awaitable[Any]]
 
 
+MARK = {"x-ms-request-id": "0ff1ce00-0000-0000-0000-000000000000"}
+"""What every answer of Azure carries, and nobody else's."""
+
+
 def said(status: int, code: str, headers: Mapping[str, str] | None = None) -> Answer:
     """An error as Azure says it."""
-    return Answer(status, b"", {"x-ms-error-code": code, **(headers or {})})
+    return Answer(status, b"", {**MARK, "x-ms-error-code": code, **(headers or {})})
+
+
+def told(
+    status: int, body: bytes = b"", headers: Mapping[str, str] | None = None, **more: int
+) -> Answer:
+    """Any other answer of Azure."""
+    return Answer(status, body, {**MARK, **(headers or {})}, **more)
 
 
 async def all_of(listing: Any) -> list[Any]:

@@ -1,0 +1,247 @@
+"""How requests are signed, each once, and what follows from what goes wrong with that."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import pytest
+from azure.core.credentials import AccessToken, AzureSasCredential
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    ServiceRequestError,
+    ServiceResponseTimeoutError,
+)
+from azure.core.pipeline.policies import _authentication_async
+from azure.identity import CredentialUnavailableError
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.store import Expect, Token
+from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
+from fsspec_commit_stores.azure.renaming import Renames
+from fsspec_commit_stores.azure.requests import Container
+from tests.unit.stores.azure.verbs import MARK, OTHER, PATH, ROOT, told
+from tests.unit.stores.s3.responder import Answer, Responder
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
+CLAIMS = '{"access_token":{"nbf":{"essential":true,"value":"1"}}}'
+CHALLENGE = {
+    "WWW-Authenticate": (
+        'Bearer realm="", error="insufficient_claims", '
+        f'claims="{b64encode(CLAIMS.encode()).decode()}"'
+    )
+}
+SECRET = "planted-secret"
+DONE = told(201, headers={"ETag": '"0x1"'})
+
+
+@dataclass
+class Tokens:
+    """A user's credential: gives out tokens, and fails where a test says so.
+
+    Attributes:
+        claims: What was asked for each time.
+        failing: Raised instead, from which time on.
+    """
+
+    claims: list[str | None] = field(default_factory=list)
+    failing: Exception | None = None
+    from_time: int = 1
+
+    async def get_token(self, *_: str, claims: str | None = None, **__: Any) -> AccessToken:
+        self.claims.append(claims)
+        if self.failing is not None and len(self.claims) >= self.from_time:
+            raise self.failing
+        return AccessToken(f"token-{len(self.claims)}", int(time.time()) + 3600)
+
+
+@dataclass
+class Account:
+    """What the SDK's client tells of itself."""
+
+    primary_endpoint: str
+    credential: Any
+
+
+@pytest.fixture
+def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """azure-core sends tokens through https only: a test server has none."""
+    monkeypatch.setattr(_authentication_async, "_enforce_https", lambda _: None)
+
+
+@pytest.fixture
+def tokens() -> Tokens:
+    return Tokens()
+
+
+class Opened:
+    """Connections to the responder, with any credential."""
+
+    def __init__(self, runner: asyncio.Runner, url: str) -> None:
+        self._runner = runner
+        self._url = f"{url}/account"
+        self.connections: list[Connection] = []
+
+    def __call__(self, credential: Any) -> Container:
+        async def connected() -> Connection:
+            endpoints = Endpoints(self._url, self._url)
+            return Connection(Account(self._url, credential), endpoints, Limits(4, 5.0, 5.0))
+
+        connection = self._runner.run(connected())
+        self.connections.append(connection)
+        return Container(connection, "bucket")
+
+
+@pytest.fixture
+def opened(runner: asyncio.Runner, responder: Responder) -> Iterator[Opened]:
+    opened = Opened(runner, responder.url)
+    yield opened
+    for connection in opened.connections:
+        runner.run(connection.close())
+
+
+def failure(runner: asyncio.Runner, container: Container) -> StoreError:
+    with pytest.raises(StoreError) as caught:
+        runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
+    assert SECRET not in repr(caught.value)
+    return caught.value
+
+
+@pytest.mark.usefixtures("plain_http")
+class TestChallenge:
+    """A token that has been revoked: *continuous access evaluation*."""
+
+    def test_the_next_request_meets_it(
+        self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+    ) -> None:
+        """And not the same one again: its body has been read, and each is sent once."""
+        container = opened(tokens)
+        responder.script(told(401, headers=CHALLENGE), DONE)
+        caught = failure(runner, container)
+        assert (caught.reply, tokens.claims) == (NOT_DONE, [None, CLAIMS])
+        assert "the access token has been revoked" in str(caught)
+        runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
+        assert [one.body for one in responder.received] == [b"0123456789"] * 2
+        assert [one.headers["authorization"] for one in responder.received] == [
+            "Bearer token-1",
+            "Bearer token-2",
+        ]
+
+    def test_nobody_else_s_is_met(
+        self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+    ) -> None:
+        responder.script(Answer(401, headers=CHALLENGE))
+        assert failure(runner, opened(tokens)).reply is UNKNOWN
+        assert (tokens.claims, len(responder.received)) == ([None], 1)
+
+    def test_one_that_cannot_be_met_was_a_refusal(
+        self, runner: asyncio.Runner, responder: Responder, opened: Opened
+    ) -> None:
+        tokens = Tokens(failing=ClientAuthenticationError(SECRET), from_time=2)
+        responder.script(told(401, headers=CHALLENGE))
+        caught = failure(runner, opened(tokens))
+        assert caught.reply is REFUSED
+        assert "log in with 'az login'" in str(caught)
+
+    @pytest.mark.parametrize("claims", ["", "claims=", 'claims="!!!"', 'claims="/w=="'])
+    def test_one_that_makes_no_sense(
+        self,
+        runner: asyncio.Runner,
+        responder: Responder,
+        opened: Opened,
+        tokens: Tokens,
+        claims: str,
+    ) -> None:
+        challenge = f'Bearer error="insufficient_claims", {claims}'
+        responder.script(told(401, headers={"WWW-Authenticate": challenge}))
+        assert failure(runner, opened(tokens)).reply in {NOT_DONE, REFUSED}
+        assert len(responder.received) == 1
+
+
+@pytest.mark.usefixtures("plain_http")
+@pytest.mark.parametrize(
+    ("failing", "expected"),
+    [
+        (ClientAuthenticationError(SECRET), (REFUSED, "(ClientAuthenticationError)")),
+        (CredentialUnavailableError(SECRET), (REFUSED, "(CredentialUnavailableError)")),
+        (RuntimeError(SECRET), (REFUSED, "(RuntimeError); log in with 'az login'")),
+        (KeyError(SECRET), (REFUSED, "(KeyError)")),
+        (ServiceRequestError(SECRET, error=aiohttp.ClientOSError(SECRET)), (NOT_DONE, "network")),
+        (ServiceResponseTimeoutError(SECRET, error=TimeoutError()), (NOT_DONE, "network")),
+        (ConnectionResetError(SECRET), (NOT_DONE, "check the network")),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_without_a_token_nothing_is_sent(
+    runner: asyncio.Runner,
+    responder: Responder,
+    opened: Opened,
+    failing: Exception,
+    expected: tuple[Reply, str],
+) -> None:
+    """So nothing was done, whatever the credential raises."""
+    reply, words = expected
+    caught = failure(runner, opened(Tokens(failing=failing)))
+    assert caught.reply is reply
+    assert words in str(caught)
+    assert responder.received == []
+
+
+def test_a_token_is_not_sent_in_the_clear(
+    runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+) -> None:
+    caught = failure(runner, opened(tokens))
+    assert caught.reply is REFUSED
+    assert "access tokens are sent through https only" in str(caught)
+    assert responder.received == []
+
+
+def test_what_a_client_raises_after_it_was_signed_is_unknown(
+    runner: asyncio.Runner, responder: Responder, opened: Opened
+) -> None:
+    """Such as a ``ValueError`` of a connection that somebody has closed."""
+    container = opened(None)
+    responder.script(DONE)
+    runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
+    for connection in opened.connections:
+        runner.run(connection.close())
+    caught = failure(runner, container)
+    assert caught.reply is UNKNOWN
+    assert "failed before the answer (ValueError)" in str(caught)
+
+
+def test_the_source_of_a_rename_is_signed_as_well(
+    runner: asyncio.Runner, responder: Responder, opened: Opened
+) -> None:
+    """By the signature of now: its owner may renew it."""
+    credential = AzureSasCredential("?sv=1&se=2020-01-01T00%3A00%3A00Z&sig=first")
+    renames = Renames(opened(credential))
+    responder.script(told(201))
+    for _ in range(2):
+        renaming = renames.rename(
+            OTHER, PATH, token=Token("e1"), expecting=Expect.ABSENT, within=ROOT
+        )
+        runner.run(renaming)
+        credential.update("sv=1&sig=second")
+    first, second = responder.received
+    assert first.headers["x-ms-rename-source"].endswith(
+        "/out/other?sv=1&se=2020-01-01T00%3A00%3A00Z&sig=first"
+    )
+    assert second.headers["x-ms-rename-source"].endswith("/out/other?sv=1&sig=second")
+    assert second.query["sig"] == "second"
+
+
+def test_answers_are_asked_for_as_they_are(
+    runner: asyncio.Runner, responder: Responder, opened: Opened
+) -> None:
+    """What a proxy has compressed has another length, and a weak etag."""
+    responder.script(Answer(200, b"1", {**MARK, "ETag": '"e"'}))
+    runner.run(opened(None).send("Get Blob", PATH))
+    assert responder.received[0].headers["accept-encoding"] == "identity"
