@@ -19,11 +19,7 @@ from fsspec_commit.errors import RequestError, StoreError
 from fsspec_commit.names import Target, target
 from fsspec_commit.spec import unpicklable
 from fsspec_commit.store import DirectWriter
-
-WRITE_ONCE = (
-    "files of a task are write-once, on every store; write to a local file and "
-    "task.filesystem.put_file() it (DuckDB: add USE_TMP_FILE false)"
-)
+from fsspec_commit.unsupported import unsupported
 
 _PREFIX = re.compile(r"^commit-[0-9a-f]{16}://")
 
@@ -50,7 +46,7 @@ def bare_path(path: str) -> str:
     return "" if bare == "." else bare.rstrip("/") if bare != "/" else bare
 
 
-def check_mode(mode: object) -> None:
+def check_mode(mode: object, name: str) -> None:
     """Refuse whatever is not writing a new file.
 
     Raises:
@@ -61,7 +57,7 @@ def check_mode(mode: object) -> None:
         message = f"mode={mode!r} is none of a file: 'w' and 'x' for text, 'wb' and 'xb' for bytes"
         raise RequestError(message, kind="invalid_option")
     if mode not in {"w", "x", "wt", "xt", "wb", "xb"}:
-        raise io.UnsupportedOperation(f"mode {mode!r}: {WRITE_ONCE}")
+        raise unsupported(f"mode {mode!r}", name)
 
 
 class AttemptFile(io.BufferedIOBase):
@@ -104,6 +100,20 @@ class AttemptFile(io.BufferedIOBase):
     def tell(self) -> int:
         """How many bytes were written."""
         return self._position
+
+    def seek(self, *_: Any) -> NoReturn:
+        """Refuse: what was written may be on the store already."""
+        raise unsupported("seek", self.name)
+
+    def truncate(self, *_: Any) -> NoReturn:
+        """Refuse, as :meth:`seek`."""
+        raise unsupported("truncate", self.name)
+
+    def read(self, *_: Any) -> NoReturn:
+        """Refuse: files of a task are written, never read."""
+        raise unsupported("read", self.name)
+
+    readinto = readinto1 = read1 = read
 
     def write(self, data: Any, /) -> int:
         """Append bytes; once that has failed, the file can only be written anew."""

@@ -5,16 +5,16 @@ Paths are relative to the destination and are the names the caller gives; under
 nothing else, and its files are write-once, the same on every store.
 """
 
-import io
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from fsspec import AbstractFileSystem
 
-from fsspec_commit.attempt_file import WRITE_ONCE, bare_path
+from fsspec_commit.attempt_file import bare_path
 from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.names import Target
 from fsspec_commit.spec import unpicklable
+from fsspec_commit.unsupported import unsupported, unsupported_rename
 
 
 class _InTransaction:
@@ -46,6 +46,7 @@ class AttemptFileSystem(AbstractFileSystem):
 
     cachable = False
     root_marker = ""
+    protocol: str
 
     def __init__(
         self,
@@ -62,6 +63,8 @@ class AttemptFileSystem(AbstractFileSystem):
         self._sizes = sizes
         self._names = names
         self._remove = remove
+        # Nothing is made of them; but who has made one looks for it, as DuckDB does.
+        self._made: set[str] = set()
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -100,14 +103,14 @@ class AttemptFileSystem(AbstractFileSystem):
         sizes = self._sizes()
         if bare in sizes:
             return {"name": bare, "size": sizes[bare], "type": "file"}
-        if bare == "" or any(name.startswith(f"{bare}/") for name in sizes):
+        if bare in {"", *self._made} or any(name.startswith(f"{bare}/") for name in sizes):
             return {"name": bare, "size": 0, "type": "directory"}
         raise FileNotFoundError(path)
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:  # noqa: FBT001, FBT002
         """What this attempt has finished directly below *path*."""
         found = {entry["name"]: entry for entry in self._children(bare_path(path))}
-        if not found:
+        if not found and bare_path(path) not in self._made:
             found = {entry["name"]: entry for entry in [self.info(path)] if entry["name"]}
         entries = [found[name] for name in sorted(found)]
         return entries if detail else [entry["name"] for entry in entries]
@@ -158,28 +161,32 @@ class AttemptFileSystem(AbstractFileSystem):
         """Write an empty file."""
         self._open_file(path, "wb").close()
 
-    def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:  # noqa: FBT001, FBT002
-        """Do nothing: directories come with the files in them."""
+    def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Only remember it: directories come with the files in them."""
+        names = bare_path(path).split("/")
+        self._made.update("/".join(names[: depth + 1]) for depth in range(len(names)))
 
-    def makedirs(self, path: str, exist_ok: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Do nothing: directories come with the files in them."""
+    def makedirs(self, path: str, exist_ok: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Only remember it: directories come with the files in them."""
+        self.mkdir(path)
 
     def rmdir(self, path: str) -> None:
-        """Do nothing: directories go with the files in them."""
+        """Only forget it: directories go with the files in them."""
+        self._made.discard(bare_path(path))
 
-    def cp_file(self, *_: Any, **__: Any) -> None:
+    def cp_file(self, path1: str, path2: str, **_: Any) -> None:  # noqa: ARG002  # fsspec's names
         """Refuse: what is written cannot be read back."""
-        raise io.UnsupportedOperation(WRITE_ONCE)
+        raise unsupported("copy", path1)
 
-    def mv(self, *_: Any, **__: Any) -> None:
+    def mv(self, path1: str, path2: str, **_: Any) -> None:  # noqa: ARG002
         """Refuse: an unfinished upload cannot be renamed."""
-        raise io.UnsupportedOperation(WRITE_ONCE)
+        raise unsupported_rename(path1)
 
     mv_file = mv
 
-    def cat_file(self, *_: Any, **__: Any) -> bytes:
+    def cat_file(self, path: str, *_: Any, **__: Any) -> bytes:
         """Refuse: what is written cannot be read back."""
-        raise io.UnsupportedOperation(WRITE_ONCE)
+        raise unsupported("read", path)
 
     def __reduce__(self) -> Any:
         raise TypeError(unpicklable("the filesystem of a task"))

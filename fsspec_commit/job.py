@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from fsspec_commit import bridge
 from fsspec_commit.destination import Destination, open_destination
-from fsspec_commit.errors import (
-    CommitError,
-    CommitFailedError,
-    JobNotActiveError,
-)
+from fsspec_commit.errors import CommitError, CommitFailedError, JobNotActiveError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.local_tasks import LocalTasks
 from fsspec_commit.location import DestinationLike, place
@@ -27,9 +23,9 @@ from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, check_names, chosen_before, refused
-from fsspec_commit.spec import JobSpec, check_spec, open_spec, unpicklable
+from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
-from fsspec_commit.task import Task, check_task_id
+from fsspec_commit.task import Task
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -48,11 +44,6 @@ class Job:
     Use it as a context manager: entering starts, leaving commits, any exception aborts. A job is
     used once. Its methods are safe to call from any thread but an event loop's; each waits for a
     commit or an abort that another thread has begun.
-
-    Example:
-        >>> with fc.Job("out", mode="append") as job, job.task() as task:  # doctest: +SKIP
-        ...     with task.open("notes.txt", "w") as f:
-        ...         f.write("hello")
     """
 
     def __init__(self, destination: DestinationLike, **options: Unpack[JobOptions]) -> None:
@@ -79,7 +70,7 @@ class Job:
         self._settling = asyncio.Lock()
         self._pid = os.getpid()
         self.skipped = False
-        self.result: CommitResult | None = None
+        self._result: CommitResult | None = None
 
     @classmethod
     def from_spec(
@@ -130,6 +121,17 @@ class Job:
             raise RuntimeError(_NOT_STARTED)
         return self._selection
 
+    @property
+    def result(self) -> CommitResult:
+        """What was done; known once the job has committed, or had nothing to do.
+
+        Raises:
+            RuntimeError: It has not.
+        """
+        if self._result is None:
+            raise RuntimeError(f"the job is {self._state}: it has no result before it commits")
+        return self._result
+
     def start(self) -> Self:
         """Choose a committer, check the mode, and write ``job.json``: the job exists.
 
@@ -158,7 +160,7 @@ class Job:
         if self._state != "open":
             raise RuntimeError(f"job {bound.record.job_id} is {self._state}: it takes no task")
         number = self._tasks.next_id() if task_id is None else task_id
-        check_task_id(number, bound.record.job_id)
+        check_task_id(number, bound.record)
         task = Task(bound, number, owner=self._tasks)
         self._tasks.begun(task)
         return task
@@ -184,8 +186,8 @@ class Job:
         """
         self._check_process()
         bound = self._started()
-        if self.result is not None:
-            return self.result
+        if self._result is not None:
+            return self._result
         self._refuse_aborted(bound)
         chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
         try:
@@ -204,7 +206,7 @@ class Job:
             JobNotActiveError: It is committed; nothing is deleted.
         """
         self._check_process()
-        if self._state in {"new", "aborted"} or (self.skipped and self.result is not None):
+        if self._state in {"new", "aborted"} or (self.skipped and self._result is not None):
             self._state = "aborted"
             return
         bound = self._started()
@@ -223,7 +225,7 @@ class Job:
     ) -> None:
         if self._pid != os.getpid():
             return  # A forked child unwinds what it has inherited; the job is its parent's.
-        if error is None and self._state == "open" and self.result is None:
+        if error is None and self._state == "open" and self._result is None:
             try:
                 self.commit()
             except BaseException as failure:
@@ -234,7 +236,7 @@ class Job:
 
     def _abort_after(self, error: BaseException) -> None:
         """Abort unless the job may be decided; an error meanwhile never hides *error*."""
-        if self._state != "open" or self.result is not None or self._bound is None:
+        if self._state != "open" or self._result is not None or self._bound is None:
             return
         try:
             self.abort()
@@ -285,7 +287,7 @@ class Job:
         """Commit, unless another thread that was first has."""
         async with self._settling:
             self._refuse_aborted(bound)
-            if self.result is not None:
+            if self._result is not None:
                 return
             try:
                 await self._commit_once(bound, messages)
@@ -311,21 +313,21 @@ class Job:
                 announce=self._progress.announce,
                 progress=self._progress.advance,
             )
-        self.result = result_of(bound, finished, clock() - begin)
+        self._result = result_of(bound, finished, clock() - begin)
         self.skipped = finished is None
         self._state = "skipped" if finished is None else "committed"
         self._progress.finish()
         await bound.store.close()
-        for warning in self.result.warnings:
+        for warning in self._result.warnings:
             _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
-        _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
+        _log.info("job %s to %r %s", self.job_id, self.destination, self._result.state)
 
     async def _abort(self, bound: BoundJob) -> bool:
         """Abort, once no commit of another thread is under way; say whether it was done here."""
         async with self._settling:
             if self._state == "aborted":
                 return False
-            if self.result is not None:
+            if self._result is not None:
                 job_id = bound.record.job_id
                 message = f"job {job_id} is committed: it cannot be aborted; nothing was deleted"
                 raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
@@ -343,8 +345,6 @@ class Job:
             raise RuntimeError(f"job {bound.record.job_id} is aborted: make a new Job")
 
     def _committed_result(self) -> CommitResult:
-        if self.result is None:
-            raise AssertionError("a commit that returns has a result")
         exit_, self._progress.exit = self._progress.exit, None
         if exit_ is not None:
             exit_.add_note(f"{self.result.state}: {self.result!r}")
@@ -356,8 +356,8 @@ class Job:
 
     def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:
         """Say what an interrupted commit has left."""
-        if self.result is not None:
-            interrupt.add_note(f"{self.result.state}: {self.result!r}")
+        if self._result is not None:
+            interrupt.add_note(f"{self._result.state}: {self._result!r}")
         elif self._state == "deciding":
             interrupt.add_note(
                 f"the job may be decided and be unfinished; delete nothing; finish it with: "

@@ -120,6 +120,18 @@ class LayeredFile:
         """Files of a task are written from front to back."""
         return False
 
+    def seek(self, *given: Any) -> None:
+        """Refuse, as the file below does."""
+        self._file.seek(*given)
+
+    def truncate(self, *given: Any) -> None:
+        """Refuse, as the file below does."""
+        self._file.truncate(*given)
+
+    def read(self, *given: Any) -> None:
+        """Refuse, as the file below does."""
+        self._file.read(*given)
+
     def flush(self) -> None:
         """Pass on what the layers hold, as far as they do."""
         self._outer.flush()

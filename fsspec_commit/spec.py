@@ -88,6 +88,17 @@ async def open_spec(
     return await open_destination(where, opening, ids=ids)
 
 
+def check_task_id(task_id: object, job: JobRecord) -> None:
+    """Refuse what is no part of a job's work.
+
+    Raises:
+        RequestError: *task_id* is not a number from 0 on.
+    """
+    if isinstance(task_id, bool) or not isinstance(task_id, int) or task_id < 0:
+        message = f"a task id is a number from 0 on, not {task_id!r}"
+        raise RequestError(message, kind="invalid_task_id", job_id=job.job_id)
+
+
 def unpicklable(what: str) -> str:
     """Why something that belongs to one process was not sent to another."""
     return (

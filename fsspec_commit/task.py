@@ -12,9 +12,11 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
 from fsspec_commit import bridge
 from fsspec_commit.attempt_file import AttemptFile, check_mode, given_name
 from fsspec_commit.attempt_names import AttemptNames
-from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError, StoreError
+from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
+from fsspec_commit.forks import tell_after_fork
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layered_file import LayeredFile, Layers
+from fsspec_commit.local_file import LocalFile
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
@@ -22,7 +24,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
-from fsspec_commit.spec import JobSpec, check_spec, open_spec, unpicklable
+from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, unpicklable
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -57,13 +59,12 @@ class Task:
     Attributes:
         task_id: Which part of the work.
         attempt_id: Which attempt at it; unique for ever.
-        message: What the driver needs, once committed.
     """
 
     def __init__(self, job: BoundJob, task_id: int, *, owner: TaskOwner | None = None) -> None:
         self.task_id = task_id
         self.attempt_id: str = job.store.ids.attempt_id()
-        self.message: TaskCommit | None = None
+        self._message: TaskCommit | None = None
         self._job = job
         self._owner = owner
         self._layout = job.layout.attempt(task_id, self.attempt_id)
@@ -76,7 +77,7 @@ class Task:
         self._pid = os.getpid()
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
-        _tasks.add(self)
+        tell_after_fork(self)
 
     @classmethod
     def from_spec(
@@ -96,14 +97,28 @@ class Task:
             filesystem: The same as an fsspec filesystem.
         """
         check_spec(spec)
-        check_task_id(task_id, spec.job_id)
+        check_task_id(task_id, spec.record)
         destination = bridge.run(
             open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
         )
         return cls(destination.bind(spec.record), task_id)
 
     @property
-    def filesystem(self) -> "AbstractFileSystem":
+    def message(self) -> TaskCommit:
+        """What the driver needs; known once the task has committed, at the end of its block.
+
+        Raises:
+            RuntimeError: It has not.
+        """
+        if self._message is None:
+            message = (
+                f"task {self.task_id} is {self._state}, and has no message before it has committed"
+            )
+            raise RuntimeError(message)
+        return self._message
+
+    @property
+    def filesystem(self) -> "AttemptFileSystem":
         """What libraries write through; paths are relative to the destination."""
         self._check("filesystem")
         if self._filesystem is None:
@@ -155,8 +170,8 @@ class Task:
             JobNotActiveError: The job was settled meanwhile.
         """
         self._check("open a file")
-        check_mode(mode)
         name = given_name(path)
+        check_mode(mode, name)
         if "x" in mode and self._names.exists(name):
             raise FileExistsError(f"this attempt has written {name!r} already")
         layers = Layers(name, mode, encoding, newline, compression)
@@ -164,6 +179,25 @@ class Task:
         if layers.is_bare:
             return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
         return LayeredFile(file, layers)  # type: ignore[return-value]  # has what a file has
+
+    def local_file(self, path: "str | os.PathLike[str]") -> LocalFile:
+        """A path on a local disk for a writer that seeks: HDF5, GDAL, SQLite, Zarr.
+
+        ``with task.local_file("a.h5") as path:`` gives it. What stands there when the block ends
+        becomes a file of this attempt, named relative to the destination as *path* says; after an
+        exception nothing does. A directory that is made there becomes all the files in it, with
+        ``names="exact"`` only.
+
+        Raises:
+            RequestError: As :meth:`open`; or nothing was written, or more than this file.
+        """
+        self._check("write a local file")
+        return LocalFile(
+            given_name(path),
+            open_file=self.open,
+            remove=self._remove,
+            keeps_names=self._job.record.names == "exact",
+        )
 
     def commit(self) -> TaskCommit:
         """Fix what the attempt produced; nothing becomes visible.
@@ -176,16 +210,16 @@ class Task:
             JobNotActiveError: The job was settled while the task ran.
             CommitFailedError: It did not happen; run the task again.
         """
-        if self._state == "committed" and self.message is not None:
+        if self._state == "committed":
             return self.message
         self._check("commit")
         self._names.refuse_unfinished()
         self._state = "committing"
-        self.message = bridge.run(self._commit())
+        self._message = bridge.run(self._commit())
         self._state = "committed"
         if self._owner is not None:
-            self._owner.task_committed(self, self.message)
-        return self.message
+            self._owner.task_committed(self, self._message)
+        return self._message
 
     def abort(self) -> None:
         """Drop the attempt and what it wrote, and leave the task out of the job on purpose.
@@ -356,30 +390,6 @@ class Task:
             f"<Task {self.task_id} attempt {self.attempt_id} of job {self._job.record.job_id}: "
             f"{self._state}>"
         )
-
-
-_tasks: weakref.WeakSet[Task] = weakref.WeakSet()
-
-
-def _leave_to_parent() -> None:
-    # At once, not when a file is used next: the blocks, the collector and the end of the
-    # interpreter would all finish or drop, in the child, what the parent is writing.
-    for task in list(_tasks):
-        task.leave_to_parent()
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)
-
-
-def check_task_id(task_id: object, job_id: str) -> None:
-    """Refuse what is no part of a job's work.
-
-    Raises:
-        RequestError: *task_id* is not a number from 0 on.
-    """
-    if isinstance(task_id, bool) or not isinstance(task_id, int) or task_id < 0:
-        message = f"a task id is a number from 0 on, not {task_id!r}"
-        raise RequestError(message, kind="invalid_task_id", job_id=job_id)
 
 
 def count_rows(task: Task, rows: int) -> None:

@@ -72,8 +72,6 @@ def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[
                 with task.open(name, "w", newline="") as file:
                     file.write(text)
         result = job.result
-        if result is None:
-            raise AssertionError("committed without a result")
         line |= {
             "state": result.state,
             "job_id": result.job_id,

@@ -91,6 +91,13 @@ def write_a_job(url: str, jobs: list[fc.Job]) -> None:
                 file.write(name)
 
 
+def is_committed(job: fc.Job) -> bool:
+    try:
+        return job.result.state == "committed"
+    except RuntimeError:
+        return False
+
+
 def check(url: str, jobs: list[fc.Job], told: BaseException | None) -> str:
     """What is there is all or nothing, and what the caller was told."""
     faulthandler.dump_traceback_later(_HEARD_S, exit=True)
@@ -98,8 +105,7 @@ def check(url: str, jobs: list[fc.Job], told: BaseException | None) -> str:
         under_way = fc.jobs(url)
         names, states = shown(url), {one.state for one in under_way}
         notes = " ".join(getattr(told, "__notes__", []))
-        result = jobs[0].result if jobs else None
-        if told is None or result is not None or "committed:" in notes:
+        if told is None or any(map(is_committed, jobs)) or "committed:" in notes:
             assert (names, under_way) == (FILES, []), notes
             return "committed"
         if "fsspec-commit resume" in notes:

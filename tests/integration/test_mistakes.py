@@ -197,8 +197,8 @@ def test_6_a_file_is_left_open(url: str) -> None:
 
 def test_7_a_file_is_appended_to_read_or_renamed(url: str) -> None:
     text = (
-        "files of a task are write-once, on every store; write to a local file and "
-        "task.filesystem.put_file() it (DuckDB: add USE_TMP_FILE false)"
+        "files of a task are write-once, on every store; write a local file, and it is uploaded: "
+        "with task.local_file('a') as path"
     )
     with fc.Job(url) as job, job.task() as task:
         write(task, "a")

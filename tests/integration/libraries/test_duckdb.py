@@ -52,6 +52,18 @@ def test_duckdb_copy_partitioned(out: Path) -> None:
     check_rows(out)
 
 
+@pytest.mark.parametrize("how", ["PARTITION_BY (day)", "PER_THREAD_OUTPUT"])
+def test_duckdb_copy_into_a_subdirectory(how: str, out: Path) -> None:
+    """It makes the directory, and looks for it."""
+    in_task(
+        out,
+        lambda task: with_duckdb(
+            task, f"COPY t TO '{task.url('deep/sub')}' (FORMAT parquet, {how})"
+        ),
+    )
+    assert all(name.startswith(("deep/sub/", "_")) for name in files_in(out))
+
+
 def test_duckdb_copy_twice_to_one_name_says_what_to_do(out: Path) -> None:
     def write(task: fc.Task) -> None:
         copy = f"COPY t TO '{task.url('t.parquet')}' (FORMAT parquet)"
