@@ -75,7 +75,7 @@ class LocalFile:
                 f"{self._name!r} is a directory: what reads it looks for the names in it, and "
                 'names="unique" would change them; use names="exact"'
             )
-            raise self._refusal(message, "directory_needs_names")
+            raise self._refusal(message, kind="directory_needs_names")
         uploaded: list[Target] = []
         try:
             for path, name in _files_below(self._path, self._name):
@@ -92,7 +92,7 @@ class LocalFile:
     def _upload_file(self, path: str, name: str) -> None:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             message = f"{name!r} is neither a file nor a directory: write the data itself"
-            raise self._refusal(message, "special_file")
+            raise self._refusal(message, kind="special_file")
         with open(path, "rb") as source, self._open_file(name) as target:  # noqa: PTH123
             shutil.copyfileobj(source, target, _BLOCK_BYTES)
 
@@ -109,13 +109,13 @@ class LocalFile:
                 "has written them before the block ends; if they belong together, make a "
                 'directory of that path, write into it, and use names="exact"'
             )
-            raise self._refusal(message, "file_not_alone")
+            raise self._refusal(message, kind="file_not_alone")
 
     def _nothing(self) -> RequestError:
         message = f"nothing was written to {self._name!r}: write to the path that the block gives"
-        return self._refusal(message, "file_missing")
+        return self._refusal(message, kind="file_missing")
 
-    def _refusal(self, message: str, kind: str) -> RequestError:
+    def _refusal(self, message: str, *, kind: str) -> RequestError:
         return RequestError(message, kind=kind, path=self._name)
 
 
