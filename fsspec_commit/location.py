@@ -116,9 +116,20 @@ def _of_filesystem(path: str, filesystem: Any) -> Place:
     if filesystem.storage_args:
         message = f"cannot reopen {kind}: it was made with positional arguments; use keywords"
         raise RequestError(message, kind="invalid_option")
-    bare = filesystem._strip_protocol(path)  # noqa: SLF001  # fsspec's own convention
-    url = bare if protocol in _DISKS else f"{protocol}://{bare.lstrip('/')}"
+    url = _url(path, protocol, filesystem)
     return Place(_checked(url), dict(filesystem.storage_options))
+
+
+def _url(path: str, protocol: str, filesystem: Any) -> str:
+    """The URL of a path on a filesystem."""
+    bare: str = filesystem._strip_protocol(path)  # noqa: SLF001  # fsspec's own convention
+    if protocol in _DISKS:
+        return bare
+    bare = bare.lstrip("/")
+    # Of HDFS the first component of a URL is a host, and not the first directory.
+    if "host" in filesystem._get_kwargs_from_urls(f"{protocol}://host/path"):  # noqa: SLF001
+        return path if "://" in path else f"{protocol}:///{bare}"
+    return f"{protocol}://{bare}"
 
 
 def _refuse_disagreement(path: str, filesystem: Any, kind: str) -> None:

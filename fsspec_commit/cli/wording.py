@@ -23,6 +23,7 @@ _SENTENCES = {
     "finish with fsspec-commit": "finish with: fsspec-commit",
     "call commit() again, or abort the job": "resume the job, or abort it",
     "an earlier commit() of the job": "an earlier commit of the job",
+    ", a program with fsspec_commit.register()": "",
     "say --": "give --",
 }
 _LIST = re.compile(r"(--(?:mode|names) \w+)((?:(?:, | or )\"\w+\")+)")

@@ -1,0 +1,57 @@
+"""Which place a path, a URL and a filesystem name together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fsspec
+import pytest
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.location import place
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Any:
+    """A filesystem of HDFS; nothing is sent before it is used."""
+    return fsspec.filesystem("webhdfs", host="one", port=9870, skip_instance_cache=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("/data/out", "webhdfs:///data/out"),
+        ("webhdfs://one:9870/data/out", "webhdfs://one:9870/data/out"),
+        ("webhdfs://one/data/out", "webhdfs://one/data/out"),
+    ],
+)
+def test_a_path_on_a_cluster_keeps_its_first_directory(given: str, url: str, cluster: Any) -> None:
+    """It was taken for the host, and the job written beside: to ``/out``."""
+    found = place(given, filesystem=cluster)
+    assert found.url == url
+    assert found.storage_options["host"] == "one"
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ("webhdfs://two:9870/out", "about host: the one names 'two'"),
+        ("webhdfs://one:9871/out", "about port: the one names 9871"),
+        ("s3://bucket/out", "is a 's3' URL"),
+    ],
+)
+def test_a_url_of_another_cluster_is_refused(given: str, what: str, cluster: Any) -> None:
+    with pytest.raises(RequestError, match=what) as caught:
+        place(given, filesystem=cluster)
+    assert caught.value.kind == "store_mismatch"
+
+
+def test_two_names_of_one_protocol_agree() -> None:
+    memory, disk = fsspec.filesystem("memory"), fsspec.filesystem("file")
+    assert place("memory://a/b", filesystem=memory).url == "memory://a/b"
+    assert place("/a/b", filesystem=memory).url == "memory://a/b"
+    assert place("local:///a/b", filesystem=disk).url == "/a/b"
+    directory = fsspec.filesystem("dir", path="/a", fs=disk)
+    assert place("b", filesystem=directory).url == "/a/b"
+    with pytest.raises(RequestError, match="is a 'file' URL"):
+        place("file:///a/b", filesystem=directory)
