@@ -31,10 +31,17 @@ class NewFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ManifestBytes:
-    """What one attempt wrote down, with the attempt's paths; only its committer reads it."""
+    """What one attempt wrote down, with the attempt's paths; only its committer reads it.
+
+    Attributes:
+        layout: The attempt's paths.
+        data: The record.
+        is_checked: Whether this process has read these very bytes before, by their digest.
+    """
 
     layout: AttemptLayout
     data: bytes
+    is_checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class MagicCommitter:
 
     def read(self, manifest: ManifestBytes) -> AttemptFiles:
         """Decode a pending set strictly."""
-        decoded = PendingSet.decode(manifest.data, manifest.layout)
+        decoded = _decoded(manifest)
         return AttemptFiles(decoded.files, decoded.rows)
 
     async def publish(
@@ -284,8 +284,12 @@ async def _pending_files(
     manifests: AsyncIterable[ManifestBytes],
 ) -> AsyncIterator[Sequence[PendingFile]]:
     async for manifest in manifests:
-        for batch in in_batches(PendingSet.decode(manifest.data, manifest.layout).files):
+        for batch in in_batches(_decoded(manifest).files):
             yield batch
+
+
+def _decoded(manifest: ManifestBytes) -> PendingSet:
+    return PendingSet.decode(manifest.data, manifest.layout, is_checked=manifest.is_checked)
 
 
 async def _once(uploads: Sequence[PendingUpload]) -> AsyncIterator[Sequence[PendingUpload]]:

@@ -141,7 +141,12 @@ class RenamingCommitter:
 
     def _decoded(self, manifest: ManifestBytes) -> TaskManifest:
         layout = manifest.layout
-        return TaskManifest.decode(manifest.data, layout, directory=self._directory(layout))
+        return TaskManifest.decode(
+            manifest.data,
+            layout,
+            directory=self._directory(layout),
+            is_checked=manifest.is_checked,
+        )
 
     async def _make_directories(
         self, partitions: Collection[Partition], layout: DestinationLayout

@@ -1,7 +1,7 @@
 """The chosen attempts' manifests: streamed, size-capped, with the digest the message gave."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TypeAlias
 
@@ -34,12 +34,14 @@ class ChosenManifests:
     """The manifests of *chosen*, to be iterated as often as needed.
 
     Memory does not grow with the job: each is read, checked and let go; but for the first few,
-    which a driver that has checked them *kept*, by their digests, and need not read again.
+    which a driver that has checked them *kept*, by their digests, and need not read again. Once
+    all *are checked*, what has the digest that its message names needs no second check.
     """
 
     job: BoundJob
     chosen: ChosenTasks
     kept: _Kept = field(default_factory=dict)
+    are_checked: bool = False
 
     async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
         async with ending(self.groups()) as groups:
@@ -81,13 +83,13 @@ class ChosenManifests:
         if message.manifest != layout.manifest_name:
             raise self._damaged(message, f"{message.manifest!r} is not where it is kept")
         if message.digest in self.kept:
-            return ManifestBytes(layout, self.kept[message.digest])
+            return ManifestBytes(layout, self.kept[message.digest], self.are_checked)
         data = await self.job.store.read(layout.manifest)
         if data is None:
             raise self._damaged(message, f"{layout.manifest} is gone")
         if sha256(data).hexdigest() != message.digest:
             raise self._damaged(message, f"{layout.manifest} is not the one its message names")
-        return ManifestBytes(layout, data)
+        return ManifestBytes(layout, data, self.are_checked)
 
     def _damaged(self, message: TaskCommit, what: str) -> RecordError:
         return RecordError(
@@ -192,6 +194,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
             for message, manifest in zip(group, await manifests.load_all(group), strict=True):
                 new.add(message, manifest, job.committer.read(manifest))
                 new.keep(message, manifest)
+    new.manifests = replace(manifests, are_checked=True)
     repeated = new.reusable.freeze()
     if repeated:
         names = repeated_names(new.names, repeated)

@@ -164,18 +164,18 @@ class ReplacedFiles:
         job: The job.
         decision: The decision.
         in_place: What is replaced in place.
-        tokens: The tokens of that, by name.
+        tokens: The tokens of that, by name, if there is any.
         late_count: How many of the others a late request to delete could take newer files for.
     """
 
     job: BoundJob
     decision: Decision
     in_place: FileNames = field(default_factory=FileNames)
-    tokens: NameTokens = field(default_factory=NameTokens)
+    tokens: NameTokens | None = None
     late_count: int = 0
 
     def __getitem__(self, name: Target) -> Expectation:
-        token = self.tokens.get(name)
+        token = None if self.tokens is None else self.tokens.get(name)
         return Expect.ABSENT if token is None else Token(token)
 
     @property
@@ -202,13 +202,16 @@ class ReplacedFiles:
 async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> ReplacedFiles:
     """Read the list once, verify it whole, and keep what is replaced in place."""
     replaced = ReplacedFiles(job, decision.record)
+    tokens = NameTokens()
     late_takes = job.removal.late_takes
     async for batch in replaced.batches():
         replaced.in_place.extend(file.name for file in batch if file.in_place)
         for file in batch:
             if file.in_place:
-                replaced.tokens.add(file.name, file.token)
+                tokens.add(file.name, file.token)
             else:
                 replaced.late_count += late_takes(file.name) is not None
-    replaced.tokens.freeze()
+    if len(tokens):
+        tokens.freeze()
+        replaced.tokens = tokens
     return replaced

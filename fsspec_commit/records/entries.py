@@ -46,6 +46,7 @@ class Entries(Generic[I, T]):
         between: What two items have between them, in canonical form: the end of one, a comma, and
             the beginning of the next, which no string can hold.
         read: Gives what some items stand for.
+        is_checked: Whether these very bytes were found canonical before.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class Entries(Generic[I, T]):
         *,
         between: bytes,
         read: Callable[[list[I]], list[T]],
+        is_checked: bool = False,
     ) -> None:
         self._data = data
         self._begin, self._end = span[0] + 1, span[1] - 1
         self._decoder = decoder
         self._between = between
         self._read = read
+        self._is_checked = is_checked
 
     def __iter__(self) -> Iterator[list[T]]:
         """Some at a time.
@@ -74,7 +77,7 @@ class Entries(Generic[I, T]):
                 items = self._decoder.decode(piece)
             except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
                 raise RecordError(f"not a readable array: {error}") from error
-            if msgspec.json.encode(items) != piece:
+            if not self._is_checked and msgspec.json.encode(items) != piece:
                 raise RecordError("not a canonical array")
             yield self._read(items)
 
@@ -97,19 +100,27 @@ class Many(Generic[T]):
 
     Args:
         entries: All of it, some at a time.
-        check: Told of each batch, once.
+        check: Told of each batch, once; ``None`` where all was checked before.
     """
 
-    def __init__(self, entries: Iterable[list[T]], check: Callable[[list[T]], None]) -> None:
+    def __init__(self, entries: Iterable[list[T]], check: Callable[[list[T]], None] | None) -> None:
         self._entries = entries
-        self._kept: list[T] | None = []
+        self._kept: list[T] | None = None
+        self._count: int | None = None
+        if check is not None:
+            self._check(check)
+
+    def _check(self, check: Callable[[list[T]], None]) -> None:
+        self._kept = []
         self._count = 0
-        for batch in entries:
+        for batch in self._entries:
             check(batch)
             self._kept = batch if self._count == 0 else None
             self._count += len(batch)
 
     def __len__(self) -> int:
+        if self._count is None:
+            self._count = sum(map(len, self._entries))
         return self._count
 
     def __iter__(self) -> Iterator[T]:

@@ -138,8 +138,17 @@ class TaskManifest:
         return self.layout.sealed_files(self.directory, (file.name for file in files))
 
     @classmethod
-    def decode(cls, data: bytes, layout: AttemptLayout, *, directory: str) -> Self:
+    def decode(
+        cls, data: bytes, layout: AttemptLayout, *, directory: str, is_checked: bool = False
+    ) -> Self:
         """Read the manifest of *layout*'s attempt, whose files are in *directory*.
+
+        Args:
+            data: The record.
+            layout: The attempt's.
+            directory: Where the attempt's files are.
+            is_checked: Whether these very bytes were decoded before: the files are not compared
+                with each other again.
 
         Raises:
             RecordError: *data* is anything else, names a place outside the destination, names
@@ -154,14 +163,14 @@ class TaskManifest:
         ):
             raise RecordError(f"{layout.manifest_name}: a manifest of another attempt")
         try:
-            files = _checked(data, raw)
+            files = _files(data, raw, is_checked=is_checked)
         except (RecordError, RequestError, UnicodeError) as error:
             raise RecordError(f"{layout.manifest_name}: {error}") from error
         rows = int(raw.extra.rows) if raw.extra.rows else None
         return cls(layout, Nonce(raw.extra.nonce), files, rows, directory=directory)
 
 
-def _checked(data: bytes, raw: _Manifest) -> Sized[WorkingFile]:
+def _files(data: bytes, raw: _Manifest, *, is_checked: bool) -> Sized[WorkingFile]:
     """The files of *raw*, which *data* was decoded to: canonical, each named once."""
     without = msgspec.json.encode(msgspec.structs.replace(raw, files=msgspec.Raw(b"[]")))
     entries = Entries(
@@ -170,7 +179,10 @@ def _checked(data: bytes, raw: _Manifest) -> Sized[WorkingFile]:
         _DECODER,
         between=b'},{"s":"',
         read=_working_files,
+        is_checked=is_checked,
     )
+    if is_checked:
+        return Many(entries, None)
     hashes, partitions = set[int](), set[Partition]()
 
     def note(batch: list[WorkingFile]) -> None:

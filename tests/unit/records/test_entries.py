@@ -41,6 +41,9 @@ def manifest(names: Sequence[str], tokens: Sequence[str] = ()) -> bytes:
 def read_manifest(data: bytes) -> list[str]:
     read = TaskManifest.decode(data, LAYOUT, directory=LAYOUT.working_name)
     assert len(read.files) == len(list(read.files))
+    again = TaskManifest.decode(data, LAYOUT, directory=LAYOUT.working_name, is_checked=True)
+    assert again == read
+    assert len(again.files) == len(read.files)
     return [file.target for file in read.files]
 
 
@@ -58,6 +61,9 @@ def pending(names: Sequence[str], tokens: Sequence[str] = ()) -> bytes:
 def read_pending(data: bytes) -> list[str]:
     read = PendingSet.decode(data, LAYOUT)
     assert len(read.files) == len(list(read.files))
+    again = PendingSet.decode(data, LAYOUT, is_checked=True)
+    assert again == read
+    assert len(again.files) == len(read.files)
     return [file.target for file in read.files]
 
 
