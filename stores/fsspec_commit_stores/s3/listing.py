@@ -83,17 +83,23 @@ class Listing:
                         yield self._entry(listed)
 
     async def is_directory(self, path: StorePath) -> bool:
-        """Whether there is anything below *path*, by one request."""
+        """Whether there is anything below *path*: one request, but where a page has nothing on it.
+
+        Servers skip so many deleted names a page, and say that there may be more.
+        """
         prefix = _below(self._bucket.key(path))
-        page = await self._bucket.send("list_objects_v2", path, Prefix=prefix, MaxKeys=1)
-        return bool(page.get("Contents"))
+        async for page in self._object_pages(path, Prefix=prefix, MaxKeys=1):
+            if page.get("Contents"):
+                return True
+        return False
 
     async def delete_tree(self, path: StorePath) -> None:
         """Delete every key below *path*, a page by one request, from the front until none is left.
 
         From the front, because a server's place in a listing can be a number, which deletions
-        shift. Where directories may be kept, they are named after what was in them, as the
-        console does: that removes an empty one, and is nothing where there are none.
+        shift; but past pages with nothing on them. Where directories may be kept, they are named
+        after what was in them, as the console does: that removes an empty one, and is nothing
+        where there are none.
 
         Raises:
             StoreError: Some are left: names the first of them.
@@ -101,10 +107,10 @@ class Listing:
         prefix = _below(self._bucket.key(path))
         deleted = set[str]()
         directories = {prefix}
+        limits = {"Prefix": prefix, "MaxKeys": _DELETED_AT_ONCE_MAX}
+        place: dict[str, Any] = {}
         while True:
-            page = await self._bucket.send(
-                "list_objects_v2", path, Prefix=prefix, MaxKeys=_DELETED_AT_ONCE_MAX
-            )
+            page = await self._bucket.send("list_objects_v2", path, **limits, **place)
             keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
             if keys and deleted.issuperset(keys):
                 why = f"its files come back, or the listing is stale: {keys[0]!r}"
@@ -121,6 +127,21 @@ class Listing:
                 await self._delete(path, [], emptied[start : start + _DELETED_AT_ONCE_MAX])
             if is_last:
                 return
+            place = {} if keys else self._following(path, page, place)
+
+    def _following(
+        self, path: StorePath, page: Mapping[str, Any], place: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Where the page after *page* begins, which began at *place*.
+
+        Raises:
+            StoreError: The page says that there is more and not where, or where it began itself.
+        """
+        following = _after(page)
+        if None in following.values() or following == place:
+            why = "the store says that there is more, and not where"
+            raise self._bucket.doubt("list_objects_v2", path, why)
+        return following
 
     async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
         """Delete *keys*, and the directories *emptied* unless something is in them by now."""
@@ -156,11 +177,8 @@ class Listing:
     def _object_pages(
         self, path: StorePath, *, left_out: str | None = None, **parameters: Any
     ) -> AsyncIterator[dict[str, Any]]:
-        def following(page: Mapping[str, Any]) -> dict[str, Any]:
-            return {"ContinuationToken": page.get("NextContinuationToken")}
-
         return self._pages(
-            "list_objects_v2", path, parameters, following, jump="StartAfter", left_out=left_out
+            "list_objects_v2", path, parameters, _after, jump="StartAfter", left_out=left_out
         )
 
     def _version_pages(
@@ -214,6 +232,11 @@ class Listing:
                 past = left_out + _LAST
                 if last < past.encode():
                     jumped_from, place = place, {jump: past}
+
+
+def _after(page: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the page after one of `ListObjectsV2`."""
+    return {"ContinuationToken": page.get("NextContinuationToken")}
 
 
 def _directories(keys: Iterable[str], prefix: str) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlencode
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,7 +11,8 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry
-from tests.unit.stores.s3.responder import Answer, Received, Responder, tag, xml
+from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, tag, xml
+from tests.unit.stores.s3.verbs import versioning_or
 
 if TYPE_CHECKING:
     import asyncio
@@ -130,7 +131,7 @@ def test_more_without_a_place_is_an_error(
     key = "<Contents><Key>out/a</Key><Size>1</Size><ETag>e</ETag></Contents>"
     more = "<IsTruncated>true</IsTruncated>"
     for place in ("", tag("NextContinuationToken", "same")):
-        responder.answering = lambda _, place=place: xml("ListBucketResult", key, more, place)  # type: ignore[misc]
+        responder.answering = versioning_or(xml("ListBucketResult", key, more, place))
         with pytest.raises(StoreError, match="there is more, and not where"):
             tree(runner, store)
 
@@ -180,6 +181,52 @@ def test_files_that_come_back_end_the_deletion(
     with pytest.raises(StoreError, match="come back, or the listing is stale"):
         runner.run(store.delete_tree(StorePath("bucket/out/t")))
     assert len(responder.received) == 3
+
+
+class EmptyPagesFirst:
+    """A server that skips so many deleted names a page: its first pages show nothing, and go on."""
+
+    def __init__(self, bucket: FakeBucket, *, empty: int) -> None:
+        self.bucket = bucket
+        self.empty = empty
+
+    def __call__(self, request: Received) -> Answer:
+        token = request.query.get("continuation-token", "0")
+        if "list-type" not in request.query or not token.isdecimal():
+            return self.bucket(request)
+        if int(token) >= self.empty:
+            query = {k: v for k, v in request.query.items() if k != "continuation-token"}
+            return self.bucket(Received("GET", f"/bucket?{urlencode(query)}", {}, b""))
+        more = tag("NextContinuationToken", int(token) + 1)
+        return xml("ListBucketResult", "<IsTruncated>true</IsTruncated>", more)
+
+
+def test_pages_with_nothing_on_them_do_not_end_a_listing(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """Nor does a deletion ask for the first of them for ever, nor is a directory missing."""
+    bucket = FakeBucket(*(f"out/t/{number}" for number in range(5)), "out/u")
+    responder.answering = EmptyPagesFirst(bucket, empty=3)
+    path = StorePath("bucket/out/t")
+    assert len(tree(runner, store)) == 6
+    looked = responder.answering
+    responder.answering = lambda one: (
+        Answer(404, headers=MARK) if one.method == "HEAD" else looked(one)
+    )
+    assert runner.run(store.stat(path)) == Directory(path)
+    runner.run(store.delete_tree(path))
+    assert bucket.keys == ["out/u"]
+    assert runner.run(store.stat(path)) is None
+
+
+def test_a_deletion_ends_where_the_store_does_not_say_what_follows(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    for place in ("", tag("NextContinuationToken", "same")):
+        page = xml("ListBucketResult", "<IsTruncated>true</IsTruncated>", place)
+        responder.script(page)
+        with pytest.raises(StoreError, match="there is more, and not where"):
+            runner.run(store.delete_tree(StorePath("bucket/out/t")))
 
 
 @pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])
