@@ -17,12 +17,15 @@ IN_FLIGHT_BYTES_MAX = 64 << 20
 _GROWTH_PARTS = 75
 
 
-def part_size_bytes(number: int) -> int:
+def part_size_bytes(number: int, equal_bytes: int | None = None) -> int:
     """How long part *number* is, counted from 1, unless it is the last.
 
-    Every 75 parts one piece longer, so that 5 TiB fit into 10,000 parts and a file of less than
-    600 MiB is cut into 8 MiB.
+    Where the store takes parts of one length only, it is *equal_bytes*. Else every 75 parts are
+    one piece longer, so that 5 TiB fit into 10,000 parts and a file of less than 600 MiB is cut
+    into 8 MiB.
     """
+    if equal_bytes is not None:
+        return equal_bytes
     return PIECE_BYTES * (1 + (number - 1) // _GROWTH_PARTS)
 
 
@@ -118,7 +121,7 @@ class PartWriter:
         self._check_open()
         rest = memoryview(data)
         while rest:
-            size_bytes = part_size_bytes(self._count + 1)
+            size_bytes = part_size_bytes(self._count + 1, self._uploads.part_bytes)
             piece = rest[: size_bytes - self._gathered_bytes]
             rest = rest[len(piece) :]
             self._pieces.append(piece)
@@ -159,6 +162,8 @@ class PartWriter:
         if self._count == PARTS_MAX:
             await self.discard()
             message = f"{self._path!r} is longer than {PARTS_MAX} parts hold; write smaller files"
+            if self._uploads.part_bytes is not None:
+                message += f", or let each be longer than {self._uploads.part_bytes} bytes"
             raise RequestError(message, kind="file_too_large", path=self._path)
         # Until the part is on its way the file is not whole, whatever happens here.
         self._failed = ValueError(f"writing {self._path!r} was broken off")

@@ -37,7 +37,11 @@ _GONE = (None, errno.ENOENT)
 
 
 class SettledUploads(Counted):
-    """Uploads, settled: whoever completes one, and however often, the file appears once."""
+    """Uploads, settled: whoever completes one, and however often, the file appears once.
+
+    Attributes:
+        part_bytes: How long every part but the last is to be; ``None`` where parts may differ.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class SettledUploads(Counted):
         super().__init__(store, pace, statistics)
         self._ability = ability
         self._ids = ids
+        self.part_bytes = ability.part_bytes
 
     async def start(self, path: StorePath) -> PendingUpload:
         """Begin an upload of *path*.

@@ -187,6 +187,10 @@ class MakesDirectories(Protocol):
 class CompletesUploads(Protocol):
     """An upload is finished later, by any process, from plain data."""
 
+    @property
+    def part_bytes(self) -> int | None:
+        """How long every part but the last is to be; ``None`` where parts may differ."""
+
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         """Begin an upload of *path* that carries *nonce* in its metadata; nothing is visible."""
 

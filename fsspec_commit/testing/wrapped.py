@@ -289,6 +289,7 @@ class _WrappedNewDirectories:
 
 class _WrappedUploads:
     def __init__(self, uploads: CompletesUploads, carry: Carry) -> None:
+        self.part_bytes = uploads.part_bytes
         self._uploads = uploads
         self._carry = carry
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsspec_commit_stores.s3.requests import REQUESTS
+from fsspec_commit_stores.s3.operations import REQUESTS
 
 pytestmark = pytest.mark.checkout
 

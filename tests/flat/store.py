@@ -228,6 +228,8 @@ class FlatRenames:
 class FlatUploads:
     """Uploads, one request each."""
 
+    part_bytes: int | None = None
+
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 

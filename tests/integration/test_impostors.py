@@ -38,10 +38,6 @@ def believed(reason: str, *impostors: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
 class TestS3(AnsweredForTests):
-    still_believed = believed(
-        "a 404 and a 2xx without S3's own marks are taken for S3's", *PAGES, "404"
-    )
-
     @pytest.fixture
     def wire(self, s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> Wire:
         faulty = s3_places(s3_bucket, endpoint_url=s3_proxy.endpoint_url)

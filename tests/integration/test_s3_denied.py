@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit_stores.s3.requests import REQUESTS
+from fsspec_commit_stores.s3.operations import REQUESTS
 from tests.integration.s3_users import leftovers, settle, soon, told, told_by_the_command, write
 from tests.servers.faults import AnswerInstead, Rule
 

@@ -40,6 +40,8 @@ def block_list(ids: list[str]) -> bytes:
 class BlockUploads:
     """`CompletesUploads` in one container."""
 
+    part_bytes = None
+
     def __init__(self, container: Container) -> None:
         self._container = container
         self._let_go = set[tuple[StorePath, str]]()

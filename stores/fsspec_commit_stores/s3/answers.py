@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from fsspec_commit.errors import Reply
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
+from fsspec_commit_stores.s3.provenance import is_marked
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
@@ -101,6 +102,8 @@ _NUMBERS = {
     "QuotaExceeded": errno.EDQUOT,
     "XAdminUserNotFound": errno.EACCES,  # with a 404, as if the upload or the file were gone
 }
+# Of an answer that is none, or of one who had not heard all.
+_NO_STATUSES = frozenset({0, HTTPStatus.REQUEST_TIMEOUT})
 _NUMBERS_OF_STATUSES: Mapping[int, int] = {
     HTTPStatus.UNAUTHORIZED: errno.EACCES,
     HTTPStatus.FORBIDDEN: errno.EACCES,
@@ -127,16 +130,22 @@ class Answer:
 
     @property
     def has_code(self) -> bool:
-        """Whether S3 itself has answered, not something on the way to it."""
+        """Whether it is an error's document as S3 writes it."""
         return _CODE.fullmatch(self.code) is not None
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a 404 of something on the way: an ingress with no server behind it.
+        """Whether it may be of something on the way: an ingress with no server behind it.
 
-        S3 says what is missing. Taken for its word, a record that stands would be gone.
+        Taken for S3's word, a record that stands would be gone. Of what is missing S3 always says
+        what it is, but to a HEAD.
         """
-        return self.status == HTTPStatus.NOT_FOUND and not self.has_code and not self.is_to_head
+        if self.has_code:
+            return False
+        if self.status < HTTPStatus.BAD_REQUEST:
+            return True
+        is_bare = self.status == HTTPStatus.NOT_FOUND and not self.is_to_head
+        return is_bare or not is_marked(self.headers)
 
 
 def answer_of(error: BaseException) -> Answer | None:
@@ -156,24 +165,26 @@ def answer_of(error: BaseException) -> Answer | None:
 
 def reply_of(answer: Answer) -> Reply:
     """What an answer says about the effect of the request it answers."""
-    if answer.code in _NOT_DONE or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+    # By the code first: an error inside a 200 says by that alone what it is.
+    if answer.code in _NOT_DONE:
         return Reply.NOT_DONE
     if answer.code in _UNKNOWN:
         return Reply.UNKNOWN
-    # Before the status: an error inside a 200 says by its code alone what it is.
     if answer.code in _EXPLAINED or answer.code in _DENIED or _is_wrong_region(answer):
         return Reply.REFUSED
-    if answer.status == HTTPStatus.NOT_IMPLEMENTED:
-        return Reply.REFUSED
-    # A bare 404, a bare 503, or a redirection may be a proxy's, sent after S3 had done it.
-    if (
-        answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        or answer.status in {0, HTTPStatus.REQUEST_TIMEOUT}
-        or is_redirection(answer.status)
-        or answer.is_foreign
-    ):
+    # A bare 403, 404 or 503, or a redirection may be a proxy's, sent after S3 had done it.
+    if answer.is_foreign or is_redirection(answer.status):
         return Reply.UNKNOWN
-    return Reply.REFUSED
+    return _reply_of_status(answer.status)
+
+
+def _reply_of_status(status: int) -> Reply:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Reply.NOT_DONE
+    if status == HTTPStatus.NOT_IMPLEMENTED:
+        return Reply.REFUSED
+    is_doubt = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _NO_STATUSES
+    return Reply.UNKNOWN if is_doubt else Reply.REFUSED
 
 
 def is_refusal_of_its_own(answer: Answer) -> bool:
@@ -209,7 +220,7 @@ def why_of(answer: Answer, *, actions: str) -> str:
         origin = origin_of(answer.headers.get("location", ""))
         why = f"{why_redirected(answer.status, origin)}; check endpoint_url= and the proxy"
     elif answer.is_foreign:
-        why = "not S3 has answered (HTTP 404); check endpoint_url= and the proxy"
+        why = f"not S3 has answered (HTTP {answer.status}); check endpoint_url= and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         why = f"access is denied ({how}); allow {actions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:

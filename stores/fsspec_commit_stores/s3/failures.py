@@ -26,16 +26,6 @@ from fsspec_commit_stores.s3.answers import (
     why_of,
 )
 
-FAILURES = (
-    sdk.HTTPClientError,
-    sdk.BotoCoreError,
-    sdk.ClientError,
-    ResponseParserError,
-    aiohttp.ClientError,
-    OSError,
-)
-"""What a call of the client raises when the store, or the way to it, is the matter."""
-
 FIRST_TRIES_MAX = 3
 """How often an endpoint that has never answered is tried before it counts as wrong."""
 
@@ -79,13 +69,16 @@ class Asked:
     endpoint: str
 
 
-def failed(asked: Asked, error: BaseException, *, first_tries: int) -> StoreError:
+def failed(
+    asked: Asked, error: BaseException, *, first_tries: int, has_left: bool = True
+) -> StoreError:
     """The ``StoreError`` of a call that failed.
 
     Args:
         asked: What was asked.
-        error: What the client raised: one of `FAILURES`.
+        error: What the client raised, which may be anything: no list of classes is ever whole.
         first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
+        has_left: Whether the request was handed to the network before that.
     """
     answer = answer_of(error)
     operation = getattr(error, "operation_name", "")
@@ -106,7 +99,7 @@ def failed(asked: Asked, error: BaseException, *, first_tries: int) -> StoreErro
             number_of(answer),
             retry_after_s=retry_after_s_of(answer),
         )
-    reply, why, number = _unanswered(asked, error)
+    reply, why, number = _unanswered(asked, error, has_left=has_left)
     if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:
         # Nobody is there: to go on would only keep the user waiting.
         reply = Reply.REFUSED
@@ -148,7 +141,7 @@ def made(
     return error
 
 
-def _unanswered(asked: Asked, error: BaseException) -> tuple[Reply, str, int]:
+def _unanswered(asked: Asked, error: BaseException, *, has_left: bool) -> tuple[Reply, str, int]:
     kind = type(error).__name__
     told: tuple[Reply, str, int]
     if isinstance(error, sdk.NoCredentialsError | sdk.PartialCredentialsError):
@@ -171,12 +164,31 @@ def _unanswered(asked: Asked, error: BaseException) -> tuple[Reply, str, int]:
     elif isinstance(error, sdk.ParamValidationError | sdk.InvalidRegionError):
         why = f"the client refuses the request ({kind}); check the bucket and the region"
         told = Reply.REFUSED, why, errno.EINVAL
+    elif not has_left:
+        told = _unsent(error)
     elif is_timeout(error):
         told = Reply.UNKNOWN, _silence(asked), errno.ETIMEDOUT
+    elif isinstance(error, ResponseParserError):
+        why = f"not S3 has answered ({kind}); check endpoint_url= and the proxy"
+        told = Reply.UNKNOWN, why, errno.EIO
     else:
         why = f"the connection to {asked.endpoint} failed before the answer ({kind}); check it"
         told = Reply.UNKNOWN, why, errno.EIO
     return told
+
+
+def _unsent(error: BaseException) -> tuple[Reply, str, int]:
+    """Of what failed while the client fetched credentials, or signed."""
+    kind = type(error).__name__
+    if type(error) is RuntimeError:
+        # So botocore says that what it was given anew has expired as well.
+        why = "the credentials have expired, and could not be renewed; log in again"
+        return Reply.REFUSED, why, errno.EACCES
+    broken = OSError | sdk.HTTPClientError | aiohttp.ClientError | ResponseParserError
+    if isinstance(error, broken):
+        return Reply.NOT_DONE, f"no credentials could be fetched ({kind})", errno.EACCES
+    why = f"the client failed before it sent the request ({kind}); check the credentials"
+    return Reply.REFUSED, why, errno.EIO
 
 
 def _was_never_sent(error: BaseException) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import s3fs
@@ -27,12 +26,18 @@ from fsspec_commit_stores.s3.failures import (
     made,
     silent,
 )
+from fsspec_commit_stores.s3.provenance import is_aws, note_form
+from fsspec_commit_stores.s3.sending import note_sending
 
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _SCHEME = re.compile(r"s3a?://", re.IGNORECASE)
-_AWS = re.compile(r"(?:.+\.)?amazonaws\.(?:com|com\.cn|eu)")
-_DIRECTORY_BUCKET = "--x-s3"
+_DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")
+# Aliases at AWS's hosts behind which there is another store: an Outpost, a file system of FSx, a
+# function that rewrites what is read, a table.
+_OTHER_STORES = ("--op-s3", "-ext-s3alias", "--ol-s3", "--table-s3")
 _POOL = 64
+_PART_BYTES_MIN = 5 << 20
+_PART_BYTES_MAX = 5 << 30
 _LOADER = Loader()
 _EXPECTED_FROM_BYTES = 1 << 20
 
@@ -78,7 +83,11 @@ class Place:
     @property
     def is_directory_bucket(self) -> bool:
         """Whether it is S3 Express One Zone: other rules for listings, no versions."""
-        return self.bucket.endswith(_DIRECTORY_BUCKET)
+        return self.bucket.endswith(_DIRECTORY_BUCKETS)
+
+    def is_vouched_for(self, endpoint: str) -> bool:
+        """Whether what AWS documents of S3 holds there: it serves it itself, by this name."""
+        return is_aws(endpoint) and not self.bucket.endswith(_OTHER_STORES)
 
 
 def place_of(url: str) -> Place:
@@ -113,7 +122,7 @@ def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capa
     facts = _PROTOCOL
     if place.is_directory_bucket:
         facts = facts.known("declared", **_DIRECTORY)
-    if is_aws(endpoint):
+    if place.is_vouched_for(endpoint):
         facts = facts.known("declared", **_SERVICE)
         if place.is_directory_bucket:
             facts = facts.known("declared", exclusive_rename=True)
@@ -123,9 +132,24 @@ def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capa
     return facts.known("assumed", unique_tokens=True) if single_writer else facts
 
 
-def is_aws(endpoint: str) -> bool:
-    """Whether requests go to AWS itself, by the host's name."""
-    return _AWS.fullmatch(urlsplit(endpoint).hostname or "") is not None
+def part_bytes_of(url: str, options: OpenOptions) -> int | None:
+    """How long the user wants every part of an upload but the last to be.
+
+    By the option by which s3fs itself is told so.
+
+    Raises:
+        RequestError: S3 takes no such parts.
+    """
+    given = options.storage_options.get("default_block_size")
+    if given is None:
+        return None
+    if not isinstance(given, int) or not _PART_BYTES_MIN <= given <= _PART_BYTES_MAX:
+        message = (
+            f"cannot open {url!r}: default_block_size= is the length of a part of an upload, "
+            "from 5 MiB to 5 GiB, in bytes"
+        )
+        raise RequestError(message, kind="invalid_option", path=url)
+    return given
 
 
 class FollowingNothing:
@@ -202,6 +226,8 @@ async def filesystem_of(
     else:
         client.meta.events.register_last("before-call.s3", _without_expecting)
         client.meta.events.register("before-call.s3", _not_redirected)
+        client.meta.events.register("before-send.s3", note_sending)
+        client.meta.events.register("before-parse.s3", note_form)
         return filesystem, client
     if filesystem is not None:
         await close(filesystem)

@@ -5,7 +5,6 @@ parameter that it does not know: an unknown ``IfNoneMatch`` would become an unco
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,60 +13,28 @@ from botocore.exceptions import ClientError
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores.http.redirections import is_redirection
 from fsspec_commit_stores.s3.answers import Answer, answer_of
-from fsspec_commit_stores.s3.failures import (
-    FAILURES,
-    Asked,
-    failed,
-    is_timeout,
-    made,
-    silent,
+from fsspec_commit_stores.s3.failures import Asked, failed, is_timeout, made, silent
+from fsspec_commit_stores.s3.operations import REQUESTS
+from fsspec_commit_stores.s3.provenance import Provenance, is_aws
+from fsspec_commit_stores.s3.sending import Sending
+
+# Meant for the data: a record that is archived, or cached on the way, is one that nobody can read.
+_OF_DATA = frozenset(
+    {
+        "CacheControl",
+        "ContentDisposition",
+        "ContentEncoding",
+        "ContentLanguage",
+        "ContentType",
+        "Expires",
+        "ObjectLockLegalHoldStatus",
+        "ObjectLockMode",
+        "ObjectLockRetainUntilDate",
+        "StorageClass",
+        "WebsiteRedirectLocation",
+    }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """An operation of the service: its name there, what it does to a path, what it needs."""
-
-    name: str
-    verb: str
-    actions: str
-
-
-_READING = "s3:GetObject (and s3:ListBucket, without which a missing file is refused as well)"
-REQUESTS = {
-    "head_object": Request("HeadObject", "look at", _READING),
-    "get_object": Request("GetObject", "read", _READING),
-    "put_object": Request("PutObject", "write", "s3:PutObject"),
-    "delete_object": Request("DeleteObject", "delete", "s3:DeleteObject"),
-    "delete_objects": Request("DeleteObjects", "delete all below", "s3:DeleteObject"),
-    "rename_object": Request(
-        "RenameObject", "rename to", "s3express:CreateSession (of a ReadWrite session)"
-    ),
-    "list_objects_v2": Request("ListObjectsV2", "list", "s3:ListBucket"),
-    "list_object_versions": Request(
-        "ListObjectVersions", "list the versions in", "s3:ListBucketVersions"
-    ),
-    "get_bucket_versioning": Request(
-        "GetBucketVersioning", "ask for the versioning of", "s3:GetBucketVersioning"
-    ),
-    "create_multipart_upload": Request(
-        "CreateMultipartUpload", "begin an upload of", "s3:PutObject"
-    ),
-    "upload_part": Request("UploadPart", "upload a part of", "s3:PutObject"),
-    "complete_multipart_upload": Request(
-        "CompleteMultipartUpload", "complete the upload of", "s3:PutObject"
-    ),
-    "abort_multipart_upload": Request(
-        "AbortMultipartUpload", "abort the upload of", "s3:AbortMultipartUpload"
-    ),
-    "list_multipart_uploads": Request(
-        "ListMultipartUploads", "list the uploads below", "s3:ListBucketMultipartUploads"
-    ),
-}
-"""Every request that is ever sent, by the client's method, and what a policy must allow for it."""
-
 # A condition on what stands there reads it.
 _CONDITIONAL = " and s3:GetObject"
 
@@ -85,7 +52,18 @@ class RequestFailedError(Exception):
         told = self.answer
         if told is None or told.status != HTTPStatus.NOT_FOUND:
             return False
-        return told.code in codes if told.has_code else told.is_to_head
+        return told.code in codes if told.has_code else not told.is_foreign
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether somebody refused a HEAD without a word or a mark: it may not have been S3."""
+        told = self.answer
+        return (
+            told is not None
+            and told.is_to_head
+            and told.is_foreign
+            and HTTPStatus.BAD_REQUEST <= told.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        )
 
 
 class Bucket:
@@ -116,6 +94,7 @@ class Bucket:
         self._wanted = dict(parameters)
         self._known: dict[str, frozenset[str]] = {}
         self._always: dict[str, dict[str, Any]] = {}
+        self._provenance = Provenance(always_marks=is_aws(self.endpoint))
         self._first_tries = 0
         self._has_answered = False
         self._is_silent = False
@@ -132,12 +111,15 @@ class Bucket:
         """Whether the installed service model has *parameter*."""
         return parameter in self._parameters(method)
 
-    async def request(self, method: str, path: StorePath, **parameters: Any) -> dict[str, Any]:
+    async def request(
+        self, method: str, path: StorePath, *, as_record: bool = False, **parameters: Any
+    ) -> dict[str, Any]:
         """Send one request about *path*, once; what takes a key gets that of *path*.
 
         Args:
             method: Of the client.
             path: What it is about, for messages.
+            as_record: What is written is no data: the user's storage class and the like stay out.
             parameters: Ours; they win over the user's, and are never left out.
 
         Raises:
@@ -154,22 +136,50 @@ class Bucket:
         if self._is_silent and not self._has_answered:
             raise RequestFailedError(silent(self._asked(method, path, parameters)), None)
         always = self._always[method]
+        if as_record:
+            always = {name: value for name, value in always.items() if name not in _OF_DATA}
         if "Metadata" in parameters and "Metadata" in always:
             parameters["Metadata"] = {**always["Metadata"], **parameters["Metadata"]}
-        try:
-            answer: dict[str, Any] = await getattr(self._client, method)(
-                Bucket=self.name, **{**always, **parameters}
-            )
-        except FAILURES as error:
-            failure = self._failed(self._asked(method, path, parameters), error)
-        else:
-            self._has_answered = True
-            if not _is_redirected(answer):
-                return answer
-            elsewhere = ClientError(answer, REQUESTS[method].name)
-            failure = self._failed(self._asked(method, path, parameters), elsewhere)
+        request = REQUESTS[method]
+        with Sending(request.name) as sending:
+            try:
+                answer: dict[str, Any] = await getattr(self._client, method)(
+                    Bucket=self.name, **{**always, **parameters}
+                )
+            except Exception as error:  # noqa: BLE001  # of any class, and all are classified
+                failure = self._failed(
+                    self._asked(method, path, parameters), error, has_left=sending.has_left
+                )
+            else:
+                in_range = "Range" in parameters
+                if self._provenance.vouches_for(request, answer, in_range=in_range):
+                    self._has_answered = True
+                    return answer
+                if "Body" in answer:
+                    answer["Body"].close()
+                # What botocore takes for a success.
+                doubted = ClientError(answer, request.name)
+                failure = self._failed(self._asked(method, path, parameters), doubted)
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failure
+
+    async def look(self, path: StorePath) -> dict[str, Any]:
+        """What stands at *path*, by a HEAD; a server that refuses it without a mark is asked again.
+
+        The answer to a HEAD has no body, so nothing else tells its 404 from an ingress's. That to a
+        GET has one.
+
+        Raises:
+            RequestFailedError: As `request` does.
+        """
+        try:
+            return await self.request("head_object", path)
+        except RequestFailedError as error:
+            if not error.is_unexplained:
+                raise
+        answer = await self.request("get_object", path)
+        answer["Body"].close()
+        return answer
 
     async def send(self, method: str, path: StorePath, **parameters: Any) -> dict[str, Any]:
         """The same for who treats every failure alike.
@@ -192,7 +202,7 @@ class Bucket:
         stream = answer["Body"]
         try:
             data: bytes = await stream.read()
-        except FAILURES as error:
+        except Exception as error:  # noqa: BLE001  # of any class, and all are classified
             failure = self._failed(self._asked("get_object", path, {}), error).failure
         else:
             return data
@@ -212,14 +222,17 @@ class Bucket:
         """What an answer says that is no error by its status."""
         return made(self._asked(method, path, {}), why, reply)
 
-    def _failed(self, asked: Asked, error: BaseException) -> RequestFailedError:
+    def _failed(
+        self, asked: Asked, error: BaseException, *, has_left: bool = True
+    ) -> RequestFailedError:
         answer = answer_of(error)
-        if answer is not None:
+        if answer is not None and not answer.is_foreign:
             self._has_answered = True
         self._first_tries = 0 if self._has_answered else self._first_tries + 1
         # It took the connection, and then said nothing for as long as one waits.
-        self._is_silent |= is_timeout(error)
-        return RequestFailedError(failed(asked, error, first_tries=self._first_tries), answer)
+        self._is_silent |= has_left and is_timeout(error)
+        failure = failed(asked, error, first_tries=self._first_tries, has_left=has_left)
+        return RequestFailedError(failure, answer)
 
     def _asked(self, method: str, path: StorePath, parameters: Mapping[str, Any]) -> Asked:
         request = REQUESTS[method]
@@ -236,11 +249,3 @@ class Bucket:
                 name: value for name, value in self._wanted.items() if name in known
             }
         return known
-
-
-def _is_redirected(answer: Mapping[str, Any]) -> bool:
-    """Whether it is a 300, which botocore takes for a success."""
-    found = is_redirection(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    if found and "Body" in answer:
-        answer["Body"].close()
-    return found

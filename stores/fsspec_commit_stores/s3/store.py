@@ -34,13 +34,20 @@ from fsspec_commit_stores.s3.opening import (
     checksum_of,
     close,
     filesystem_of,
-    is_aws,
     parameters_of,
+    part_bytes_of,
     place_of,
 )
+from fsspec_commit_stores.s3.provenance import is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
-from fsspec_commit_stores.s3.uploads import S3Uploads, condition_of, metadata_of, nonce_of
+from fsspec_commit_stores.s3.uploads import (
+    PART_BYTES,
+    S3Uploads,
+    condition_of,
+    metadata_of,
+    nonce_of,
+)
 from fsspec_commit_stores.s3.versions import Versions
 from fsspec_commit_stores.s3.writing import S3Writer
 
@@ -58,10 +65,18 @@ class S3Store:
     direct = None
 
     def __init__(
-        self, filesystem: Any, client: Any, place: Place, capabilities: Capabilities, ask: Ask
+        self,
+        filesystem: Any,
+        client: Any,
+        place: Place,
+        capabilities: Capabilities,
+        ask: Ask,
+        *,
+        part_bytes: int | None,
     ) -> None:
         self._filesystem = filesystem
         self._root = place.root
+        self._place = place
         self._capabilities = capabilities
         self._bucket = Bucket(
             client,
@@ -78,7 +93,7 @@ class S3Store:
             is_sorted=not place.is_directory_bucket,
             keeps_directories=not is_aws(self._bucket.endpoint),
         )
-        self._uploads = S3Uploads(self._bucket, self._versions)
+        self._uploads = S3Uploads(self._bucket, self._versions, part_bytes=part_bytes)
         self.files = S3Renames(self._bucket) if place.is_directory_bucket else None
         # A job that could not even be aborted is let go of with its store still open.
         loop = asyncio.get_running_loop()
@@ -98,10 +113,13 @@ class S3Store:
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
+        wanted_bytes = part_bytes_of(url, options)
         filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
         endpoint = str(client.meta.endpoint_url)
+        grows = place.is_vouched_for(endpoint)
+        part_bytes = wanted_bytes or (None if grows else PART_BYTES)
         facts = capabilities_of(place, endpoint, single_writer=options.single_writer)
-        store = cls(filesystem, client, place, facts, options.ask)
+        store = cls(filesystem, client, place, facts, options.ask, part_bytes=part_bytes)
         if options.choosing:
             try:
                 await options.ask(store._versions.are_kept)
@@ -125,9 +143,10 @@ class S3Store:
 
     @property
     def unvouched(self) -> str | None:
-        """Endpoint and bucket, where they are not AWS's own."""
+        """Endpoint and bucket, where it is not AWS's own S3."""
         endpoint = self._bucket.endpoint
-        return None if is_aws(endpoint) else f"{endpoint}/{self._bucket.name}"
+        vouched = self._place.is_vouched_for(endpoint)
+        return None if vouched else f"{endpoint}/{self._bucket.name}"
 
     @property
     def uploads(self) -> CompletesUploads | None:
@@ -143,7 +162,7 @@ class S3Store:
         key = self._bucket.key(path)
         if key:
             try:
-                answer = await self._bucket.request("head_object", path)
+                answer = await self._bucket.look(path)
             except RequestFailedError as error:
                 if not error.is_missing("NoSuchKey"):
                     raise error.failure from None
@@ -206,7 +225,10 @@ class S3Store:
         nonce: Nonce | None = None,
     ) -> S3Writer:
         """Write the file *path*; it appears when it is finished."""
-        return S3Writer(self._bucket, self._versions, self._uploads, path, nonce)
+        as_record = self.files is None  # what is renamed is data
+        return S3Writer(
+            self._bucket, self._versions, self._uploads, path, nonce, as_record=as_record
+        )
 
     async def put(
         self,
@@ -227,6 +249,7 @@ class S3Store:
         answer = await self._bucket.send(
             "put_object",
             path,
+            as_record=True,
             Body=data,
             **condition_of(expecting),
             **metadata_of(nonce),

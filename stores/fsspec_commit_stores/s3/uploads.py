@@ -20,6 +20,9 @@ from fsspec_commit_stores.s3.versions import Versions, etag_of, match_of
 NONCE_NAME = "fsspec-commit-nonce"
 """The metadata of an object that we wrote: ``x-amz-meta-fsspec-commit-nonce``."""
 
+PART_BYTES = 8 << 20
+"""How long parts are where all must be of one length, as Cloudflare R2 wants it: 78 GiB in all."""
+
 _CHECKSUM = "Checksum"
 _UNLISTED = Nonce("")
 
@@ -36,7 +39,7 @@ def nonce_of(answer: Mapping[str, Any]) -> Nonce | None:
     return Nonce(found) if NONCE.fullmatch(found) else None
 
 
-def condition_of(expecting: Expectation) -> dict[str, str]:
+def condition_of(expecting: Expectation) -> dict[str, Any]:
     """The parameters that make a request refuse what is not expected."""
     if expecting is Expect.ABSENT:
         return {"IfNoneMatch": "*"}
@@ -67,12 +70,15 @@ def completed(part: Part) -> dict[str, Any]:
 class S3Uploads:
     """`CompletesUploads` on one bucket."""
 
-    def __init__(self, bucket: Bucket, versions: Versions) -> None:
+    def __init__(self, bucket: Bucket, versions: Versions, *, part_bytes: int | None) -> None:
+        self.part_bytes = part_bytes
         self._bucket = bucket
         self._versions = versions
 
-    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
-        """Begin an upload of *path* with *nonce* in its metadata.
+    async def start(
+        self, path: StorePath, nonce: Nonce, *, as_record: bool = False
+    ) -> PendingUpload:
+        """Begin an upload of *path* with *nonce* in its metadata; of data, unless *as_record*.
 
         Raises:
             StoreError: It was not begun; or it is not known, and then one may be pending that
@@ -83,6 +89,7 @@ class S3Uploads:
         answer = await self._bucket.send(
             "create_multipart_upload",
             path,
+            as_record=as_record,
             **algorithm,
             **metadata_of(nonce),
         )
@@ -167,7 +174,7 @@ class S3Uploads:
         """
         key = self._bucket.key(prefix)
         below = f"{key}/" if key else ""
-        place: dict[str, str] = {}
+        place: dict[str, Any] = {}
         repeated: set[tuple[str, str]] = set()
         before = ""
         while True:
@@ -194,7 +201,7 @@ class S3Uploads:
             place = following
 
     async def _page(
-        self, path: StorePath, below: str, place: Mapping[str, str], before: str
+        self, path: StorePath, below: str, place: Mapping[str, Any], before: str
     ) -> dict[str, Any]:
         """The page at *place*; where the server does not know its own marker, the one after a key.
 
@@ -205,7 +212,7 @@ class S3Uploads:
             before: The last key that was listed whole: all of the next one is listed again.
         """
         method = "list_multipart_uploads"
-        listing = {"Prefix": below, "EncodingType": "url"}
+        listing: dict[str, Any] = {"Prefix": below, "EncodingType": "url"}
         try:
             return await self._bucket.request(method, path, **listing, **place)
         except RequestFailedError as error:

@@ -107,9 +107,9 @@ class Versions:
         if not version:
             return
         try:
-            answer = await self._bucket.request("head_object", path)
+            answer = await self._bucket.look(path)
         except RequestFailedError as error:
-            if not error.is_missing():
+            if not error.is_missing("NoSuchKey"):
                 raise error.failure from None
             answer = {}
         if str(answer.get("VersionId") or _NONE) != version or not answer:

@@ -1,4 +1,7 @@
-"""Files written bit by bit: one request for a small one, an upload for a longer one."""
+"""Files written bit by bit: one request for a small one, an upload for a longer one.
+
+One part is all that is ever held.
+"""
 
 import warnings
 
@@ -7,11 +10,8 @@ from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, PendingUpload
 from fsspec_commit_stores.s3.requests import Bucket
-from fsspec_commit_stores.s3.uploads import S3Uploads, metadata_of
+from fsspec_commit_stores.s3.uploads import PART_BYTES, S3Uploads, metadata_of
 from fsspec_commit_stores.s3.versions import Versions
-
-_PART_BYTES = 8 << 20
-"""One part is all that is ever held; 10,000 of them are 78 GiB."""
 
 
 class S3Writer:
@@ -24,11 +24,14 @@ class S3Writer:
         uploads: S3Uploads,
         path: StorePath,
         nonce: Nonce | None,
+        *,
+        as_record: bool,
     ) -> None:
         self._bucket = bucket
         self._versions = versions
         self._uploads = uploads
         self._path = path
+        self._as_record = as_record
         self._nonce = nonce or SYSTEM_IDS.nonce()
         self._buffer = bytearray()
         self._size_bytes = 0
@@ -44,8 +47,8 @@ class S3Writer:
         self._check()
         self._buffer += data
         self._size_bytes += len(data)
-        while len(self._buffer) > _PART_BYTES:
-            await self._send(_PART_BYTES)
+        while len(self._buffer) > PART_BYTES:
+            await self._send(PART_BYTES)
 
     async def finish(self) -> Entry:
         """Send the rest and make the file visible; in the place of another, if one stands.
@@ -58,13 +61,14 @@ class S3Writer:
             answer = await self._bucket.send(
                 "put_object",
                 self._path,
+                as_record=self._as_record,
                 Body=bytes(self._buffer),
                 **metadata_of(self._nonce),
             )
             token = self._versions.written(answer, self._path)
         else:
             while self._buffer:
-                await self._send(_PART_BYTES)
+                await self._send(PART_BYTES)
             token = await self._uploads.finish(self._upload, expecting=Expect.ANYTHING)
         self._state = "finished"
         self._buffer.clear()
@@ -90,7 +94,9 @@ class S3Writer:
     async def _send(self, length: int) -> None:
         upload = self._upload
         if upload is None:
-            upload = self._upload = await self._uploads.start(self._path, self._nonce)
+            upload = self._upload = await self._uploads.start(
+                self._path, self._nonce, as_record=self._as_record
+            )
         data = bytes(memoryview(self._buffer)[:length])
         part = await self._uploads.put_part(upload, len(upload.parts) + 1, data)
         del self._buffer[:length]

@@ -50,6 +50,11 @@ def test_five_tebibytes_fit_into_the_parts_there_are() -> None:
     assert part_size_bytes((512 << 20) // PIECE_BYTES) == PIECE_BYTES
 
 
+def test_where_parts_must_be_of_one_length_they_are() -> None:
+    """Cloudflare R2 completes no other upload, and says so after the decision."""
+    assert {part_size_bytes(number, 5 << 20) for number in (1, 76, PARTS_MAX)} == {5 << 20}
+
+
 @dataclass
 class Uploads(FlatUploads):
     """Counts what is on its way at once, and fails as told."""
@@ -280,6 +285,19 @@ def test_a_file_that_was_interrupted_is_not_finished() -> None:
     there.run(write)
     assert len(there.aborted) == 1
     assert there.bucket.uploads == {}
+
+
+@pytest.mark.usefixtures("_small")
+def test_parts_of_one_length_are_sent_where_the_store_wants_them() -> None:
+    there = Given()
+    there.uploads.part_bytes = 5
+
+    async def write(writer: PartWriter) -> None:
+        await writer.write(b"x" * 52)
+        upload = await writer.finish()
+        assert [part.size_bytes for part in upload.parts] == [*[5] * 10, 2]
+
+    there.run(write)
 
 
 @pytest.mark.usefixtures("_small")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 class Uploads:
     """Multipart uploads into memory, as honest as it is told to be."""
 
+    part_bytes = None
+
     def __init__(self, store: MemoryStore, lie: str = "") -> None:
         self.store, self.lie = store, lie
         self.begun: dict[str, PendingUpload] = {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.s3 import S3Store
+from fsspec_commit_stores.s3.sending import Sending, note_sending
 from tests.unit.stores.s3.responder import CLOSED, Answer, Responder, error, xml
 from tests.unit.stores.s3.verbs import CHANGES, PATH, VERBS, all_of, failure_of, versioning_or
 
@@ -109,6 +110,63 @@ def test_without_credentials_nothing_is_sent(
     assert caught.reply is REFUSED
     assert "no credentials were found" in str(caught)
     assert responder.received == []
+
+
+ANY_CLASS = (RuntimeError, ValueError, TypeError, KeyError, AttributeError, NotImplementedError)
+
+
+class Failing:
+    """A handler of the client's events that raises."""
+
+    kind: type[Exception] = ValueError
+
+    def __call__(self, **_: Any) -> None:
+        raise self.kind("planted-secret")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_fails_before_anything_is_sent_was_not_done(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
+) -> None:
+    """Whatever the client raises, it leaves no verb as it is: after a decision, it was raw."""
+    responder.answering = versioning_or(xml("ListBucketResult"))
+    runner.run(all_of(store.list_tree(PATH)))
+    responder.received.clear()
+    failing = Failing()
+    store._bucket._client.meta.events.register_first("request-created.s3", failing)
+    for kind in ANY_CLASS:
+        failing.kind = kind
+        caught = runner.run(failure_of(VERBS[verb][0](store)))
+        assert caught.reply is REFUSED
+        assert "planted-secret" not in str(caught)
+        assert ("credentials have expired" in str(caught)) is (kind is RuntimeError)
+    assert responder.received == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_fails_after_that_is_in_doubt(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
+) -> None:
+    responder.answering = versioning_or(xml("ListBucketResult"))
+    runner.run(all_of(store.list_tree(PATH)))
+    failing = Failing()
+    store._bucket._client.meta.events.register_first("response-received.s3", failing)
+    for kind in ANY_CLASS:
+        failing.kind = kind
+        caught = runner.run(failure_of(VERBS[verb][0](store)))
+        assert caught.reply is UNKNOWN
+        assert "planted-secret" not in str(caught)
+
+
+def test_a_session_that_cannot_be_begun_is_no_request_that_was_sent() -> None:
+    """The client asks for one itself, in a directory bucket, and each time that one ends."""
+    seen = []
+    with Sending("PutObject") as sending:
+        for operation in ("CreateSession", "PutObject"):
+            note_sending(f"before-send.s3.{operation}")
+            seen.append(sending.has_left)
+    assert seen == [False, True]
+    note_sending("before-send.s3.PutObject")  # of nobody's call
 
 
 def test_a_body_that_breaks_off_is_in_doubt(

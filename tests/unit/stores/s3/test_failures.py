@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from fsspec_commit.errors import Reply
 from fsspec_commit.store import Expect, Token
 from fsspec_commit_stores.s3.failures import Asked, failed
-from tests.unit.stores.s3.responder import CLOSED, Answer, Responder, error
+from tests.unit.stores.s3.responder import CLOSED, MARK, Answer, Responder, error
 from tests.unit.stores.s3.verbs import (
     CHANGES,
     PATH,
@@ -105,7 +105,7 @@ def test_a_look_is_denied_without_a_word(
 ) -> None:
     """The answer to a HEAD has no body, so no code."""
     for status, text in ((403, "s3:GetObject"), (400, "expired"), (500, "HTTP 500")):
-        responder.script(Answer(status))
+        responder.script(Answer(status, headers=MARK))
         caught = runner.run(failure_of(store.stat(PATH)))
         assert text in str(caught)
         assert caught.reply is (UNKNOWN if status == 500 else REFUSED)

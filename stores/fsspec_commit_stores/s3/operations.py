@@ -1,0 +1,89 @@
+"""Every request that is ever sent: its name, what a policy must allow for it, and its answer.
+
+What an answer of success looks like is documented for each of them, and taken for nothing else: a
+page that says 200 to everything would otherwise have deleted a file, or listed a directory.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+_READING = "s3:GetObject (and s3:ListBucket, without which a missing file is refused as well)"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An operation of the service.
+
+    Attributes:
+        name: What the service calls it.
+        verb: What it does to a path, as in "cannot *read* …".
+        actions: What the IAM policy must allow for it.
+        documents: The root of the XML that it is answered with, as AWS or others call it; none
+            where the answer has no body.
+        is_streamed: Whether it is answered with an object's content.
+        has_etag: Whether it is answered with an etag, in a header.
+        status: Of its success.
+    """
+
+    name: str
+    verb: str
+    actions: str
+    documents: tuple[str, ...] = ()
+    is_streamed: bool = False
+    has_etag: bool = False
+    status: HTTPStatus = HTTPStatus.OK
+
+
+REQUESTS = {
+    "head_object": Request("HeadObject", "look at", _READING, has_etag=True),
+    "get_object": Request("GetObject", "read", _READING, is_streamed=True, has_etag=True),
+    "put_object": Request("PutObject", "write", "s3:PutObject", has_etag=True),
+    "delete_object": Request(
+        "DeleteObject", "delete", "s3:DeleteObject", status=HTTPStatus.NO_CONTENT
+    ),
+    "delete_objects": Request(
+        "DeleteObjects", "delete all below", "s3:DeleteObject", ("DeleteResult",)
+    ),
+    "rename_object": Request(
+        "RenameObject", "rename to", "s3express:CreateSession (of a ReadWrite session)"
+    ),
+    "list_objects_v2": Request("ListObjectsV2", "list", "s3:ListBucket", ("ListBucketResult",)),
+    "list_object_versions": Request(
+        "ListObjectVersions",
+        "list the versions in",
+        "s3:ListBucketVersions",
+        ("ListVersionsResult",),
+    ),
+    "get_bucket_versioning": Request(
+        "GetBucketVersioning",
+        "ask for the versioning of",
+        "s3:GetBucketVersioning",
+        ("VersioningConfiguration", "GetBucketVersioningResponse"),
+    ),
+    "create_multipart_upload": Request(
+        "CreateMultipartUpload",
+        "begin an upload of",
+        "s3:PutObject",
+        ("InitiateMultipartUploadResult",),
+    ),
+    "upload_part": Request("UploadPart", "upload a part of", "s3:PutObject", has_etag=True),
+    "complete_multipart_upload": Request(
+        "CompleteMultipartUpload",
+        "complete the upload of",
+        "s3:PutObject",
+        ("CompleteMultipartUploadResult",),
+    ),
+    "abort_multipart_upload": Request(
+        "AbortMultipartUpload",
+        "abort the upload of",
+        "s3:AbortMultipartUpload",
+        status=HTTPStatus.NO_CONTENT,
+    ),
+    "list_multipart_uploads": Request(
+        "ListMultipartUploads",
+        "list the uploads below",
+        "s3:ListBucketMultipartUploads",
+        ("ListMultipartUploadsResult",),
+    ),
+}
+"""By the client's method."""

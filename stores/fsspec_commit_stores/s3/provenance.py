@@ -1,0 +1,86 @@
+"""Who has answered: S3, or somebody on the way to it, such as a proxy, an ingress or a login page.
+
+S3 marks what it says by an id of the request; so does every server that was tried. Errors also come
+as a document with a code, of which nobody else knows the form. What is marked by neither says
+nothing of what was done, whatever its status.
+
+Not every server marks what succeeds. Which do is learnt from their answers: whoever has marked one
+marks them all, and AWS always. Of the others the documented status and form must do.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from fsspec_commit_stores.s3.operations import Request
+
+_AWS = re.compile(r"(?:.+\.)?amazonaws\.(?:com|com\.cn|eu)")
+_MARKS = frozenset({"x-amz-request-id", "x-amz-id-2"})
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*<(?:[\w.-]+:)?([\w.-]+)[\s/>]",
+    re.DOTALL,
+)
+_FORM = "fsspec_commit.form"
+_STREAMED = "a stream"
+_EMPTY = ""
+
+
+def is_aws(endpoint: str) -> bool:
+    """Whether requests go to AWS itself, by the host's name."""
+    return _AWS.fullmatch(urlsplit(endpoint).hostname or "") is not None
+
+
+def is_marked(headers: Collection[str]) -> bool:
+    """Whether one of *headers*, in lower case, is S3's id of the request."""
+    return not _MARKS.isdisjoint(headers)
+
+
+def note_form(
+    response_dict: Mapping[str, Any], customized_response_dict: dict[str, Any], **_: Any
+) -> None:
+    """Keep what botocore throws away when it reads an answer: which document it was.
+
+    For its event ``before-parse``.
+    """
+    body = response_dict["body"]
+    customized_response_dict[_FORM] = _form(body) if isinstance(body, bytes) else _STREAMED
+
+
+class Provenance:
+    """What is known of the answers of one endpoint."""
+
+    def __init__(self, *, always_marks: bool) -> None:
+        self._marks = always_marks
+
+    def vouches_for(self, request: Request, answer: dict[str, Any], *, in_range: bool) -> bool:
+        """Whether an answer of success is S3's own, as it is documented.
+
+        Args:
+            request: What was asked.
+            answer: As botocore has read it; what `note_form` has left there is taken away.
+            in_range: Whether a range of a file was asked for.
+        """
+        metadata = answer.get("ResponseMetadata") or {}
+        headers = {str(name).lower() for name in metadata.get("HTTPHeaders") or {}}
+        status = metadata.get("HTTPStatusCode")
+        is_part = in_range and status == HTTPStatus.PARTIAL_CONTENT
+        found = answer.pop(_FORM, None)
+        expected = (_STREAMED,) if request.is_streamed else request.documents or (_EMPTY,)
+        if (status != request.status and not is_part) or found not in expected:
+            return False
+        if request.has_etag and "etag" not in headers:
+            return False
+        if is_marked(headers):
+            self._marks = True
+            return True
+        return not self._marks
+
+
+def _form(body: bytes) -> str:
+    """The name of a document; of what is none, what no document is called."""
+    found = _ROOT.match(body)
+    if found is not None:
+        return found[1].decode(errors="replace")
+    return "no document" if body.strip() else _EMPTY

@@ -1,0 +1,43 @@
+"""Whether a request has left for the network: what fails before that has certainly not happened.
+
+A client fails early as well, where it signs or fetches credentials, and by exceptions of any class.
+"""
+
+from contextvars import ContextVar, Token
+from typing import Any, Self
+
+
+class Sending:
+    """One call of the client, from its beginning to its end.
+
+    Attributes:
+        has_left: Whether the request was handed to the network; not that of a question which the
+            client asks beforehand, such as for a session's credentials.
+    """
+
+    def __init__(self, operation: str) -> None:
+        self.has_left = False
+        self._event = f".{operation}"
+        self._before: Token[Sending | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._before = _current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            _current.reset(self._before)
+
+    def note(self, event_name: str) -> None:
+        """Take notice of an event of the client."""
+        self.has_left |= event_name.endswith(self._event)
+
+
+_current: ContextVar[Sending | None] = ContextVar("sending", default=None)
+
+
+def note_sending(event_name: str, **_: Any) -> None:
+    """Tell the call that is under way; for botocore's event ``before-send``."""
+    sending = _current.get()
+    if sending is not None:
+        sending.note(event_name)

@@ -1,0 +1,189 @@
+"""Who answers in place of S3 is not believed: a proxy, an ingress, a login page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.errors import Reply
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry, Expect, Token
+from fsspec_commit_stores.s3.operations import REQUESTS
+from fsspec_commit_stores.s3.provenance import Provenance, is_aws
+from fsspec_commit_stores.s3.renaming import S3Renames
+from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, xml
+from tests.unit.stores.s3.verbs import NONCE, PATH, VERBS, Verb, all_of, failure_of, versioning_or
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fsspec_commit_stores.s3 import S3Store
+    from fsspec_commit_stores.s3.requests import Bucket
+
+HTML = b"<html><body>Please accept the terms of use</body></html>"
+PAGE = {"Content-Type": "text/html"}
+IMPOSTORS = {
+    "200 with a page": Answer(200, HTML, PAGE),
+    "200 with a page that has an etag": Answer(200, HTML, {**PAGE, "ETag": 'W/"5-x"'}),
+    "200 with JSON": Answer(200, b"{}", {"Content-Type": "application/json"}),
+    "200 with nothing": Answer(200),
+    "202": Answer(202),
+    "204": Answer(204),
+    **{f"{status}": Answer(status) for status in (301, 302, 304, 307)},
+    **{
+        f"{status} with a page": Answer(status, HTML, PAGE)
+        for status in (400, 401, 403, 404, 405, 407, 409, 412, 429, 500, 501, 502, 503, 504)
+    },
+}
+
+
+async def rename(store: S3Store) -> None:
+    """Of a directory bucket; the request is the same in any."""
+    bucket: Bucket = store._bucket  # no other store of the tests has the verb
+    await S3Renames(bucket).rename(
+        PATH, StorePath(f"{PATH}2"), token=Token("e"), expecting=Expect.ABSENT, within=store.root
+    )
+
+
+ASKED: dict[str, Verb] = {
+    **{name: verb for name, (verb, _, _) in VERBS.items()},
+    "rename": rename,
+    "stat": lambda store: store.stat(PATH),
+    "write": lambda store: store.writer(PATH, within=store.root, nonce=NONCE).finish(),
+}
+# Of these an answer that carries no content and no mark is as S3 documents it.
+AS_DOCUMENTED = {
+    ("abort", "204"),
+    ("delete", "204"),
+    ("rename", "200 with nothing"),
+    # Content may be anything.
+    *((verb, "200 with a page that has an etag") for verb in ("range", "read", "stat")),
+}
+
+
+@pytest.mark.parametrize("verb", ASKED)
+def test_nobody_elses_answer_says_what_was_done(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
+) -> None:
+    for name, answer in IMPOSTORS.items():
+        if (verb, name) in AS_DOCUMENTED:
+            continue
+        responder.answering = versioning_or(answer)
+        caught = runner.run(failure_of(ASKED[verb](store)))
+        assert caught.reply is Reply.UNKNOWN, name
+        assert "check endpoint_url= and the proxy" in str(caught), name
+        assert not isinstance(caught, FileNotFoundError | FileExistsError | PermissionError)
+
+
+@pytest.mark.parametrize("verb", ASKED)
+def test_of_whom_marks_answers_none_without_a_mark_is_believed(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
+) -> None:
+    """By then the page may have an etag, and even the very form of S3's."""
+    responder.script(Answer(200, headers={**MARK, "ETag": '"e1"'}))
+    runner.run(store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
+    versioning = xml("VersioningConfiguration")
+    marked = Answer(200, versioning.body, MARK)
+    for name, answer in IMPOSTORS.items():
+        responder.answering = lambda one, answer=answer: (  # type: ignore[misc]
+            marked if "versioning" in one.query else answer
+        )
+        caught = runner.run(failure_of(ASKED[verb](store)))
+        assert caught.reply is Reply.UNKNOWN, name
+
+
+def test_aws_marks_from_the_first_answer_on() -> None:
+    assert is_aws("https://bucket.s3.eu-west-1.amazonaws.com")
+    assert not is_aws("https://amazonaws.com.example.org")
+    answer = {
+        "ETag": '"e"',
+        "ResponseMetadata": {"HTTPStatusCode": 200, "HTTPHeaders": {"etag": '"e"'}},
+        "fsspec_commit.form": "",
+    }
+    put = REQUESTS["put_object"]
+    assert Provenance(always_marks=False).vouches_for(put, dict(answer), in_range=False)
+    assert not Provenance(always_marks=True).vouches_for(put, dict(answer), in_range=False)
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_server_without_marks_is_asked_again_for_a_word(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, status: int
+) -> None:
+    """The answer to a HEAD has none: nothing else tells its 404 from an ingress's."""
+    code = {403: "AccessDenied", 404: "NoSuchKey"}[status]
+
+    def answering(request: Received) -> Answer:
+        if "list-type" in request.query:
+            return xml("ListBucketResult", "<IsTruncated>false</IsTruncated>")
+        return Answer(status) if request.method == "HEAD" else error(status, code)
+
+    responder.answering = answering
+    if status == 404:
+        assert runner.run(store.stat(PATH)) is None
+    else:
+        caught = runner.run(failure_of(store.stat(PATH)))
+        assert caught.reply is Reply.REFUSED
+        assert "access is denied (AccessDenied)" in str(caught)
+    assert [one.method for one in responder.received][:2] == ["HEAD", "GET"]
+
+
+def test_what_an_ingress_says_is_missing_is_found(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """It answered one request, and S3 the next."""
+    found = Answer(200, b"123", {**MARK, "ETag": '"e1"'})
+    responder.script(Answer(404), found)
+    entry = runner.run(store.stat(PATH))
+    assert isinstance(entry, Entry)
+    assert (entry.size_bytes, entry.token) == (3, "e1")
+
+
+def test_a_mark_is_enough_where_nobody_has_more_to_say(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    listed = xml("ListBucketResult", "<Contents><Key>out/a b/c</Key></Contents>")
+    responder.script(Answer(404, headers=MARK), Answer(200, listed.body, MARK))
+    assert runner.run(store.stat(PATH)) == Directory(PATH)
+    assert [one.method for one in responder.received] == ["HEAD", "GET"]
+
+
+def test_a_success_is_taken_in_the_form_that_is_documented_only(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """Marked or not: an empty document of another kind is no empty directory."""
+    for headers in ({}, MARK):
+        responder.answering = versioning_or(Answer(200, b"<ListAllMyBuckets/>", headers))
+        assert runner.run(failure_of(ASKED["tree"](store))).reply is Reply.UNKNOWN
+        responder.script(Answer(200, headers=headers))
+        assert runner.run(failure_of(ASKED["delete"](store))).reply is Reply.UNKNOWN
+        responder.script(Answer(206, b"1", {**headers, "ETag": '"e"'}))
+        assert runner.run(failure_of(ASKED["read"](store))).reply is Reply.UNKNOWN
+
+
+def test_a_document_is_known_by_its_name_alone(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """Whatever stands before it; moto calls one by another name."""
+    for before in (
+        b"",
+        b"\n  ",
+        b"\xef\xbb\xbf",
+        b"<?xml version='1.0'?>\n<!-- one --> <!-- 2 -->",
+    ):
+        body = before + b'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>'
+        responder.answering = lambda one, body=body: (  # type: ignore[misc]
+            xml("GetBucketVersioningResponse") if "versioning" in one.query else Answer(200, body)
+        )
+        assert runner.run(all_of(store.list_tree(PATH))) == []
+
+
+def test_an_impostor_is_no_endpoint_that_answers(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """Later, nobody being there is told as what it is: an endpoint that was never S3."""
+    responder.script(Answer(503, HTML, PAGE))
+    runner.run(failure_of(ASKED["put"](store)))
+    runner.run(responder.__aexit__())
+    replies = [runner.run(failure_of(ASKED["put"](store))).reply for _ in range(3)]
+    assert replies[-1] is Reply.REFUSED
