@@ -108,9 +108,9 @@ class Many(Generic[T]):
         self._kept: list[T] | None = None
         self._count: int | None = None
         if check is not None:
-            self._check(check)
+            self._walk(check)
 
-    def _check(self, check: Callable[[list[T]], None]) -> None:
+    def _walk(self, check: Callable[[list[T]], None]) -> None:
         self._kept = []
         self._count = 0
         for batch in self._entries:
@@ -120,8 +120,8 @@ class Many(Generic[T]):
 
     def __len__(self) -> int:
         if self._count is None:
-            self._count = sum(map(len, self._entries))
-        return self._count
+            self._walk(lambda _: None)
+        return self._count or 0
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._kept) if self._kept is not None else chain.from_iterable(self._entries)
