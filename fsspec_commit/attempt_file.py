@@ -31,16 +31,20 @@ def given_name(path: "str | os.PathLike[str]") -> Target:
         RequestError: It leaves the destination, or names what this library keeps for itself, or
             is no text.
     """
-    text: object = os.fspath(path) if isinstance(path, os.PathLike) else path
+    return target(bare_path(path))
+
+
+def bare_path(path: object) -> str:
+    """A path without the filesystem's protocol, ``./`` and trailing slashes.
+
+    Raises:
+        RequestError: It is no text.
+    """
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         message = f"a file is named by a text relative to the destination, not by {text!r}"
         raise RequestError(message, kind="invalid_name")
-    return target(bare_path(text))
-
-
-def bare_path(path: str) -> str:
-    """A path without the filesystem's protocol, ``./`` and trailing slashes."""
-    bare = _PREFIX.sub("", path)
+    bare = _PREFIX.sub("", text)
     while bare.startswith("./"):
         bare = bare[2:].lstrip("/")
     return "" if bare == "." else bare.rstrip("/") if bare != "/" else bare

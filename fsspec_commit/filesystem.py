@@ -138,7 +138,7 @@ class AttemptFileSystem(AbstractFileSystem):
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
         """Drop own files, finished or spoiled; a directory only with *recursive*."""
-        for one in [path] if isinstance(path, str) else path:
+        for one in path if isinstance(path, list | tuple | set) else [path]:
             bare = bare_path(one)
             names = self._names.removable()
             if bare in names:

@@ -184,7 +184,7 @@ async def clean(
         message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
         raise RequestError(message, kind="invalid_option")
     _check_age(older_than)
-    if isinstance(damaged, str):
+    if isinstance(damaged, str) or not isinstance(damaged, Collection):
         message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
         raise RequestError(message, kind="invalid_option")
     options = OpenOptions(single_writer=single_writer, choosing=True)

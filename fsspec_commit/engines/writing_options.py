@@ -37,11 +37,14 @@ def check_writing(options: Mapping[str, object], file_visitor: object) -> None:
         )
         raise _invalid(message)
     how = options["file_options"]
-    if how is not None and not hasattr(how, "format"):
+    if how is not None and (isinstance(how, str) or not hasattr(how, "format")):
         message = (
             f"file_options is what make_write_options() of a pyarrow format gives, not {how!r}: "
             "pyarrow.dataset.ParquetFileFormat().make_write_options(compression='zstd')"
         )
+        raise _invalid(message)
+    if how is not None and getattr(how, "format", None) != options["format"]:
+        message = "file_options are those of another format than is written: give format= too"
         raise _invalid(message)
     if file_visitor is not None and not callable(file_visitor):
         raise _invalid(f"file_visitor={file_visitor!r} cannot be called: it is told of each file")

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from msgspec import Meta, Struct, field, json
 from msgspec.structs import replace
 
-from fsspec_commit.errors import RecordError
+from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.records import JsonRecord, decode_strictly, must_be
 from fsspec_commit.store import Capabilities
@@ -98,9 +98,15 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Read what :meth:`to_json` wrote.
 
         Raises:
+            RequestError: *text* is no text.
             RecordError: *text* is anything else.
         """
-        return decode_strictly(text.encode(errors="surrogatepass"), cls, 1 << 16)
+        given: object = text
+        if not isinstance(given, str):
+            what = type(given).__name__
+            message = f"a message is read from the text that to_json() gave, not from {what}"
+            raise RequestError(message, kind="not_a_message")
+        return decode_strictly(given.encode(errors="surrogatepass"), cls, 1 << 16)
 
     def told_chosen(self, *, chosen: bool) -> "TaskCommit":
         """The message with the answer to whether its attempt came first."""

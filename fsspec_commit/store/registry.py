@@ -51,7 +51,7 @@ def register(protocol: str, store: str | type[Store]) -> None:
         RequestError: *store* is neither.
     """
     is_name = isinstance(store, str) and _CLASS_NAME.fullmatch(store) is not None
-    if not (is_name or isinstance(store, type)):
+    if not (is_name or isinstance(store, type)) or not isinstance(protocol, str):
         message = (
             f"cannot register {store!r} for {protocol!r} URLs: give the adapter's class, or its "
             "name as 'package.module:Class'"

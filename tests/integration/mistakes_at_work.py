@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pyarrow.dataset as ds
+
 import fsspec_commit as fc
 from tests.integration.mistakes import (
     COMMITTERS,
@@ -28,6 +30,12 @@ FILES = [
         "a name that is bytes",
         in_a_task(lambda task: task.open(b"a")),  # type: ignore[arg-type]
         ("a file is named by a text", "relative to the destination", "not by b'a'"),
+        "invalid_name",
+    ),
+    Mistake(
+        "a path that is none, to the filesystem",
+        in_a_task(lambda task: task.filesystem.rm(None)),
+        ("a file is named by a text", "relative to the destination", "not by None"),
         "invalid_name",
     ),
     Mistake(
@@ -94,6 +102,12 @@ TASKS = [
         "not_a_spec",
     ),
     Mistake(
+        "a message's bytes",
+        lambda _: fc.TaskCommit.from_json(b"{}"),  # type: ignore[arg-type]
+        ("a message is read from the text", "to_json()", "not from bytes"),
+        "not_a_message",
+    ),
+    Mistake(
         "messages that are a number",
         in_a_job(lambda job: job.commit(5)),  # type: ignore[arg-type]
         ("cannot commit job", "a list of what tasks returned", "not int"),
@@ -143,6 +157,11 @@ OPERATIONS = [
         "an age of the future",
         lambda out: fc.clean(out, older_than=dt.timedelta(days=-1)),
         ("older_than=", "is no age", "timedelta(days=7)"),
+    ),
+    Mistake(
+        "one damaged job for a list",
+        lambda out: fc.clean(out, damaged="9c1e"),
+        ("damaged is a list of job ids", "write ['9c1e']"),
     ),
     Mistake("no age", fc.clean, ("say which jobs", "older_than=timedelta(…)", "damaged=[…]")),
 ]
@@ -205,6 +224,13 @@ DATASETS = [
         "options of a file as a dict",
         a_dataset(file_options={"compression": "zstd"}),
         ("file_options is what make_write_options()", "not {'compression'", "ParquetFileFormat()"),
+    ),
+    Mistake(
+        "options of a file for another format",
+        lambda out: fc.write_dataset(
+            TABLE, out, format="csv", file_options=ds.ParquetFileFormat().make_write_options()
+        ),
+        ("file_options are those of another format", "give format= too"),
     ),
     Mistake(
         "a schema that is a dict",
