@@ -246,7 +246,7 @@ def _logging(run: Run) -> Iterator[None]:
     """
     debug = run.debug
     ours = logging.getLogger("fsspec_commit")
-    handler = logging.StreamHandler()
+    handler = _StandardError()
     handler.setFormatter(_RedactingFormatter(run.output))
     handler.addFilter(lambda record: debug or _is_for_users(record, quiet=run.output.quiet))
     root, level = logging.getLogger(), ours.level
@@ -257,6 +257,16 @@ def _logging(run: Run) -> Iterator[None]:
     finally:
         ours.setLevel(level)
         root.removeHandler(handler)
+
+
+class _StandardError(logging.Handler):
+    """Prints as everything is printed: above the bar, where one is drawn meanwhile."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            put_error(self.format(record))
+        except Exception:  # noqa: BLE001  # what cannot be logged ends no program
+            self.handleError(record)
 
 
 def _is_for_users(record: logging.LogRecord, *, quiet: bool) -> bool:
