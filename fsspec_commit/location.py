@@ -106,12 +106,12 @@ def _of_filesystem(path: str, filesystem: Any) -> Place:
         given = f"the class {filesystem.__name__}" if isinstance(filesystem, type) else kind
         message = f"filesystem= takes an fsspec filesystem, not {given}; pass the URL instead"
         raise UnknownProtocolError(message)
-    _refuse_disagreement(path, filesystem, kind)
-    if kind.startswith("fsspec.implementations.dirfs."):
-        return _of_filesystem(f"{filesystem.path}/{path}".rstrip("/"), filesystem.fs)
     if kind.startswith(("fsspec.implementations.cache", "fsspec.implementations.cached")):
         message = f"cannot commit through {kind}: a cache hides what the store holds; unwrap it"
         raise UnknownProtocolError(message)
+    _refuse_disagreement(path, filesystem, kind)
+    if kind.startswith("fsspec.implementations.dirfs."):
+        return _of_filesystem(f"{filesystem.path}/{path}".rstrip("/"), filesystem.fs)
     protocol = _protocols(filesystem)[0]
     if filesystem.storage_args:
         message = f"cannot reopen {kind}: it was made with positional arguments; use keywords"

@@ -51,6 +51,11 @@ class CutShort:
 
 
 NOTHING_CHANGED = CutShort(Status.NOT_COMMITTED, "not_committed", "nothing was changed")
+PROBING = CutShort(
+    Status.NOT_COMMITTED,
+    "not_committed",
+    "small objects of the probe may remain under _commit/, which clean removes",
+)
 NOT_COMMITTED = CutShort(Status.NOT_COMMITTED, "not_committed", "nothing was committed")
 COMMITTED = CutShort(Status.DONE, "committed", "the job had committed")
 

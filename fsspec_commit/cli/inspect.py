@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import fsspec_commit as fc
-from fsspec_commit.cli.ending import Run, Status, ending
+from fsspec_commit.cli.ending import PROBING, Run, Status, ending
 from fsspec_commit.cli.hadoop import (
     hadoop_document,
     hadoop_jobs,
@@ -121,6 +121,7 @@ def probe(
     run = Run(destination, as_json=as_json, debug=debug)
     with ending(run):
         run.storage_options = run.hide(storage_options(storage_option))
+        run.cut_short = PROBING
         report = fc.probe(
             destination, storage_options=run.storage_options, single_writer=single_writer
         )

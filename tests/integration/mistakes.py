@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pyarrow.fs
 from fsspec.implementations.local import LocalFileSystem
@@ -127,6 +128,16 @@ DESTINATIONS = [
         "a filesystem of pyarrow",
         a_job(filesystem=pa.fs.LocalFileSystem()),
         ("filesystem= takes an fsspec filesystem", "pyarrow._fs.LocalFileSystem", "pass the URL"),
+        "unknown_protocol",
+        fc.UnknownProtocolError,
+    ),
+    Mistake(
+        "a filesystem that caches",
+        a_job_at(
+            "memory://bucket/x",
+            filesystem=fsspec.filesystem("simplecache", target_protocol="memory"),
+        ),
+        ("cannot commit through", "a cache hides what the store holds", "unwrap it"),
         "unknown_protocol",
         fc.UnknownProtocolError,
     ),

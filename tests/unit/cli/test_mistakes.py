@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -11,14 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.unit.cli.conftest import Ran
 
+T = TypeVar("T")
 TABLE = pa.table({"day": ["a", "b"], "clicks": [1, 2]})
 
 
@@ -112,3 +115,19 @@ def test_while_it_waits_it_says_for_whom(
     quiet = command("write", source, url, "--mode", "overwrite", "--wait", "1s", "--quiet")
     assert quiet.err.splitlines()[0].startswith("error: ")
     fc.resume(url, other.job_id)
+
+
+def test_an_interrupted_probe_says_what_may_remain(url: str, command: Callable[..., Ran]) -> None:
+    """It has written, so "nothing was changed" would not be so."""
+
+    async def carry(verb: str, path: object, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "rename":
+            raise KeyboardInterrupt
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        ran = command("probe", url)
+    assert ran.status == 1
+    assert "interrupted; small objects of the probe may remain under _commit/" in ran.err
+    assert command("clean", url, "--older-than", "0s", "--delete").status == 0
+    assert fc.jobs(url) == []
