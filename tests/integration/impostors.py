@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,15 +11,18 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.effects import pacing
-from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, recover
+from fsspec_commit.testing import Crash, Fault, inject
+from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, recover, run
 from tests.integration.scenes import TASKS, Scene, named
 from tests.servers.impostors import IMPOSTORS, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fsspec_commit.testing.sweeps import Sweep
+    from tests.integration.places import RemotePlace
     from tests.integration.wire import Wire
+    from tests.servers.faults import Rule
 
 _OVERWRITE = named("overwrite")
 MODES = {
@@ -98,10 +102,31 @@ class AnsweredForTests:
         ]
         _check(wire, cases)
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("impostor", IMPOSTORS)
+    def test_each_request_of_a_resumer_is_answered_by_another(
+        self, wire: Wire, impostor: str, request: pytest.FixtureRequest
+    ) -> None:
+        """By night: of a job whose driver died when it was to publish its first file."""
+        reasons = [self.still_believed.get(f"{impostor}, {how_often}") for how_often in HOW_OFTEN]
+        if any(reasons):
+            request.applymarker(pytest.mark.xfail(reason=str(reasons), strict=True))
+        _check(wire, _each_request_of_a_resumer(wire, impostor), _resume)
+
 
 def _each_request(wire: Wire, mode: str, impostor: str, how_often: str) -> Iterator[Answered]:
     for nth in range(1, _count(wire, mode) + 1):
         yield Answered(mode, impostor, how_often, nth)
+
+
+def _each_request_of_a_resumer(wire: Wire, impostor: str) -> Iterator[Answered]:
+    whole = replace(wire, scene=MODES["overwrite"])
+    place, job_id = _died(whole, "whole-resume")
+    fc.resume(place.url, job_id, **place.how)
+    count = len(wire.proxy.exchanges)
+    for how_often in HOW_OFTEN:
+        for nth in range(1, count + 1):
+            yield Answered("overwrite", impostor, how_often, nth)
 
 
 _counts: dict[tuple[str, str], int] = {}
@@ -118,13 +143,16 @@ def _count(wire: Wire, mode: str) -> int:
     return _counts[known]
 
 
-def _check(wire: Wire, cases: Iterable[Answered]) -> None:
+def _check(
+    wire: Wire, cases: Iterable[Answered], each: Callable[[Wire, Answered, int], None] | None = None
+) -> None:
     """All of *cases*; the error names each that failed, and how many did not."""
+    each = each or _run
     tried, failed = 0, []
     for case in cases:
         tried += 1
         try:
-            _run(replace(wire, scene=MODES[case.mode]), case, tried)
+            each(replace(wire, scene=MODES[case.mode]), case, tried)
         except Exception as error:  # noqa: BLE001  whatever it is, it fails the test below
             notes = "; ".join(getattr(error, "__notes__", ()))
             failed.append(f"{case}: {type(error).__name__}: {error} ({notes})")
@@ -137,17 +165,50 @@ def _check(wire: Wire, cases: Iterable[Answered]) -> None:
 
 
 def _run(wire: Wire, case: Answered, number: int) -> None:
-    answered, login = rules_of(case.impostor, nth=case.nth, once=HOW_OFTEN[case.how_often])
     name = f"{number}-{case.mode}"
-    place = wire.ready(name, answered, login)
+    place = wire.ready(name, *_rules(case))
     told, message = attempt(wire.scene, place)
-    met = [f"{one.operation} {one.path}" for one in wire.proxy.exchanges if one.fault is not None]
-    # Some requests more or less are due to the order in which tasks end.
+    _settle(wire, name, told, message)
+
+
+def _resume(wire: Wire, case: Answered, number: int) -> None:
+    name = f"{number}-{case.mode}"
+    place, job_id = _died(wire, name)
+    for rule in _rules(case):
+        wire.proxy.add(rule)
+    try:
+        result = fc.resume(place.url, job_id, **place.how)
+    except fc.CommitError as error:
+        told, message = error.outcome, str(error)
+    else:
+        told, message = "done", "\n".join(result.warnings)
+    _settle(wire, name, told, message)
+
+
+def _died(wire: Wire, name: str) -> tuple[RemotePlace, str]:
+    """A destination where a job has decided, and nothing else; its requests are forgotten."""
+    place = wire.ready(name)
+    dies = [Fault(verb, 1, "crash_before") for verb in ("rename", "complete")]
+    with inject(*dies), suppress(Crash):
+        run(wire.scene, place)
+    [job] = fc.jobs(place.url, **place.how)
+    assert job.state == "decided"
     wire.proxy.clear()
+    return place, job.job_id
+
+
+def _rules(case: Answered) -> tuple[Rule, Rule]:
+    once = HOW_OFTEN[case.how_often]
+    return rules_of(IMPOSTORS[case.impostor], nth=case.nth, once=once)
+
+
+def _settle(wire: Wire, name: str, told: str, message: str) -> None:
+    """The impostor has gone: what was told is true, and what is left can be settled."""
+    met = [f"{one.operation} {one.path}" for one in wire.proxy.exchanges if one.fault is not None]
     if told == "done" and "the work area was not removed" in message:
         told = DONE_BUT_FOR_THE_AREA
     try:
-        recover(wire.scene, wire.direct(name), told, marker=None)
+        recover(wire.scene, wire.direct(name), told, marker=None, spent_ids=True)
     except (AssertionError, fc.CommitError) as error:
         error.add_note(f"told {told!r}: {message}; answered: {met[:1]}")
         raise

@@ -55,7 +55,14 @@ def attempt(scene: Scene, place: RemotePlace) -> tuple[str, str]:
     return "done", "\n".join(result.warnings)
 
 
-def recover(scene: Scene, place: RemotePlace, told: str, *, marker: bool | None = True) -> str:
+def recover(
+    scene: Scene,
+    place: RemotePlace,
+    told: str,
+    *,
+    marker: bool | None = True,
+    spent_ids: bool = False,
+) -> str:
     """Check what is there, and that it is what the caller was told; settle it; check again.
 
     Args:
@@ -63,13 +70,19 @@ def recover(scene: Scene, place: RemotePlace, told: str, *, marker: bool | None 
         place: Where it was.
         told: What its caller was told; of an area that was not removed there is a warning.
         marker: Whether ``_SUCCESS`` must stand; ``None`` where the server may have lost it.
+        spent_ids: Whether it may have left ids under which it could not begin.
 
     Returns:
         In which state the job was found.
     """
     snapshot = place.snapshot()
     state = check_under_way(
-        snapshot, old=scene.old, new=scene.new, mode=scene.mode, declared=scene.declared
+        snapshot,
+        old=scene.old,
+        new=scene.new,
+        mode=scene.mode,
+        declared=scene.declared,
+        spent_ids=spent_ids,
     )
     happened = state in {"decided", "published"} or (
         state == "over" and visible(snapshot) == scene.after

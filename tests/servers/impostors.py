@@ -4,38 +4,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fsspec_commit.testing.store_contract.answered_for import (
+    FOREIGN_ANSWERS,
+    LOGIN_PAGE,
+    LOGIN_PATH,
+    ForeignAnswer,
+)
 from tests.servers.faults import AnswerOfAnother, Rule
 
 if TYPE_CHECKING:
     from tests.servers.http_messages import Request
-
-_HTML = (("Content-Type", "text/html; charset=utf-8"),)
-_TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
-_JSON = (("Content-Type", "application/json"),)
-_LOGIN_PATH = "/sign-in-to-the-network"
-_LOGIN_PAGE = b"<!DOCTYPE html><html><title>Sign in</title><form>Please sign in.</form></html>"
-
-IMPOSTORS = {
-    "200 HTML": AnswerOfAnother(200, _LOGIN_PAGE, _HTML),
-    "200 {}": AnswerOfAnother(200, b"{}", _JSON),
-    "200 empty": AnswerOfAnother(200),
-    "204": AnswerOfAnother(204),
-    "302": AnswerOfAnother(302, b"", (("Location", _LOGIN_PATH),)),
-    "403": AnswerOfAnother(403, b"<html><body>Forbidden</body></html>", _HTML),
-    "404": AnswerOfAnother(404, b"404 page not found\n", _TEXT),
-    "502": AnswerOfAnother(502, b"<html><body>Bad Gateway</body></html>", _HTML),
-    "503": AnswerOfAnother(503, b"no available server\n", _TEXT),
-}
+    from tests.servers.proxy import FaultProxy
 
 
-def rules_of(name: str, *, nth: int, once: bool) -> tuple[Rule, Rule]:
+def _fault(answer: ForeignAnswer) -> AnswerOfAnother:
+    return AnswerOfAnother(answer.status, answer.content, answer.headers)
+
+
+IMPOSTORS = {name: _fault(answer) for name, answer in FOREIGN_ANSWERS.items()}
+
+
+def rules_of(fault: AnswerOfAnother, *, nth: int, once: bool) -> tuple[Rule, Rule]:
     """The *nth* request is answered by an impostor, or each from there on.
 
     The second rule is the page that a redirection leads to.
     """
-    answered = Rule(IMPOSTORS[name], where=_is_not_login, nth=nth, times=1 if once else None)
-    return answered, Rule(IMPOSTORS["200 HTML"], path=_LOGIN_PATH, times=None)
+    answered = Rule(fault, where=_is_not_login, nth=nth, times=1 if once else None)
+    return answered, Rule(_fault(LOGIN_PAGE), path=LOGIN_PATH, times=None)
 
 
 def _is_not_login(request: Request) -> bool:
-    return request.path != _LOGIN_PATH
+    return request.path != LOGIN_PATH
+
+
+class AnsweringProxy:
+    """A proxy that answers one request of the store contract in place of the service."""
+
+    def __init__(self, proxy: FaultProxy) -> None:
+        self._proxy = proxy
+        self._answered = Rule()
+
+    def begin(self, nth: int, answer: ForeignAnswer) -> None:
+        """Answer the *nth* request from now on."""
+        self._answered, login = rules_of(_fault(answer), nth=nth, once=True)
+        self._proxy.add(self._answered)
+        self._proxy.add(login)
+
+    def end(self) -> bool:
+        """Forward every request again, and say whether one was answered."""
+        self._proxy.clear()
+        return self._answered.met

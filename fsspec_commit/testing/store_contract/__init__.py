@@ -3,6 +3,12 @@
 import pytest
 
 from fsspec_commit.testing.store_contract.abilities import AbilitiesContract
+from fsspec_commit.testing.store_contract.answered_for import (
+    FOREIGN_ANSWERS,
+    AnsweredFor,
+    AnsweredForContract,
+    ForeignAnswer,
+)
 from fsspec_commit.testing.store_contract.bulk import BulkContract
 from fsspec_commit.testing.store_contract.directories import DirectoriesContract
 from fsspec_commit.testing.store_contract.files import FilesContract
@@ -29,6 +35,7 @@ class StoreContract(
     DirectoriesContract,
     NewDirectoriesContract,
     UploadsContract,
+    AnsweredForContract,
 ):
     """What the protocol relies on, tried on a live store; subclass it and give three fixtures.
 
@@ -52,8 +59,18 @@ class StoreContract(
                 return my_sdk.put
 
     A fixture `open_again`, which opens the same destination once more, lets races run in threads
-    of their own; without it they run as tasks on one loop.
+    of their own; without it they run as tasks on one loop. With a fixture `answered_for` each
+    request is answered by somebody else once, as a proxy or a login page would.
     """
 
 
-__all__ = ["At", "OpenAgain", "ReadRaw", "StoreContract", "WriteRaw"]
+__all__ = [
+    "FOREIGN_ANSWERS",
+    "AnsweredFor",
+    "At",
+    "ForeignAnswer",
+    "OpenAgain",
+    "ReadRaw",
+    "StoreContract",
+    "WriteRaw",
+]
