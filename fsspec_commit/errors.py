@@ -29,6 +29,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Outcome: TypeAlias = Literal["not_committed", "committed", "partial", "unknown"]
+Stage: TypeAlias = Literal[
+    "select",
+    "start",
+    "open",
+    "write",
+    "commit_task",
+    "check",
+    "claim",
+    "prepare",
+    "decide",
+    "publish",
+    "replace",
+    "finish",
+    "retire",
+    "abort",
+    "resume",
+    "clean",
+]
+"""The steps of the protocol, in the order of a job's life; then what others do to one."""
 
 
 class Reply(Enum):
@@ -50,7 +69,7 @@ class CommitError(Exception):
         job_id: The job concerned, if one is known.
         task_id: The task concerned, if one is known.
         path: The file or record concerned, if one is known.
-        stage: The step of the protocol that raised, in its own words.
+        stage: The step of the protocol that raised: one of the words of ``Stage``.
     """
 
     default_outcome: Outcome = "not_committed"
@@ -63,14 +82,14 @@ class CommitError(Exception):
         job_id: str | None = None,
         task_id: int | None = None,
         path: str | None = None,
-        stage: str | None = None,
+        stage: Stage | None = None,
     ) -> None:
         super().__init__(_printable(message))
         self.outcome: Outcome = outcome or self.default_outcome
         self.job_id = job_id
         self.task_id = task_id
         self.path = path
-        self.stage = stage
+        self.stage: Stage | None = stage
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -156,10 +175,10 @@ class ConcurrentJobError(ConflictError):
 class JobNotActiveError(ConflictError):
     """This very job was settled by somebody else.
 
-    ``outcome`` is ``"committed"`` when a resumer or another driver committed it,
-    ``"not_committed"`` when it was aborted, which is also how an older job fences this one, and
-    ``"unknown"`` when it is over and nothing on the store says how it ended: look at the
-    destination before it is run again.
+    ``outcome`` is ``"committed"`` when a resumer or another driver has committed it, or there is
+    nothing left to resume; ``"not_committed"`` when it was aborted, which is also how an older job
+    fences this one; and ``"unknown"`` when it is over and nothing on the store says how it ended:
+    look at the destination before it is run again.
     """
 
 
@@ -234,15 +253,16 @@ class StoreError(CommitError, OSError):
 
 
 def failing_as(
-    kind: type[CommitError],
+    kind: type[CommitError], stage: Stage
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Make a phase of the protocol raise *kind* for whatever a store left open in it.
 
     The phase decides the outcome, no call site does: before the decision an unanswered request is
     harmless (``CommitFailedError``), after it the job must be finished (``PartialCommitError``).
-    Errors that already name an outcome of their own pass unchanged.
+    Errors that already name an outcome of their own pass unchanged, but none that calls a job not
+    committed, or over, leaves a phase after the decision. What is no :class:`CommitError` at all,
+    a fault of an adapter or of ours, is left open by the store like anything else.
     """
-    settled_by_phase = (StoreError, CommitStateUnknownError, RecordError)
 
     def decorate(
         phase: Callable[P, Coroutine[Any, Any, T]],
@@ -251,20 +271,61 @@ def failing_as(
         async def run(*args: P.args, **kwargs: P.kwargs) -> T:
             try:
                 return await phase(*args, **kwargs)
-            except settled_by_phase as error:
+            except CommitError as error:
                 if isinstance(error, RecordError) and kind is not PartialCommitError:
                     error.outcome = kind.default_outcome
                     raise
-                if isinstance(error, kind):
+                if isinstance(error, kind) or _names_its_outcome(error, kind):
                     raise
-                raise kind(
-                    str(error),
-                    job_id=error.job_id,
-                    task_id=error.task_id,
-                    path=error.path,
-                    stage=error.stage or phase.__name__,
-                ) from error
+                raise _left_open(kind, stage, error, str(error)) from error
+            except Exception as error:
+                raise _left_open(kind, stage, error, _unforeseen(error)) from error
 
         return run
 
     return decorate
+
+
+def unforeseen_as(
+    kind: type[CommitError], stage: Stage
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Make a step raise *kind* for what is no :class:`CommitError`; those pass unchanged."""
+
+    def decorate(
+        step: Callable[P, Coroutine[Any, Any, T]],
+    ) -> Callable[P, Coroutine[Any, Any, T]]:
+        @wraps(step)
+        async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return await step(*args, **kwargs)
+            except CommitError:
+                raise
+            except Exception as error:
+                raise _left_open(kind, stage, error, _unforeseen(error)) from error
+
+        return run
+
+    return decorate
+
+
+def _names_its_outcome(error: CommitError, kind: type[CommitError]) -> bool:
+    if kind is PartialCommitError:
+        return error.outcome in {"committed", "partial"}
+    return not isinstance(error, StoreError | CommitStateUnknownError | RecordError)
+
+
+def _left_open(
+    kind: type[CommitError], stage: Stage, error: Exception, message: str
+) -> CommitError:
+    return kind(
+        message,
+        job_id=getattr(error, "job_id", None),
+        task_id=getattr(error, "task_id", None),
+        path=getattr(error, "path", None),
+        stage=getattr(error, "stage", None) or stage,
+    )
+
+
+def _unforeseen(error: Exception) -> str:
+    # What it says is not repeated: nobody has looked whether a secret is in it.
+    return f"{type(error).__name__} was raised, which nobody foresaw; it is the cause of this"

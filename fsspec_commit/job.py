@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
@@ -16,8 +15,8 @@ from fsspec_commit.local_tasks import LocalTasks
 from fsspec_commit.location import DestinationLike, place
 from fsspec_commit.options import JobOptions, check_options, record_of
 from fsspec_commit.progress import ProgressReport
+from fsspec_commit.protocol.aborting import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.commit import Finished, abort_job
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
@@ -26,10 +25,13 @@ from fsspec_commit.selection import Selection, check_names, chosen_before, refus
 from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, unpicklable
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.task import Task
+from fsspec_commit.unfinished import tell_unfinished
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from fsspec.callbacks import Callback
+
+    from fsspec_commit.protocol.commit import Finished
 
 _log = logging.getLogger("fsspec_commit")
 _STARTS_MAX = 8
@@ -203,7 +205,8 @@ class Job:
         Files that its tasks have open in this thread are closed.
 
         Raises:
-            JobNotActiveError: It is committed; nothing is deleted.
+            JobNotActiveError: It is committed, or somebody else has ended it: see its
+                ``outcome``; nothing is deleted.
         """
         self._check_process()
         if self._state in {"new", "aborted"} or (self.skipped and self._result is not None):
@@ -312,6 +315,7 @@ class Job:
                 deciding=self._deciding,
                 announce=self._progress.announce,
                 progress=self._progress.advance,
+                others=self._tasks.has_others,
             )
         self._result = result_of(bound, finished, clock() - begin)
         self.skipped = finished is None
@@ -389,10 +393,5 @@ class Job:
             return
         if self._bound is None or self._pid != os.getpid() or self._is_collected:
             return
-        warnings.warn(
-            f"job {self.job_id} to {self.destination!r} was neither committed nor aborted; use "
-            f'"with Job(...)", or settle it with: {self._bound.settle_command("abort")}',
-            ResourceWarning,
-            stacklevel=2,
-            source=self,
-        )
+        command = self._bound.settle_command("abort")
+        tell_unfinished(self, self.job_id, self.destination, command)

@@ -304,6 +304,11 @@ class JobLayout:
         """Where every task that has committed has a directory."""
         return self._record("manifests")
 
+    def task_of(self, path: StorePath) -> int | None:
+        """Whose directory of manifests this is; ``None`` where it is no task's."""
+        name = path.removeprefix(f"{self.manifests}/")
+        return int(name) if name.isdecimal() and name.isascii() else None
+
     def attempt(self, task_id: int, attempt_id: str) -> "AttemptLayout":
         """The paths of one attempt.
 

@@ -23,6 +23,11 @@ class LocalTasks:
         # What the last call passed in; None while it is not known what that was.
         self._given: list[TaskCommit] | None = []
 
+    @property
+    def has_others(self) -> bool:
+        """Whether messages of tasks elsewhere were passed in: there may be more such tasks."""
+        return bool(self._given)
+
     def next_id(self) -> int:
         """An id above all that were taken, which nobody else gets."""
         with self._lock:

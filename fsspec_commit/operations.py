@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Literal
 
 from fsspec_commit.bridge import blocking, run
 from fsspec_commit.destination import Destination, open_destination, probe_destination
-from fsspec_commit.errors import JobNotActiveError, RequestError
+from fsspec_commit.errors import RequestError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.location import DestinationLike, place
 from fsspec_commit.options import check_choice
 from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol import recovery
+from fsspec_commit.protocol.aborting import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.clean import clean as clean_up
-from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.hadoop import HadoopJob
 from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.protocol.job_records import begun_record
+from fsspec_commit.protocol.overtaken import ended
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.records.job import JobRecord
@@ -96,7 +97,9 @@ def resume(
 
     Raises:
         RequestError: The job has not decided; its driver may still commit it.
-        JobNotActiveError: It was aborted, or is over already.
+        JobNotActiveError: There is nothing to finish. ``outcome`` says what became of the job:
+            ``"committed"``, it has been finished before; ``"not_committed"``, it was aborted;
+            ``"unknown"``, it is over, and nothing shows how it ended.
         CommitStateUnknownError: The store did not say whether it has decided.
         PartialCommitError: It is still not finished.
     """
@@ -136,7 +139,8 @@ async def abort(
     A driver of it that is still alive gets :class:`JobNotActiveError`.
 
     Raises:
-        JobNotActiveError: It is committed, or over already; nothing was deleted.
+        JobNotActiveError: It is committed (``outcome="committed"``), or over and nothing shows
+            how it ended (``"unknown"``); nothing was deleted.
         CommitStateUnknownError: The store did not say whether it is; nothing was deleted.
     """
     async with _open_job(
@@ -301,6 +305,5 @@ async def _record(to: Destination, job_id: str) -> JobRecord:
     layout = DestinationLayout(to.store.root).job(job_id)
     record = await begun_record(to.store, layout)
     if record is None:
-        message = f"job {job_id} at {to.place.url!r} is finished, aborted, or never was"
-        raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="open")
+        raise await ended(to.store, layout, to.place.url, stage="open")
     return record

@@ -92,11 +92,21 @@ def check_task_id(task_id: object, job: JobRecord) -> None:
     """Refuse what is no part of a job's work.
 
     Raises:
-        RequestError: *task_id* is not a number from 0 on.
+        RequestError: *task_id* is not a number from 0 on; or nobody would look for its work, since
+            with ``collect="store"`` the driver reads the tasks that it was told to expect.
     """
     if isinstance(task_id, bool) or not isinstance(task_id, int) or task_id < 0:
         message = f"a task id is a number from 0 on, not {task_id!r}"
         raise RequestError(message, kind="invalid_task_id", job_id=job.job_id)
+    if job.collect == "store" and job.tasks is not None and task_id >= job.tasks:
+        message = (
+            f"job {job.job_id} has {job.tasks} tasks, 0 to {job.tasks - 1}, and none is number "
+            f"{task_id}: what it wrote would be left out; start the job with tasks={task_id + 1} "
+            "or more, or give its parts lower numbers"
+        )
+        raise RequestError(
+            message, kind="unexpected_task", job_id=job.job_id, task_id=task_id, stage="open"
+        )
 
 
 def unpicklable(what: str) -> str:

@@ -232,6 +232,8 @@ def _shown(run: Run, job: fc.JobInfo) -> dict[str, object]:
     meaning, settled_by = _MEANING[job.state]
     return {
         **_known(job),
+        "tasks": job.tasks,
+        "tasks_missing": job.tasks_missing,
         "committer": job.committer,
         "damage": job.damage,
         "meaning": meaning,
@@ -244,7 +246,13 @@ def _named(command: str, job_id: str) -> list[str]:
 
 
 def _rows(known: dict[str, object]) -> list[tuple[str, object]]:
-    return [(name.replace("_", " "), value) for name, value in known.items()]
+    """For people: of the tasks one line, ``3 of 100, missing 17, 63``."""
+    shown = dict(known)
+    expected, missing = shown.pop("tasks"), shown.pop("tasks_missing")
+    if expected is not None:
+        tasks = f"{shown['tasks_committed']} of {expected}"
+        shown["tasks_committed"] = f"{tasks}, missing {missing}" if missing else tasks
+    return [(name.replace("_", " "), value) for name, value in shown.items()]
 
 
 def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:

@@ -83,18 +83,32 @@ def resume(
         run.storage_options = run.hide(storage_options(storage_option))
         full = found_job(run, job_id, single_writer=single_writer, probe=not no_probe)
         run.cut_short = unsettled(run.command("resume", full))
-        with bars(shown=run.output.shows_progress, reading=False) as seen:
-            result = fc.resume(
-                destination,
-                full,
-                accept_loss=accept_loss,
-                callback=Publishing(seen),
-                storage_options=run.storage_options,
-                single_writer=single_writer,
-                probe=not no_probe,
-            )
-            run.cut_short = COMMITTED
+        try:
+            with bars(shown=run.output.shows_progress, reading=False) as seen:
+                result = fc.resume(
+                    destination,
+                    full,
+                    accept_loss=accept_loss,
+                    callback=Publishing(seen),
+                    storage_options=run.storage_options,
+                    single_writer=single_writer,
+                    probe=not no_probe,
+                )
+                run.cut_short = COMMITTED
+        except fc.JobNotActiveError as over:
+            if over.outcome != "committed":
+                raise
+            _finished_before(run, full)
+            return
         run.output.result(result)
+
+
+def _finished_before(run: Run, job_id: str) -> None:
+    """What was asked for has been done, by an earlier resume perhaps."""
+    if run.output.as_json:
+        document = {"destination": run.destination, "job_id": job_id, "state": "committed"}
+        run.output.document(document)
+    run.output.say(f"job {job_id} is committed and finished already")
 
 
 def abort(

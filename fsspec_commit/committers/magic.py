@@ -22,7 +22,7 @@ from fsspec_commit.effects.part_writer import PartBudget, PartWriter
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.effects.standing import establish
-from fsspec_commit.errors import JobNotActiveError, PartialCommitError
+from fsspec_commit.errors import JobNotActiveError, PartialCommitError, Stage
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
 from fsspec_commit.records.entries import in_batches
@@ -98,7 +98,7 @@ class MagicAttempt:
         """
         for stray in list(self._begun.values()):
             await self._abort(stray)
-        await _check_active(self._store, self._layout.job, "seal")
+        await _check_active(self._store, self._layout.job, "commit_task")
         ids = self._store.ids
         return PendingSet(self._layout, ids.nonce(), ids.now(), self._files(), rows).encode()
 
@@ -124,7 +124,7 @@ class MagicAttempt:
             self._has_recorded = True
             record = self._layout.upload_record(upload.nonce)
             await _record(self._store, self._layout.job, record, name, upload)
-            await _check_active(self._store, self._layout.job, "upload")
+            await _check_active(self._store, self._layout.job, "write")
         return upload
 
     async def _abort(self, upload: PendingUpload) -> None:
@@ -234,7 +234,7 @@ class MagicCommitter:
         record = layout.prepared_success(claim_nonce)
         await _record(self._store, layout, record, SUCCESS, upload)
         if data:
-            await _check_active(self._store, layout, "prepare_success")
+            await _check_active(self._store, layout, "prepare")
         part = await self._uploads.put_part(upload, 1, data)
         return marker_identity(replace(upload, parts=(part,)))
 
@@ -266,16 +266,16 @@ async def _record(
         nonce=store.ids.nonce(), job_id=layout.job_id, name=name, upload_id=upload.upload_id
     )
     if await establish(store, path, record, within=layout.area) is None:
-        raise _inactive(layout, "upload")
+        raise _inactive(layout, "write")
 
 
-async def _check_active(store: SettledStore, layout: JobLayout, stage: str) -> None:
+async def _check_active(store: SettledStore, layout: JobLayout, stage: Stage) -> None:
     """Raise :class:`JobNotActiveError` when ``job.json`` is gone."""
     if await store.stat(layout.spec) is None:
         raise _inactive(layout, stage)
 
 
-def _inactive(layout: JobLayout, stage: str) -> JobNotActiveError:
+def _inactive(layout: JobLayout, stage: Stage) -> JobNotActiveError:
     message = f"cannot upload: job {layout.job_id} is finished or aborted"
     return JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage=stage)
 

@@ -60,7 +60,7 @@ class ManifestAttempt(WorkingFiles):
             task_id = self._layout.task_id
             message = f"task {task_id} cannot commit: job {job.job_id} is finished or aborted"
             raise JobNotActiveError(
-                message, job_id=job.job_id, task_id=task_id, outcome="unknown", stage="seal"
+                message, job_id=job.job_id, task_id=task_id, outcome="unknown", stage="commit_task"
             )
         return self.manifest(rows, directory=self._layout.working_name)
 

@@ -40,7 +40,7 @@ class V1Attempt(WorkingFiles):
             job_id, task_id = self._layout.job.job_id, self._layout.task_id
             message = f"task {task_id} cannot commit: the files of job {job_id} are gone"
             raise JobNotActiveError(
-                message, job_id=job_id, task_id=task_id, outcome="unknown", stage="seal"
+                message, job_id=job_id, task_id=task_id, outcome="unknown", stage="commit_task"
             )
         return self.manifest(rows, directory=self._layout.committed_name)
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
+from fsspec_commit.effects.deletion import PermitExpiredError
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
-from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
+from fsspec_commit.errors import CommitError, CommitStateUnknownError, Reply, StoreError
 
 T = TypeVar("T")
 
@@ -50,6 +51,29 @@ class Effect(Generic[T]):
     is_repeatable: bool = True
 
 
+async def classified(call: Awaitable[T]) -> T:
+    """What an adapter answers; what it raises and has not classified leaves open what happened.
+
+    Raises:
+        StoreError: The call failed.
+    """
+    try:
+        return await call
+    except (CommitError, PermitExpiredError):
+        raise
+    except Exception as error:
+        raise unclassified(error) from error
+
+
+def unclassified(error: Exception) -> StoreError:
+    """What is made of an error that no adapter should let out: a fault of it, or of its client.
+
+    What it says is not repeated: nobody has looked whether a secret is in it.
+    """
+    message = f"the store's adapter failed with {type(error).__name__}, which is the cause of this"
+    return StoreError(message, reply=Reply.UNKNOWN)
+
+
 async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
     """Apply until done, certainly refused, or beyond knowing.
 
@@ -69,7 +93,7 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
         observing = doubt
         try:
             if observing:
-                seen = await effect.observe()
+                seen = await classified(effect.observe())
                 if not isinstance(seen, Undone):
                     return seen
                 overtaken += seen is Undone.OVERTAKEN
@@ -78,7 +102,7 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
                 refusal = None if is_obsolete else refusal
                 _raise_unless_repeated(effect, refusal, last)
             observing = False
-            return await effect.apply()
+            return await classified(effect.apply())
         except StoreError as error:
             if error is refusal:
                 raise
@@ -121,7 +145,7 @@ async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:
         if backoff or not pace.enter_now():
             await pace.enter(backoff)
         try:
-            return await question()
+            return await classified(question())
         except StoreError as error:
             backoff += 1
             if error.reply is Reply.REFUSED or backoff == TRIES_MAX:

@@ -8,12 +8,18 @@ from contextlib import contextmanager, suppress
 from fsspec_commit.effects.counted import Counted
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
-from fsspec_commit.effects.settle import Effect, Undone, settle
+from fsspec_commit.effects.settle import Effect, Undone, settle, unclassified
 from fsspec_commit.effects.settled_directories import SettledDirectories, SettledNewDirectories
 from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.effects.settled_uploads import SettledUploads
 from fsspec_commit.effects.settled_writer import SettledWriter
-from fsspec_commit.errors import CommitStateUnknownError, RecordError, Reply, StoreError
+from fsspec_commit.errors import (
+    CommitError,
+    CommitStateUnknownError,
+    RecordError,
+    Reply,
+    StoreError,
+)
 from fsspec_commit.ids import IdSource, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.records import RECORD_BYTES_MAX
@@ -137,6 +143,10 @@ class SettledStore(Counted):
                 listed += 1
                 if listed % _BREATH == 0:
                     await asyncio.sleep(0)
+        except CommitError:
+            raise
+        except Exception as error:
+            raise unclassified(error) from error
         finally:
             if isinstance(listing, AsyncGenerator):
                 await listing.aclose()

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
+from fsspec_commit.effects.settle import classified
 from fsspec_commit.errors import StoreError
 from fsspec_commit.store import Entry, Writer
 
@@ -38,7 +39,7 @@ class SettledWriter:
 
     async def discard(self) -> None:
         """Leave nothing of it."""
-        await self._writer.discard()
+        await classified(self._writer.discard())
 
     async def _persist(
         self, begin: Callable[[], Awaitable[T]], go_on: Callable[[], Awaitable[T]]
@@ -49,7 +50,7 @@ class SettledWriter:
             if backoff or not self._pace.enter_now():
                 await self._pace.enter(backoff)
             try:
-                return await call()
+                return await classified(call())
             except StoreError as error:
                 backoff += 1
                 if not error.can_go_on or backoff == TRIES_MAX:

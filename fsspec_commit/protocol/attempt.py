@@ -44,7 +44,7 @@ async def commit_attempt(
         raise
 
 
-@failing_as(CommitFailedError)
+@failing_as(CommitFailedError, "commit_task")
 async def _write_manifest(
     layout: AttemptLayout, output: AttemptOutput, store: SettledStore, *, rows: int | None
 ) -> TaskCommit:
@@ -69,7 +69,7 @@ async def _write_manifest(
     )
 
 
-@failing_as(CommitFailedError)
+@failing_as(CommitFailedError, "commit_task")
 async def _choose(layout: AttemptLayout, message: TaskCommit, store: SettledStore) -> TaskCommit:
     record = ChosenRecord(nonce=store.ids.nonce(), message=message)
     path = layout.job.chosen(layout.task_id)

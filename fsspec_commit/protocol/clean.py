@@ -13,8 +13,8 @@ from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
 from fsspec_commit.errors import CommitError, JobNotActiveError, Reply, StoreError
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.protocol.aborting import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.commit import abort_job
 from fsspec_commit.protocol.damaged import damage_of, remove_damaged
 from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record

@@ -6,11 +6,11 @@ committed, by this driver or by whoever resumes it: ``finish_job`` works from th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import Progress
-from fsspec_commit.effects.standing import establish
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -21,15 +21,17 @@ from fsspec_commit.errors import (
     RequestError,
     StoreError,
     failing_as,
+    unforeseen_as,
 )
-from fsspec_commit.names import Target
+from fsspec_commit.protocol.aborting import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
+from fsspec_commit.protocol.committed_tasks import empty_job, forgotten_messages
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.deleting import delete_replaced
 from fsspec_commit.protocol.file_names import FileNames
-from fsspec_commit.protocol.job_records import standing_decision, standing_published
+from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import (
     forget_late_deletes,
     leave_late_deletes,
@@ -38,11 +40,11 @@ from fsspec_commit.protocol.late_deletes import (
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
 from fsspec_commit.protocol.overtaken import (
-    ended_by_another,
     finished_by_another,
     is_over,
     settled_by_another,
 )
+from fsspec_commit.protocol.publishing import publish_files, say_published
 from fsspec_commit.protocol.replaced import (
     ReplacedFiles,
     list_replaced,
@@ -63,16 +65,24 @@ from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, Published
 from fsspec_commit.store import Directory, Entry
 
+if TYPE_CHECKING:
+    from fsspec_commit.names import Target
+
 _RETIREMENTS_MAX = 4
+_LOOKED_FOR_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision that could be taken, the new files it would publish, what stood beside them."""
+    """A decision that could be taken, the new files it would publish, what stood beside them.
+
+    Also what the caller may not have meant.
+    """
 
     decision: Decision
     new: NewFiles
     beside: tuple[Entry | Directory, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,7 @@ class Finished:
     warnings: tuple[str, ...] = ()
 
 
+@unforeseen_as(CommitStateUnknownError, "decide")
 async def commit_job(
     job: BoundJob,
     messages: Sequence[object],
@@ -94,6 +105,7 @@ async def commit_job(
     deciding: Callable[[str], None] = lambda _: None,
     announce: Callable[[int], None] = lambda _: None,
     progress: Progress | None = None,
+    others: bool = False,
 ) -> Finished | None:
     """Make exactly the chosen attempts visible, or raise saying what was left.
 
@@ -105,6 +117,7 @@ async def commit_job(
             must not be cancelled.
         announce: Told how many files will be published.
         progress: Told as they are.
+        others: Some messages are of tasks elsewhere: whether all of them came is looked for.
 
     Returns:
         ``None`` when the job had nothing to do and was dropped: ``mode="ignore"`` and data
@@ -112,7 +125,9 @@ async def commit_job(
     """
     alive = SignOfLife(job)
     try:
-        prepared = await prepare_job(job, messages, wait_s=wait_s, alive=alive)  # 1-3
+        prepared = await prepare_job(
+            job, messages, wait_s=wait_s, alive=alive, others=others
+        )  # 1-3
         if prepared is None:
             await abort_job(job, by="the job itself, which had nothing to do")
             return None
@@ -122,13 +137,23 @@ async def commit_job(
     except CommitError as error:
         other = await settled_by_another(job, error)
         if other is None:
+            _name_command(job, error)
             raise
         raise other from error
     finally:
         await alive.end()
-    return await finish_job(  # 5-7    P1 P9
+    finished = await finish_job(  # 5-7    P1 P9
         job, decision, prepared.new, beside=prepared.beside, progress=progress
     )
+    return replace(finished, warnings=(*prepared.warnings, *finished.warnings))
+
+
+def _name_command(job: BoundJob, error: CommitError) -> None:
+    """Say what to do where it is not known whether the job has decided."""
+    if error.outcome == "unknown" and not isinstance(error, JobNotActiveError | RecordError):
+        command = job.settle_command("resume")
+        error.job_id = error.job_id or job.record.job_id
+        error.add_note(f"delete nothing; call job.commit() again, or finish it with: {command}")
 
 
 async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
@@ -139,14 +164,21 @@ async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
         raise
 
 
-@failing_as(CommitFailedError)
+@failing_as(CommitFailedError, "prepare")
 async def prepare_job(
-    job: BoundJob, messages: Sequence[object], *, wait_s: float, alive: SignOfLife
+    job: BoundJob,
+    messages: Sequence[object],
+    *,
+    wait_s: float,
+    alive: SignOfLife,
+    others: bool = False,
 ) -> Prepared | None:
     """Everything that may still say no; whatever it raises, the job stays open."""
     chosen = await _chosen(job, messages)
     new = await check_new_files(job, ChosenManifests(job, chosen))  # 1    P1 P2 P10
-    _refuse_empty(job, new)
+    if not (new.count or job.record.allow_empty or job.record.partitions):
+        raise empty_job(job, await forgotten_messages(job, messages))
+    left_out = await _left_out(job, messages) if others else ()
     held = await take_claim(  # 2    P11
         job, new.partitions, reusable_names=new.may_meet_others, wait_s=wait_s, alive=alive
     )
@@ -157,7 +189,7 @@ async def prepare_job(
             await withdraw_claim(job, claim)
             return None
         await refuse_endangered(job, held, new)
-        return Prepared(await _wanted(job, claim, new), new, held.beside)  # 3    P9
+        return Prepared(await _wanted(job, claim, new), new, held.beside, left_out)  # 3    P9
     except CommitError:
         await withdraw_claim(job, claim)
         raise
@@ -166,7 +198,21 @@ async def prepare_job(
 async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
     if job.record.collect == "store" and job.record.tasks is not None:
         return await list_chosen(job, collect_messages(job, job.record.tasks))
-    return await list_chosen(job, by_batches(check_messages(job, messages)))
+    try:
+        return await list_chosen(job, by_batches(check_messages(job, messages)))
+    except RequestError as error:
+        if error.kind == "missing_tasks":
+            forgotten = await forgotten_messages(job, messages)
+            error.add_note(forgotten or "none of these tasks has committed")
+        raise
+
+
+async def _left_out(job: BoundJob, messages: Sequence[object]) -> tuple[str, ...]:
+    """What is said where a part of what tasks have committed is committed, maybe on purpose."""
+    if job.record.tasks is not None or len(messages) > _LOOKED_FOR_MAX:
+        return ()  # None is missing; or to hold the names of so many would cost too much.
+    forgotten = await forgotten_messages(job, messages)
+    return () if forgotten is None else (f"left out: {forgotten}",)
 
 
 async def _wanted(job: BoundJob, claim: Claim, new: NewFiles) -> Decision:
@@ -223,7 +269,7 @@ async def finish_job(
         raise
 
 
-@failing_as(PartialCommitError)
+@failing_as(PartialCommitError, "finish")
 async def _finish(
     job: BoundJob,
     decision: Standing[Decision],
@@ -240,7 +286,7 @@ async def _finish(
         published = await standing_published(job.store, job.layout, decision)
     if published is None:
         await remove_stale_success(job, decision)
-        await _publish(  # 5
+        await publish_files(  # 5
             job,
             new,
             replaced,
@@ -248,7 +294,7 @@ async def _finish(
             lost=lost if accept_loss else None,
             progress=progress,
         )
-        published = await _publication(job, decision, len(lost))
+        published = await say_published(job, decision, len(lost))
     else:
         beware_of_stale_success(job, decision)
     warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
@@ -270,102 +316,6 @@ async def _finish(
     )
 
 
-async def _publish(
-    job: BoundJob,
-    new: NewFiles,
-    replaced: ReplacedFiles,
-    *,
-    again: bool,
-    lost: list[Target] | None,
-    progress: Progress | None,
-) -> None:
-    done = 0
-
-    def count(files: int) -> None:
-        nonlocal done
-        done += files
-        if progress is not None:
-            progress(files)
-
-    try:
-        await job.committer.publish(
-            new.manifests,
-            new.partitions,
-            replaced,
-            again=again,
-            lost=None if lost is None else lost.append,
-            progress=count,
-        )
-    except (StoreError, CommitStateUnknownError, PartialCommitError) as error:
-        message = (
-            f"{done} of {new.count} files are in place and the rest will follow; delete nothing; "
-            f"finish with job.commit() or: {job.settle_command('resume')} ({error})"
-        )
-        raise PartialCommitError(
-            message,
-            done=done,
-            remaining=new.count - done,
-            job_id=job.record.job_id,
-            path=error.path,
-            stage="publish",
-        ) from error
-
-
-async def _publication(
-    job: BoundJob, decision: Standing[Decision], lost: int
-) -> Standing[Published]:
-    """Say that every file is in place; a resumer's word stands as well as ours."""
-    record = Published(
-        nonce=job.store.ids.nonce(),
-        job_id=job.record.job_id,
-        decision=decision.record.nonce,
-        lost=lost,
-    )
-    path = job.layout.published
-    published = await establish(job.store, path, record, within=job.layout.area)
-    published = published or await standing_published(job.store, job.layout, decision)
-    if published is None:
-        raise finished_by_another(job)
-    return published
-
-
-async def abort_job(job: BoundJob, *, by: str) -> None:
-    """Decide that the job never happens, then remove what it left (P5, P6).
-
-    The aborted decision comes first and stays until ``job.json`` is gone, so no late driver can
-    make anything visible. Safe to repeat.
-
-    Raises:
-        JobNotActiveError: A committed decision stands, or the job is over.
-        CommitFailedError: Nothing is visible, but not all could be removed; abort again.
-    """
-    aborted = await _aborted(job, by)
-    if aborted is not None:
-        await _remove_aborted(job, aborted)
-
-
-async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
-    """The aborted decision that stands, whoever took it; ``None`` when its job is over."""
-    wanted = Decision(nonce=job.store.ids.nonce(), job_id=job.record.job_id, state="aborted", by=by)
-    try:
-        return await decide(job.store, job.layout, wanted)
-    except JobNotActiveError as error:
-        if error.outcome == "unknown":
-            raise await ended_by_another(job) from error
-        if error.outcome == "committed":
-            error.add_note(f"if it is not finished, finish it: {job.settle_command('resume')}")
-            raise
-    try:
-        return await standing_decision(job.store, job.layout)
-    except JobNotActiveError:
-        return None  # It was aborted, by whoever has removed its area since.
-
-
-@failing_as(CommitFailedError)
-async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
-    await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
-
-
 async def _retired(
     job: BoundJob, new: NewFiles, published: Standing[Published], replaced: ReplacedFiles
 ) -> list[str]:
@@ -382,15 +332,3 @@ async def _retired(
             return [f"{left}; `fsspec-commit resume` or `clean` removes it"]
         return []
     raise too_slow(job)
-
-
-def _refuse_empty(job: BoundJob, new: NewFiles) -> None:
-    if new.count or job.record.allow_empty or job.record.partitions:
-        return
-    message = (
-        f"cannot commit job {job.record.job_id} to {job.record.destination!r}: no file was "
-        "written through its tasks; open files with task.open() or pass "
-        "filesystem=task.filesystem, a plain path goes to the working directory "
-        "(allow_empty=True if this is meant)"
-    )
-    raise RequestError(message, kind="empty_job", job_id=job.record.job_id, stage="check")

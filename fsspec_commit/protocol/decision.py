@@ -3,13 +3,19 @@
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import establish
-from fsspec_commit.errors import CommitStateUnknownError, JobNotActiveError, failing_as
+from fsspec_commit.errors import (
+    CommitStateUnknownError,
+    JobNotActiveError,
+    failing_as,
+    unforeseen_as,
+)
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.protocol.job_records import over, read_record, standing_decision
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision
 
 
+@unforeseen_as(CommitStateUnknownError, "decide")
 async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> Standing[Decision]:
     """Make *wanted* the job's decision.
 
@@ -25,7 +31,7 @@ async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> St
     return await _confirmed(store, layout, ours)
 
 
-@failing_as(CommitStateUnknownError)
+@failing_as(CommitStateUnknownError, "decide")
 async def _confirmed(
     store: SettledStore, layout: JobLayout, ours: Standing[Decision] | None
 ) -> Standing[Decision]:
@@ -33,9 +39,22 @@ async def _confirmed(
     if ours is None:
         raise settled_as(layout, await standing_decision(store, layout))
     if await read_record(store, layout) is None:
-        await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))
+        await _take_back(store, layout)
         raise settled_as(layout, None)
     return ours
+
+
+async def _take_back(store: SettledStore, layout: JobLayout) -> None:
+    """Delete our decision where it means nothing: it is listed, and no ``job.json`` beside it.
+
+    Where it is not listed, nothing is to be deleted, or it was not the store that answered.
+    """
+    listed = {child.path for child in await store.list_area(layout.area)}
+    if layout.spec in listed:
+        message = f"{layout.spec!r} was not there, and is: it may be somebody else who answers"
+        raise CommitStateUnknownError(message, job_id=layout.job_id, path=layout.spec)
+    if layout.decision in listed:
+        await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))
 
 
 def settled_as(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:

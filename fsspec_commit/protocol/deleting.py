@@ -9,7 +9,6 @@ from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import read_record
-from fsspec_commit.protocol.overtaken import finished_by_another
 from fsspec_commit.protocol.replaced import ReplacedFiles
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
@@ -28,8 +27,8 @@ async def delete_replaced(
     overtaken by a resumer which finished must not delete beside a later job.
 
     Raises:
-        JobNotActiveError: This driver was overtaken.
-        PartialCommitError: A file that is not the listed one was taken and cannot be put back.
+        PartialCommitError: This driver was overtaken, perhaps; or a file that is not the listed
+            one was taken and cannot be put back.
     """
     kept: list[Entry] = []
     async for batch in replaced.batches():
@@ -51,7 +50,7 @@ async def delete_replaced(
             f"somebody else meanwhile, twice; look at {trash!r}, then: "
             f"{job.settle_command('resume')}"
         )
-        raise PartialCommitError(message, job_id=job.record.job_id, path=path, stage="replaced")
+        raise PartialCommitError(message, job_id=job.record.job_id, path=path, stage="replace")
 
 
 class _Lease:
@@ -67,15 +66,20 @@ class _Lease:
         """The permit, renewed if it has to be.
 
         Raises:
-            JobNotActiveError: This driver was overtaken: the job is finished.
+            PartialCommitError: There is no ``job.json``: this driver was overtaken, perhaps.
         """
         async with self._renewing:
             now = self._job.store.ids.now()
             if self._current is None or self._current.is_over(now):
                 if await read_record(self._job.store, self._job.layout) is None:
-                    raise finished_by_another(self._job)
+                    raise self._lost()
                 self._current = self._permit.until(now + LASTS)
             return self._current
+
+    def _lost(self) -> PartialCommitError:
+        job_id = self._job.record.job_id
+        message = f"every file is in place, and job.json of job {job_id} is not there"
+        return PartialCommitError(message, job_id=job_id, remaining=0, stage="replace")
 
     async def remove(self, entry: Entry) -> bool:
         """Remove one file, as :meth:`~fsspec_commit.effects.removal.Removal.remove` does."""

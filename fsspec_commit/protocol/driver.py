@@ -13,7 +13,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, commit_job
-from fsspec_commit.protocol.overtaken import finished_by_another
+from fsspec_commit.protocol.overtaken import finished_by_another, is_over
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.records.job import Decision
 
@@ -35,6 +35,7 @@ class Driver:
         deciding: Callable[[], None],
         announce: Callable[[int], None],
         progress: Progress,
+        others: bool = False,
     ) -> Finished | None:
         """Make exactly the chosen attempts visible, or finish what an earlier call has decided.
 
@@ -45,6 +46,7 @@ class Driver:
             deciding: Told just before the decision is taken.
             announce: Told how many files will be published.
             progress: Told as they are.
+            others: Some messages are of tasks elsewhere, and some may be missing.
 
         Returns:
             ``None`` when the job had nothing to do and was dropped.
@@ -65,6 +67,7 @@ class Driver:
                         deciding=decide,
                         announce=announce,
                         progress=progress,
+                        others=others,
                     )
                 except JobNotActiveError:
                     # A decision of ours, whose outcome was unknown, may have come through late.
@@ -78,7 +81,7 @@ class Driver:
             self._has_stood = True
             raise
 
-    @failing_as(CommitStateUnknownError)
+    @failing_as(CommitStateUnknownError, "decide")
     async def _has_decided(self, job: BoundJob) -> bool:
         """Whether a decision that this very driver has tried to take stands, or has stood."""
         if self._has_stood or not self._decisions:
@@ -105,6 +108,18 @@ class Driver:
         try:
             return await resume_job(job, announce=announce, progress=progress)
         except JobNotActiveError as error:
-            if self._has_stood and error.outcome == "unknown":
+            if not self._has_stood or error.outcome != "unknown":
+                raise
+            if await is_over(job):
                 raise finished_by_another(job) from error
-            raise
+            raise _out_of_sight(job) from error
+
+
+def _out_of_sight(job: BoundJob) -> PartialCommitError:
+    job_id = job.record.job_id
+    message = (
+        f"job {job_id} is decided, its job.json is not found, and nothing shows that it has been "
+        "finished: it may be somebody else who answers for the store; delete nothing; when you "
+        f"know, finish it with job.commit() or: {job.settle_command('resume')}"
+    )
+    return PartialCommitError(message, job_id=job_id, stage="resume")

@@ -1,4 +1,10 @@
-"""The records of a job as they stand: how everybody reads what somebody else may have made."""
+"""The records of a job as they stand: how everybody reads what somebody else may have made.
+
+That a record is absent ends a job, or lets it be aborted. So one answer is not enough for it:
+somebody may have answered in place of the store. A listing is asked as well.
+"""
+
+from typing import TypeVar
 
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import damaged, recall
@@ -8,18 +14,43 @@ from fsspec_commit.errors import (
     RecordError,
     failing_as,
 )
-from fsspec_commit.layout import JobLayout
-from fsspec_commit.records import Standing
+from fsspec_commit.layout import JobLayout, StorePath
+from fsspec_commit.records import Record, Standing
 from fsspec_commit.records.job import Decision, JobRecord, Published
+
+R = TypeVar("R", bound=Record)
+
+_LOOKS_MAX = 4
 
 
 async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
-    """``job.json``, or ``None`` when the job is over or never was."""
-    standing = await recall(store, layout, layout.spec, JobRecord)
+    """``job.json``, or ``None`` when the job is over or never was.
+
+    Raises:
+        CommitStateUnknownError: It is listed, and cannot be found.
+    """
+    standing = await _recall_listed(store, layout, layout.spec, JobRecord)
     return None if standing is None else standing.record
 
 
-@failing_as(CommitStateUnknownError)
+async def _recall_listed(
+    store: SettledStore, layout: JobLayout, path: StorePath, kind: type[R]
+) -> Standing[R] | None:
+    """A record; ``None`` when it is neither found nor listed."""
+    for _ in range(_LOOKS_MAX):
+        standing = await recall(store, layout, path, kind)
+        if standing is not None:
+            return standing
+        if path not in {child.path for child in await store.list_area(layout.area)}:
+            return None
+    message = (
+        f"{path!r} is listed and cannot be found: it may be somebody else who answers for the "
+        "store, such as a proxy; see what stands between, and ask again"
+    )
+    raise CommitStateUnknownError(message, path=path, job_id=layout.job_id)
+
+
+@failing_as(CommitStateUnknownError, "open")
 async def begun_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
     """The same for somebody who did not begin the job, and so cannot know whether it committed.
 
@@ -30,7 +61,7 @@ async def begun_record(store: SettledStore, layout: JobLayout) -> JobRecord | No
     return await read_record(store, layout)
 
 
-@failing_as(CommitStateUnknownError)
+@failing_as(CommitStateUnknownError, "decide")
 async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[Decision] | None:
     """The decision of a job that is not over; ``None`` while there is none.
 
@@ -43,7 +74,7 @@ async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[
         CommitStateUnknownError: The store did not say.
         JobNotActiveError: The job is over, whatever decision is found; how it ended is not known.
     """
-    decision = await recall(store, layout, layout.decision, Decision)
+    decision = await _recall_listed(store, layout, layout.decision, Decision)
     if await read_record(store, layout) is None:
         raise over(layout)
     return decision

@@ -30,7 +30,7 @@ from hashlib import sha256
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import all_of, for_each
-from fsspec_commit.errors import JobNotActiveError, UnsafeStoreError
+from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -38,6 +38,7 @@ from fsspec_commit.protocol.claim import HeldClaim
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.protocol.replaced import ReplacedFiles
+from fsspec_commit.protocol.retire import areas_gone
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry
@@ -81,9 +82,7 @@ async def leave_late_deletes(
     async def mark(name: str) -> None:
         path = layout.deleted_mark(directory, name)
         if await job.store.create(path, b"", within=layout.areas) is None:
-            message = f"the work areas of {job.record.destination!r} are gone"
-            job_id = job.record.job_id
-            raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="retire")
+            raise areas_gone(job)
 
     await for_each(_marks(job, replaced), mark, in_flight_max=job.store.in_flight_max)
     return permit.until(moment + _RETIRED_WITHIN)

@@ -97,7 +97,7 @@ class ChosenManifests:
             job_id=self.job.record.job_id,
             task_id=message.task_id,
             path=message.manifest,
-            stage="load_manifests",
+            stage="check",
         )
 
 

@@ -1,23 +1,49 @@
 """What a driver is told whose job somebody else has ended: a resumer, an aborter, a twin."""
 
+from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
+    CommitStateUnknownError,
     JobNotActiveError,
     RecordError,
+    Stage,
+    failing_as,
 )
+from fsspec_commit.layout import JobLayout
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.job_records import read_record, standing_decision
-from fsspec_commit.protocol.listing import ending, old_files
+from fsspec_commit.protocol.listing import ending
+from fsspec_commit.protocol.retire import epochs_among
 
 
 async def is_over(job: BoundJob) -> bool:
-    """Whether ``job.json`` is gone; an unanswered question is no."""
+    """Whether a job that has decided to commit has been finished; an unanswered question is no.
+
+    ``job.json`` is gone then, no decision stands that was not published, and an epoch does, as
+    one does wherever a job has finished: what is only absent proves nothing, since it may not have
+    been the store that was asked.
+    """
+    return await _has_finished(job.store, job.layout)
+
+
+async def _has_finished(store: SettledStore, layout: JobLayout) -> bool:
     try:
-        return await read_record(job.store, job.layout) is None
+        return await _shows_end(store, layout)
     except CommitError:
         return False
+
+
+@failing_as(CommitStateUnknownError, "finish")
+async def _shows_end(store: SettledStore, layout: JobLayout) -> bool:
+    if await read_record(store, layout) is not None:
+        return False
+    listed = {child.path for child in await store.list_area(layout.area)}
+    if layout.decision in listed and layout.published not in listed:
+        return False
+    destination = layout.destination
+    return bool(epochs_among(await store.list_area(destination.areas), destination))
 
 
 def finished_by_another(job: BoundJob) -> JobNotActiveError:
@@ -50,29 +76,42 @@ async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveE
 
 
 async def ended_by_another(job: BoundJob) -> JobNotActiveError:
-    """The end of whoever finds the job gone that they would have settled.
+    """The end of whoever finds the job gone that they would have settled."""
+    return await ended(job.store, job.layout, job.record.destination, stage="decide")
+
+
+async def ended(
+    store: SettledStore, layout: JobLayout, destination: str, *, stage: Stage
+) -> JobNotActiveError:
+    """What is known of a job that has no ``job.json``.
 
     No tombstone says how the job ended, but its files do: their names carry its id, and only a
     committed job has any. Without one it is not known: a later job may have replaced them.
     """
-    job_id = job.record.job_id
-    if await _shows_files(job):
-        message = f"job {job_id} was committed by somebody else; do not run it again"
-        return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="decide")
+    job_id = layout.job_id
+    if await _has_finished(store, layout) and await _shows_files(store, layout):
+        message = f"job {job_id} is committed and finished already; do not run it again"
+        return JobNotActiveError(message, job_id=job_id, outcome="committed", stage=stage)
     message = (
-        f"job {job_id} was aborted, or committed and replaced since, by somebody else; look at "
-        f"{job.record.destination!r} before you run it again"
+        f"job {job_id} is not to be found: it was aborted, or committed and replaced since, or it "
+        f"never was; look at {destination!r} before you run it again"
     )
-    return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="decide")
+    return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage=stage)
 
 
-async def _shows_files(job: BoundJob) -> bool:
+async def _shows_files(store: SettledStore, layout: JobLayout) -> bool:
     """Whether a file is named by the job; what cannot be listed shows none."""
     try:
-        async with ending(old_files(job)) as files:
-            async for name, _ in files:
-                if f"-{job.record.job_id}-" in name:
-                    return True
+        return await _lists_files(store, layout)
     except CommitError:
         return False
+
+
+@failing_as(CommitStateUnknownError, "decide")
+async def _lists_files(store: SettledStore, layout: JobLayout) -> bool:
+    destination = layout.destination
+    async with ending(store.list_tree(destination.root, without=destination.areas)) as files:
+        async for file in files:
+            if f"-{layout.job_id}-" in destination.relative(file.path):
+                return True
     return False

@@ -8,22 +8,24 @@ from typing import Literal
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import (
+    CommitStateUnknownError,
     JobNotActiveError,
     PartialCommitError,
     RequestError,
     failing_as,
+    unforeseen_as,
 )
 from fsspec_commit.ids import started
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.commit import Finished, finish_job
+from fsspec_commit.protocol.committed_tasks import CommittedTasks, committed_tasks
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
-from fsspec_commit.store import Directory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,8 @@ class JobInfo:
         started: When, by the clock of the machine that started it.
         host: That machine.
         tasks_committed: How many tasks have committed; ``None`` when that is not known.
+        tasks: How many the job was told to expect, if it was.
+        tasks_missing: Which of these have not committed, the first few runs of them: ``"17, 63"``.
         committer: The committer it is bound to.
         damage: What cannot be read, if anything.
     """
@@ -49,6 +53,8 @@ class JobInfo:
     tasks_committed: int | None
     committer: str | None = None
     damage: str | None = None
+    tasks: int | None = None
+    tasks_missing: str = ""
 
 
 async def jobs(store: SettledStore) -> AsyncIterator[JobInfo]:
@@ -75,6 +81,11 @@ async def _info(store: SettledStore, state: JobState) -> JobInfo:
             record = await read_record(store, layout)
         except ValueError as error:
             damage = str(error)
+    count, committed = await _tasks_committed(store, state)
+    expected = None if record is None else record.tasks
+    missing = ""
+    if committed is not None and expected is not None:
+        missing = committed.missing_of(expected)
     shown = "damaged" if damage is not None or state.state == "void" else state.state
     return JobInfo(
         job_id=layout.job_id,
@@ -82,23 +93,29 @@ async def _info(store: SettledStore, state: JobState) -> JobInfo:
         mode=None if record is None else record.mode,
         started=started(layout.job_id),
         host="" if record is None else record.host,
-        tasks_committed=await _tasks_committed(store, state),
+        tasks_committed=count,
         committer=None if record is None else record.committer,
         damage=damage,
+        tasks=expected,
+        tasks_missing=missing,
     )
 
 
-async def _tasks_committed(store: SettledStore, state: JobState) -> int | None:
+async def _tasks_committed(
+    store: SettledStore, state: JobState
+) -> tuple[int | None, CommittedTasks | None]:
+    """How many tasks have committed; and, of a job that has not decided, which."""
     if state.decision is not None and state.state != "aborted":
-        return state.decision.record.task_count
+        return state.decision.record.task_count, None
     if state.state == "damaged":
-        return None
+        return None, None
     if not state.has_manifests:
-        return 0
-    tasks = await store.list_children_if_allowed(state.layout.manifests)
-    return None if tasks is None else sum(isinstance(task, Directory) for task in tasks)
+        return 0, CommittedTasks(())
+    committed = await committed_tasks(store, state.layout)
+    return (None, None) if committed is None else (len(committed.ids), committed)
 
 
+@unforeseen_as(CommitStateUnknownError, "resume")
 async def resume_job(
     job: BoundJob,
     *,
@@ -140,6 +157,6 @@ async def resume_job(
     return await finish_job(job, decision, new, accept_loss=accept_loss, progress=progress)
 
 
-@failing_as(PartialCommitError)
+@failing_as(PartialCommitError, "resume")
 async def _decided_files(job: BoundJob, decision: Decision) -> NewFiles:
     return await check_new_files(job, ChosenManifests(job, chosen_by(job, decision)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.errors import JobNotActiveError, PartialCommitError
+from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records import Standing
@@ -53,6 +53,13 @@ def too_slow(job: BoundJob) -> PartialCommitError:
     return PartialCommitError(message, job_id=job.record.job_id, remaining=0, stage="retire")
 
 
+def areas_gone(job: BoundJob) -> PartialCommitError:
+    """The end of a driver that finds no place to say what must be said of its job."""
+    job_id = job.record.job_id
+    message = f"the work areas of {job.record.destination!r} are not there"
+    return PartialCommitError(message, job_id=job_id, remaining=0, stage="retire")
+
+
 def epochs_among(
     children: Iterable[Entry | Directory | Unusable], layout: DestinationLayout
 ) -> tuple[Entry, ...]:
@@ -63,6 +70,4 @@ def epochs_among(
 async def _touch(job: BoundJob, path: StorePath) -> None:
     areas = job.layout.destination.areas
     if await job.store.create(path, b"", within=areas) is None:
-        job_id = job.record.job_id
-        message = f"the work areas of {job.record.destination!r} are gone"
-        raise JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="retire")
+        raise areas_gone(job)

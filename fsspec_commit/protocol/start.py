@@ -39,7 +39,7 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
     return False
 
 
-@failing_as(CommitFailedError)
+@failing_as(CommitFailedError, "start")
 async def create_job(
     store: SettledStore, layout: JobLayout, record: JobRecord, *, failed: int
 ) -> str | None:

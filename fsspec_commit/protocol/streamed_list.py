@@ -74,7 +74,9 @@ class ListWriter:
         layout = self._job.layout
         if await self._job.store.create(self._path, data, within=layout.area) is None:
             message = f"job {layout.job_id} is finished or aborted"
-            raise JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="list")
+            raise JobNotActiveError(
+                message, job_id=layout.job_id, outcome="unknown", stage="prepare"
+            )
 
     async def _flush(self) -> None:
         if self._file is None:

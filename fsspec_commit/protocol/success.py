@@ -156,7 +156,7 @@ async def publish_success(
         "somebody else removed it, or a rule of the bucket did; who waits for it is waiting still; "
         f"finish without it by: {job.settle_command('resume')} --accept-loss"
     )
-    raise PartialCommitError(message, path=SUCCESS, remaining=0, stage="publish_success")
+    raise PartialCommitError(message, path=SUCCESS, remaining=0, stage="finish")
 
 
 async def withdraw_success(job: BoundJob, lost: Decision) -> None:

@@ -30,7 +30,6 @@ still_believes = pytest.mark.xfail(reason=BELIEVES, strict=True)
 """Of a store until its adapter is mended, and nothing else."""
 
 
-@still_believes
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
 class TestS3(test_s3.OnServer, AnsweredForContract):
     @pytest.fixture

@@ -176,6 +176,7 @@ def _resume(wire: Wire, case: Answered, number: int) -> None:
     place, job_id = _died(wire, name)
     for rule in _rules(case):
         wire.proxy.add(rule)
+    told: str
     try:
         result = fc.resume(place.url, job_id, **place.how)
     except fc.CommitError as error:

@@ -236,7 +236,7 @@ def test_8_one_partition_is_meant_and_all_would_go(url: str) -> None:
     assert caught.value.kind == "file_outside_partition"
 
 
-def test_9_commit_is_forgotten(url: str) -> None:
+def test_9_commit_is_forgotten(url: str, caplog: pytest.LogCaptureFixture) -> None:
     job = fc.Job(url).start()
     with job.task() as task:
         write(task, "a")
@@ -250,6 +250,9 @@ def test_9_commit_is_forgotten(url: str) -> None:
     with pytest.warns(ResourceWarning) as caught:
         del job
     assert [str(warning.message) for warning in caught] == [expected]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        expected
+    ]
     assert [info.state for info in fc.jobs(destination)] == ["open"]
     fc.abort(destination, job_id)
     assert fc.jobs(destination) == []

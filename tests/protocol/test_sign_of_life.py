@@ -219,7 +219,10 @@ def test_a_job_that_is_dropped_leaves_no_sign(url: str) -> None:
 def test_whatever_a_renewal_meets_the_driver_goes_on(
     url: str, failing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An error of an adapter that is none of a store, too: the decision may stand by then."""
+    """An error of an adapter that is none of a store, too: the decision may stand by then.
+
+    Of such an error nothing is shown: a renewal that fails is left, whatever it failed with.
+    """
 
     async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         if "/alive-" in path and verb == failing:
@@ -233,5 +236,27 @@ def test_whatever_a_renewal_meets_the_driver_goes_on(
     write(job.task(0), "mine")
     assert job.commit().state == "committed"
     assert visible(url) == {"mine"}
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.guarantees("P7")
+def test_a_fault_of_the_renewal_itself_is_logged(
+    url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without what it says, and the driver goes on."""
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "list_tree" and path.endswith("/out"):
+            await asyncio.sleep(3 * sign_of_life.BEAT_S)
+        return await call()
+
+    async def fail(*_: object) -> None:
+        raise KeyError("X-Amz-Signature=secret")
+
+    monkeypatch.setattr(sign_of_life.SignOfLife, "_renew", fail)
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(url, mode="overwrite").start()
+    write(job.task(0), "mine")
+    assert job.commit().state == "committed"
     assert f"job {job.job_id} could no longer show that it lives: KeyError" in caplog.text
     assert "secret" not in caplog.text

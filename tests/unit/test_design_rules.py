@@ -103,6 +103,7 @@ class TestRule1Settled:
             "effects/settled_uploads.py",  # the same, and leaves what means nothing
             "effects/settled_writer.py",  # the same: a writer goes on where it was
             "protocol/commit.py",  # the phase boundaries
+            "protocol/publishing.py",  # the same
             "store/probe.py",  # works on the raw store, by rule 1
             "store/trials.py",  # the same
         }
@@ -135,7 +136,7 @@ class TestRule3Outcomes:
         assert {error for _, error in told} == {"JobNotActiveError"}
 
     def test_phases_are_phases_of_the_protocol(self) -> None:
-        used = where(calls("failing_as"))
+        used = where(calls("failing_as", "unforeseen_as"))
         assert used
         assert {name.partition("/")[0] for name in used} == {"protocol"}
 

@@ -28,6 +28,7 @@ from fsspec_commit.errors import (
     UnknownProtocolError,
     UnsafeStoreError,
     failing_as,
+    unforeseen_as,
 )
 
 TREE = {
@@ -142,7 +143,7 @@ def test_unsupported_operations_are_none_of_ours() -> None:
 
 
 def phase(kind: type[CommitError], error: BaseException) -> CommitError:
-    @failing_as(kind)
+    @failing_as(kind, "decide")
     async def decide_something() -> None:
         raise error
 
@@ -164,7 +165,10 @@ def phase(kind: type[CommitError], error: BaseException) -> CommitError:
         (PartialCommitError, CommitStateUnknownError("x"), PartialCommitError),
         (PartialCommitError, RecordError("x"), PartialCommitError),
         (PartialCommitError, PartialCommitError("x"), PartialCommitError),
-        (PartialCommitError, JobNotActiveError("x"), JobNotActiveError),
+        (PartialCommitError, JobNotActiveError("x"), PartialCommitError),
+        (PartialCommitError, JobNotActiveError("x", outcome="unknown"), PartialCommitError),
+        (PartialCommitError, JobNotActiveError("x", outcome="committed"), JobNotActiveError),
+        (PartialCommitError, RequestError("x"), PartialCommitError),
     ],
 )
 def test_the_phase_says_what_an_open_end_means(
@@ -183,23 +187,47 @@ def test_the_phase_says_what_an_open_end_means(
 def test_a_phase_keeps_where_it_happened() -> None:
     raised = phase(CommitFailedError, StoreError("x", job_id="j", task_id=3, path="a/b"))
     assert (raised.job_id, raised.task_id, raised.path) == ("j", 3, "a/b")
-    assert raised.stage == "decide_something"
-    assert phase(CommitFailedError, StoreError("x", stage="list")).stage == "list"
+    assert raised.stage == "decide"
+    assert phase(CommitFailedError, StoreError("x", stage="claim")).stage == "claim"
 
 
-def test_a_phase_lets_pass_what_is_none_of_ours() -> None:
-    @failing_as(CommitFailedError)
+@pytest.mark.parametrize("kind", OUTCOMES)
+@pytest.mark.parametrize("decorator", [failing_as, unforeseen_as])
+def test_a_phase_says_what_an_error_that_nobody_foresaw_leaves_open(
+    decorator: Any, kind: type[CommitError]
+) -> None:
+    async def fail() -> None:
+        raise KeyError("boolean")
+
+    with pytest.raises(kind, match="KeyError was raised, which nobody foresaw") as caught:
+        asyncio.run(decorator(kind, "decide")(fail)())
+    assert (caught.value.outcome, caught.value.stage) == (OUTCOMES[kind], "decide")
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert "boolean" not in str(caught.value), "it may hold a secret"
+
+
+def test_a_phase_lets_pass_what_stops_the_program() -> None:
+    @failing_as(CommitFailedError, "decide")
     async def fail(error: BaseException) -> None:
         raise error
 
-    for error in (asyncio.CancelledError(), KeyError("x"), PermissionError("x")):
+    for error in (asyncio.CancelledError(), GeneratorExit()):
         with pytest.raises(type(error)) as caught:
             asyncio.run(fail(error))
         assert caught.value is error
 
 
+def test_a_step_that_only_looks_out_lets_pass_what_says_its_outcome() -> None:
+    @unforeseen_as(CommitStateUnknownError, "decide")
+    async def fail() -> None:
+        raise StoreError("x")
+
+    with pytest.raises(StoreError):
+        asyncio.run(fail())
+
+
 def test_a_phase_returns_what_it_returns() -> None:
-    @failing_as(CommitFailedError)
+    @failing_as(CommitFailedError, "decide")
     async def double(number: int, *, by: int = 2) -> int:
         """Multiply."""
         return number * by

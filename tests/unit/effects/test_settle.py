@@ -268,19 +268,20 @@ def test_what_cannot_be_known_says_what_it_is_about() -> None:
     assert isinstance(caught.value.__cause__, StoreError)
 
 
-def test_other_errors_pass_and_every_slot_is_given_back() -> None:
+def test_an_error_that_an_adapter_lets_out_is_unknown_and_every_slot_is_given_back() -> None:
     one = Pace(IDS, in_flight_max=1)
 
     async def fail() -> str:
-        raise KeyError("a mistake of ours")
+        raise KeyError("X-Amz-Signature=secret")
 
     async def look() -> str | Undone:
         return Undone.UNDONE
 
     async def twice() -> str:
         for _ in range(2):
-            with pytest.raises(KeyError):
+            with pytest.raises(CommitStateUnknownError, match="failed with KeyError") as caught:
                 await settle(Effect(fail, look, "failing", "x"), one)
+            assert "secret" not in str(caught.value)
         return await settle(Creation([("now", UNKNOWN)]).effect(), one)
 
     assert run(twice())[0] == "ours"

@@ -1,0 +1,54 @@
+"""A job that never happens: fenced by a decision of its own, then removed."""
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.errors import (
+    CommitFailedError,
+    CommitStateUnknownError,
+    JobNotActiveError,
+    failing_as,
+    unforeseen_as,
+)
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.job_records import standing_decision
+from fsspec_commit.protocol.overtaken import ended_by_another
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Decision
+
+
+@unforeseen_as(CommitStateUnknownError, "abort")
+async def abort_job(job: BoundJob, *, by: str) -> None:
+    """Decide that the job never happens, then remove what it left (P5, P6).
+
+    The aborted decision comes first and stays until ``job.json`` is gone, so no late driver can
+    make anything visible. Safe to repeat.
+
+    Raises:
+        JobNotActiveError: A committed decision stands, or the job is over.
+        CommitFailedError: Nothing is visible, but not all could be removed; abort again.
+    """
+    aborted = await _aborted(job, by)
+    if aborted is not None:
+        await _remove_aborted(job, aborted)
+
+
+async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
+    """The aborted decision that stands, whoever took it; ``None`` when its job is over."""
+    wanted = Decision(nonce=job.store.ids.nonce(), job_id=job.record.job_id, state="aborted", by=by)
+    try:
+        return await decide(job.store, job.layout, wanted)
+    except JobNotActiveError as error:
+        if error.outcome == "unknown":
+            raise await ended_by_another(job) from error
+        if error.outcome == "committed":
+            error.add_note(f"if it is not finished, finish it: {job.settle_command('resume')}")
+            raise
+    try:
+        return await standing_decision(job.store, job.layout)
+    except JobNotActiveError:
+        return None  # It was aborted, by whoever has removed its area since.
+
+
+@failing_as(CommitFailedError, "abort")
+async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
+    await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))

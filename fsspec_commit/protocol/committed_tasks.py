@@ -1,0 +1,75 @@
+"""Which tasks have committed, whoever may know of it: each has left a manifest in the area."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.errors import RequestError
+from fsspec_commit.layout import JobLayout
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.messages import MissingTasks
+from fsspec_commit.store import Directory
+
+_MISSING_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedTasks:
+    """The tasks that have left a manifest.
+
+    Attributes:
+        ids: Their numbers, in order.
+    """
+
+    ids: tuple[int, ...]
+
+    def missing_of(self, expected: int) -> str:
+        """Which of so many tasks are not among them: ``"17, 63"``, and in runs ``"3 to 9"``."""
+        known = set(self.ids)
+        missing = MissingTasks()
+        for task_id in range(expected):
+            if task_id not in known:
+                missing.add(range(task_id, task_id + 1))
+                if missing.count >= _MISSING_MAX:
+                    missing.more = task_id + 1 < expected
+                    break
+        return str(missing)
+
+
+async def committed_tasks(store: SettledStore, layout: JobLayout) -> CommittedTasks | None:
+    """The tasks of a job that have committed; ``None`` where we may not list them."""
+    children = await store.list_children_if_allowed(layout.manifests)
+    if children is None:
+        return None
+    found = (layout.task_of(one.path) for one in children if isinstance(one, Directory))
+    return CommittedTasks(tuple(sorted(one for one in found if one is not None)))
+
+
+async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str | None:
+    """What is said of tasks that have committed and whose messages the driver was not given."""
+    if job.record.collect == "store":
+        return None  # They are where the driver looks.
+    committed = await committed_tasks(job.store, job.layout)
+    passed = (getattr(message, "task_id", -1) for message in messages)
+    forgotten = len(set(committed.ids).difference(passed)) if committed is not None else 0
+    if not forgotten:
+        return None
+    is_one = forgotten == 1
+    tasks = (
+        "1 task committed, its message was"
+        if is_one
+        else f"{forgotten} tasks committed, their messages were"
+    )
+    return f"{tasks} not passed: job.commit(messages) takes the task.message of every task"
+
+
+def empty_job(job: BoundJob, forgotten: str | None) -> RequestError:
+    """The refusal of a job that would publish nothing, and was not asked to."""
+    why = forgotten or (
+        "no file was written through its tasks; open files with task.open() or pass "
+        "filesystem=task.filesystem, a plain path goes to the working directory "
+        "(allow_empty=True if this is meant)"
+    )
+    message = f"cannot commit job {job.record.job_id} to {job.record.destination!r}: {why}"
+    kind = "empty_job" if forgotten is None else "missing_messages"
+    return RequestError(message, kind=kind, job_id=job.record.job_id, stage="check")

@@ -1,0 +1,88 @@
+"""Messages that a driver was not given, and tasks that nobody would look for: both are said."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import pytest
+
+import fsspec_commit as fc
+
+TASKS = 6
+
+
+@pytest.fixture
+def url() -> str:
+    return f"memory://forgotten-{uuid4().hex}/out"
+
+
+def ran_elsewhere(job: fc.Job, *task_ids: int) -> list[fc.TaskCommit]:
+    messages = []
+    for task_id in task_ids:
+        with fc.Task.from_spec(job.spec, task_id) as task, task.open("part.txt", "w") as file:
+            file.write(str(task_id))
+        assert task.message is not None
+        messages.append(task.message)
+    return messages
+
+
+def test_a_commit_without_messages_names_them(url: str) -> None:
+    with (
+        pytest.raises(
+            fc.RequestError, match="6 tasks committed, their messages were not passed"
+        ) as caught,
+        fc.Job(url, mode="append") as job,
+    ):
+        ran_elsewhere(job, *range(TASKS))
+    assert caught.value.kind == "missing_messages"
+    assert "no file was written" not in str(caught.value)
+    assert fc.jobs(url) == []
+
+
+def test_a_commit_without_expected_messages_names_them(url: str) -> None:
+    job = fc.Job(url, tasks=TASKS).start()
+    ran_elsewhere(job, 0, 2)
+    with pytest.raises(fc.RequestError) as caught:
+        job.commit([])
+    job.abort()
+    assert caught.value.kind == "missing_tasks"
+    assert "2 tasks committed, their messages were not passed" in caught.value.__notes__[0]
+
+
+def test_a_part_of_what_was_written_is_committed_with_a_warning(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with fc.Job(url, mode="append") as job:
+        result = job.commit(ran_elsewhere(job, *range(TASKS))[:4])
+    assert result.file_count == 4
+    [warning] = result.warnings
+    assert re.search("left out: 2 tasks committed, their messages were not passed", warning)
+    assert warning in caplog.text
+
+
+def test_all_of_what_was_written_is_committed_without_one(url: str) -> None:
+    with fc.Job(url, mode="append") as job:
+        assert job.commit(ran_elsewhere(job, *range(TASKS))).warnings == ()
+
+
+def test_a_task_that_nobody_would_look_for_is_refused(url: str) -> None:
+    """With collect="store" its files would be left out without a word."""
+    job = fc.Job(url, mode="append", collect="store", tasks=3).start()
+    for number in (3, 17):
+        with pytest.raises(fc.RequestError, match=f"0 to 2, and none is number {number}") as caught:
+            fc.Task.from_spec(job.spec, number)
+        assert (caught.value.kind, caught.value.task_id) == ("unexpected_task", number)
+    with pytest.raises(fc.RequestError, match="none is number 3"):
+        job.task(3)
+    ran_elsewhere(job, 0, 1, 2)
+    assert job.commit().file_count == 3
+
+
+def test_which_tasks_are_missing_is_shown(url: str) -> None:
+    job = fc.Job(url, mode="append", tasks=100).start()
+    ran_elsewhere(job, 0, 5, 99)
+    [shown] = fc.jobs(url)
+    assert (shown.tasks_committed, shown.tasks) == (3, 100)
+    assert shown.tasks_missing == "1 to 4, 6 to 98"
+    job.abort()

@@ -1,0 +1,118 @@
+"""Every case of the table in ``docs/command.md``: what settling a job ends with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import Crash, Fault, inject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.cli.conftest import Ran
+
+pytestmark = pytest.mark.checkout
+DOCUMENT = Path(__file__).parents[3] / "docs/command.md"
+ROW = re.compile(r"^\| (?P<state>[^|]+?) +\| (?P<resume>\d)[^|]*\| (?P<abort>\d)[^|]*\|$")
+OUTCOMES = {0: None, 1: "not_committed", 2: "not_committed"}
+UNSETTLED = {"committed", "partial", "unknown"}
+
+
+def documented() -> list[tuple[str, str, int]]:
+    """Each state, each command, and the exit status that stands there."""
+    found = map(ROW.match, DOCUMENT.read_text().splitlines())
+    return [
+        (row["state"], command, int(row[command]))
+        for row in found
+        if row
+        for command in ("resume", "abort")
+    ]
+
+
+def begun(destination: Path, **options: object) -> fc.Job:
+    job = fc.Job(destination, mode="append", **options).start()  # type: ignore[arg-type]
+    job._begun_here = False  # It is left behind, and warns nobody.
+    with job.task() as task, task.open("part.txt", "w") as file:
+        file.write("hello")
+    return job
+
+
+def died(destination: Path, fault: Fault) -> str:
+    with inject(fault):
+        job = begun(destination)
+        with pytest.raises(Crash):
+            job.commit()
+    return job.job_id
+
+
+def finished(destination: Path, **options: object) -> str:
+    job = begun(destination, **options)
+    job.commit()
+    return job.job_id
+
+
+def aborted(destination: Path) -> str:
+    with inject(Fault("rename_directory", 2, "crash_before")):
+        job = begun(destination)
+        with pytest.raises(Crash):
+            job.abort()
+    return job.job_id
+
+
+def aborted_and_gone(destination: Path) -> str:
+    job = begun(destination)
+    job.abort()
+    return job.job_id
+
+
+def damaged(destination: Path) -> str:
+    job = begun(destination)
+    [record] = destination.glob("_commit/*/job.json")
+    record.write_text("{")
+    return job.job_id
+
+
+STATES: dict[str, Callable[[Path], str]] = {
+    "`open`": lambda destination: begun(destination).job_id,
+    "`committing`": lambda destination: died(destination, Fault("create", 4, "crash_before")),
+    "`decided`": lambda destination: died(destination, Fault("rename", 1, "crash_before")),
+    "`published`": lambda destination: died(
+        destination, Fault("rename_directory", 2, "crash_before")
+    ),
+    "`aborted`": aborted,
+    "`damaged`": damaged,
+    "finished, and files of it stand": finished,
+    "finished, under exact names": lambda destination: finished(destination, names="exact"),
+    "aborted, and gone": aborted_and_gone,
+    "never was": lambda _: "20261120T140355-9c1e5d0a7b2f4e68",
+}
+
+
+def test_every_state_is_documented() -> None:
+    assert {state for state, _, _ in documented()} == STATES.keys()
+
+
+@pytest.mark.parametrize(("state", "verb", "status"), documented())
+def test_a_command_ends_as_documented(
+    command: Callable[..., Ran], tmp_path: Path, state: str, verb: str, status: int
+) -> None:
+    """The status, and the outcome for programs; asked again, it is no worse."""
+    job_id = STATES[state](tmp_path)
+    shown = {info.job_id: info.state for info in fc.jobs(tmp_path)}
+    assert shown.get(job_id, "") == state.strip("`") * state.startswith("`")
+    ran = command(verb, tmp_path, job_id, "--json")
+    assert ran.status == status, ran.err
+    if status:
+        outcome = ran.document["error"]["outcome"]
+        assert outcome in UNSETTLED if status == 3 else outcome == OUTCOMES[status]
+    else:
+        assert ran.document["state"] == ("committed" if verb == "resume" else "aborted")
+    again = command(verb, tmp_path, job_id, "--json")
+    if verb == "resume":
+        assert again.status == status, again.err
+    assert again.status != 1 or status == 1
