@@ -54,10 +54,6 @@ class TestGcs(AnsweredForTests):
 
 @pytest.mark.parametrize("azure_server", ["gen2"], indirect=True)
 class TestAzureGen2(AnsweredForTests):
-    still_believed = believed(
-        "a 404 and a 2xx without Azure's own marks are taken for Azure's", *PAGES, "404"
-    )
-
     @pytest.fixture
     def wire(self, azure_container: AzureContainer, azure_proxy: FaultProxy) -> Wire:
         faulty = azure_places(azure_container, endpoint_url=azure_proxy.endpoint_url)
@@ -66,10 +62,6 @@ class TestAzureGen2(AnsweredForTests):
 
 @pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
 class TestAzureFlat(AnsweredForTests):
-    still_believed = believed(
-        "a 404 and a 2xx without Azure's own marks are taken for Azure's", *PAGES, "404"
-    )
-
     @pytest.fixture
     def wire(self, azure_container: AzureContainer, azure_proxy: FaultProxy) -> Wire:
         faulty = azure_places(azure_container, endpoint_url=azure_proxy.endpoint_url)
