@@ -98,6 +98,7 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
         return Status.USAGE
     # A secret may stand where none was expected, and then it is no storage option yet.
     text = redacted_arguments(arguments)(printable(text)).rstrip(".")
+    text = text.replace(": Value error, ", ": ")  # Typer's, of an enumeration
     sentence = f"{text[:1].lower()}{text[1:]}"
     help_command = f"{context.command_path if context else PROGRAM} --help"
     if "--json" in arguments:

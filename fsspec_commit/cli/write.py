@@ -124,6 +124,7 @@ _Mode = Annotated[
     Mode,
     typer.Option(
         metavar="MODE",
+        case_sensitive=False,
         help="What becomes of data that stands there: error refuses, ignore does nothing then,"
         " append adds, overwrite replaces all, overwrite_partitions the directories written.",
     ),
@@ -141,6 +142,7 @@ _Names = Annotated[
     Names,
     typer.Option(
         metavar="NAMES",
+        case_sensitive=False,
         help="unique: no other job's file is ever met; exact: names stay as they are made.",
         rich_help_panel=_JOB,
     ),
@@ -157,6 +159,7 @@ _Success = Annotated[
     Success,
     typer.Option(
         metavar="KIND",
+        case_sensitive=False,
         help="marker: an empty _SUCCESS; json: one with Hadoop's summary; or none.",
         rich_help_panel=_JOB,
     ),
@@ -173,6 +176,7 @@ _Durability = Annotated[
     Durability,
     typer.Option(
         metavar="WHAT",
+        case_sensitive=False,
         help="What is fsynced on local disks: none, marker (_SUCCESS) or full.",
         rich_help_panel=_JOB,
     ),

@@ -92,7 +92,11 @@ def test_no_command_shows_the_help(command: Callable[..., Ran]) -> None:
         (["write", "a"], "missing argument 'SOURCE'; see: fsspec-commit write --help"),
         (["jobs", "a", "b"], "unexpected extra argument"),
         (["jobs", "a", "--nope"], "no such option: --nope"),
-        (["write", "a", "b", "--mode", "x"], "invalid value for '--mode'"),
+        (
+            ["write", "a", "b", "--mode", "x"],
+            "invalid value for '--mode': 'x' is not one of 'error'",
+        ),
+        (["write", "no.csv", "b", "--mode", "Append"], "there is no source 'no.csv'"),
         (["write", "a", "b", "--max-rows-per-file", "0"], "invalid value"),
         (["clean", "a"], "missing option '--older-than'"),
         (["clean", "a", "--older-than", "soon"], "--older-than 'soon' is no duration"),
