@@ -2,8 +2,10 @@
 
 By the name of the Java exception that the NameNode or a DataNode answers with, never by the type
 that a client makes of it: hdfs-native hides most of them in a `RuntimeError`, fsspec's WebHDFS
-makes four of them. An exception that the NameNode answers with says that nothing was done, as its
-changes are atomic; in doubt is only what was not answered, to us or to the DataNode between.
+makes four of them. Only a name that is known to be given before anything was done says that nothing
+was; all others are in doubt. An ``IOException`` is what everything is called that has no name: of
+the NameNode it is a refusal, as its changes are atomic, and of a DataNode perhaps a file that was
+half closed when it lost the others.
 
 No text of a client is passed on: one of requests holds the URL, and with it a delegation token.
 """
@@ -27,19 +29,29 @@ _NUMBERS = {
     "AlreadyBeingCreatedException": errno.EEXIST,
     "AuthenticationException": errno.EACCES,
     "AuthorizationException": errno.EACCES,
+    "ClusterStorageCapacityExceededException": errno.ENOSPC,
     "DSQuotaExceededException": errno.EDQUOT,
     EXISTS: errno.EEXIST,
     MISSING: errno.ENOENT,
+    "HadoopIllegalArgumentException": errno.EINVAL,
+    "IllegalArgumentException": errno.EINVAL,
     "InvalidPathException": errno.EINVAL,
     "InvalidToken": errno.EACCES,
     "MaxDirectoryItemsExceededException": errno.ENOSPC,
     "NSQuotaExceededException": errno.EDQUOT,
     NO_DIRECTORY: errno.ENOTDIR,
     "PathComponentTooLongException": errno.ENAMETOOLONG,
+    "PathIsDirectoryException": errno.EISDIR,
     "PathIsNotEmptyDirectoryException": errno.ENOTEMPTY,
     "QuotaByStorageTypeExceededException": errno.EDQUOT,
+    "QuotaExceededException": errno.EDQUOT,
+    "RpcNoSuchMethodException": errno.EOPNOTSUPP,
+    "RpcNoSuchProtocolException": errno.EOPNOTSUPP,
     "SecurityException": errno.EACCES,
+    "SnapshotAccessControlException": errno.EACCES,
+    "SnapshotException": errno.EINVAL,
     "UnresolvedPathException": errno.ELOOP,
+    "UnsupportedOperationException": errno.EOPNOTSUPP,
 }
 # The same request is good as soon as the cluster is: it starts, fails over, or is overloaded.
 _NOT_DONE = frozenset(
@@ -52,21 +64,14 @@ _NOT_DONE = frozenset(
         "StandbyException",
     }
 )
-# A DataNode passes on that it has lost the NameNode: what that had done by then, nobody says.
-_IN_DOUBT = frozenset(
-    {
-        "ClosedChannelException",
-        "ConnectException",
-        "EOFException",
-        "InterruptedIOException",
-        "NoRouteToHostException",
-        "SocketException",
-        "SocketTimeoutException",
-    }
-)
-# What has no exception of its own: a NameNode that starts, and no DataNode that takes a block.
+# What has no exception of its own. The whole of what was said, since there is a path in it, which
+# may read like anything; and never of an exception that has a name.
+_NAMELESS = frozenset({"IOException", "RemoteException"})
 _NOT_DONE_TEXT = re.compile(
-    r"safe mode|in startup mode|could only be written to|not replicated yet", re.IGNORECASE
+    r"Name ?node is in startup mode\.?"
+    r"|Cannot .*\. Name node is in safe mode\."
+    r"|File .* could only be (?:written|replicated) to \d+ (?:nodes?|of the \d+ )\b.*",
+    re.IGNORECASE,
 )
 _EXPLAINED = {
     "SafeModeException": "the NameNode is in safe mode",
@@ -128,17 +133,42 @@ class RequestFailedError(Exception):
 
 
 def answered(asked: Asked, told: Told) -> RequestFailedError:
-    """The failure of a request that was answered."""
+    """The failure of a request that was answered, whoever on the cluster it was."""
     name = told.exception
-    if name in _NOT_DONE or _NOT_DONE_TEXT.search(told.why) is not None:
+    is_nameless = name in _NAMELESS
+    reply, number = Reply.UNKNOWN, errno.EIO
+    if name in _NOT_DONE or (is_nameless and _NOT_DONE_TEXT.fullmatch(told.why)):
         reply, number = Reply.NOT_DONE, errno.EAGAIN
-    elif name in _IN_DOUBT:
-        reply, number = Reply.UNKNOWN, errno.EIO
-    else:
-        reply, number = Reply.REFUSED, _NUMBERS.get(name, errno.EINVAL)
+    elif name in _NUMBERS:
+        reply, number = Reply.REFUSED, _NUMBERS[name]
     explained = _EXPLAINED.get(name)
     why = f"{explained}: {told.why}" if explained else told.why
     return RequestFailedError(made(asked, f"{why} ({name})", reply, number), told)
+
+
+def answered_by_name_node(asked: Asked, told: Told) -> RequestFailedError:
+    """The failure of a request that the NameNode answered.
+
+    What it does for one request it does at once or not at all: so it has refused what it says of in
+    an exception without a name, such as a rename of a directory onto a file.
+    """
+    error = answered(asked, told)
+    if told.exception == "IOException" and error.failure.reply is Reply.UNKNOWN:
+        error.failure.reply = Reply.REFUSED
+        error.failure.errno = errno.EINVAL
+    return error
+
+
+def answered_by_data_node(asked: Asked, told: Told) -> RequestFailedError:
+    """The failure of a request that a DataNode answered.
+
+    To do what it is asked it asks the NameNode more than once: when that is in safe mode by then,
+    the file may have been created.
+    """
+    error = answered(asked, told)
+    if error.failure.reply is Reply.NOT_DONE:
+        error.failure.reply = Reply.UNKNOWN
+    return error
 
 
 class Contact:
@@ -172,9 +202,9 @@ class Contact:
         self.has_answered = True
 
     def answered(self, asked: Asked, told: Told) -> RequestFailedError:
-        """The failure of a request that was answered."""
+        """The failure of a request that the NameNode answered."""
         self.heard()
-        return answered(asked, told)
+        return answered_by_name_node(asked, told)
 
     def timed_out(self, asked: Asked) -> RequestFailedError:
         """The failure of a request that was sent, and not answered in time."""
@@ -186,6 +216,11 @@ class Contact:
         """The failure of a request whose connection broke before the answer."""
         why = f"the connection to {self.server} failed before the answer ({kind})"
         return RequestFailedError(made(asked, why, Reply.UNKNOWN))
+
+    def unacceptable(self, asked: Asked, kind: str, remedy: str) -> RequestFailedError:
+        """The failure of a request that the client itself does not send, nor would later."""
+        why = f"it was not sent to {self.server} ({kind}); {remedy}"
+        return RequestFailedError(made(asked, why, Reply.REFUSED, errno.EINVAL))
 
     def refused(self, asked: Asked, kind: str) -> RequestFailedError:
         """The failure of a request that could not be sent."""

@@ -30,14 +30,13 @@ from fsspec_commit_stores.hdfs.threads import NotBegunError, Threads
 
 T = TypeVar("T")
 
-# What a call of the client raises; all else is a mistake of ours.
-_FAILURES = (OSError, RuntimeError, NotImplementedError)
 # Rust's, when the client has made a mistake: no `Exception`, and not to be imported.
 _PANIC = "PanicException"
 _LISTED_AT_ONCE = 1000
 _KNOCK_S = 10.0
 _REMOTE = re.compile(r'(?:Fatal)?RPCError\("([^"]*)", "(.*)"\)', re.DOTALL)
-_OWN = re.compile(r"(\w+)\(?")
+# The name of one of its errors; no other word of its texts is passed on.
+_OWN = re.compile(r"([A-Z][A-Za-z]*)(?:\(|$)")
 # Found out by the client itself, before anything was asked or from a plain "no".
 _CERTAIN = {
     "GSSAPIError": "AuthenticationException",
@@ -46,9 +45,17 @@ _CERTAIN = {
     "NoSASLMechanism": "AuthenticationException",
     "SASLError": "AuthenticationException",
 }
+_BY_TYPE: dict[type[Exception], str] = {
+    FileNotFoundError: MISSING,
+    FileExistsError: EXISTS,
+    IsADirectoryError: "PathIsDirectoryException",
+    NotImplementedError: "UnsupportedOperationException",
+}
 _NEVER_SENT = re.compile(
     r"connection refused|no route to host|lookup address|unreachable", re.IGNORECASE
 )
+# A system call of the client's own failed: nobody on the cluster has said anything.
+_OF_THE_SYSTEM = re.compile(r"\(os error \d+\)")
 _DIRECTORY_PERMISSIONS = 0o755
 
 
@@ -153,9 +160,11 @@ class NativeRequests:
             answer = await self._threads.run(
                 lambda: _without_panic(request), timeout_s=self._timeout_s
             )
+        except RequestFailedError:
+            raise
         except NotBegunError:
             failure = self._contact.refused(asked, "busy")
-        except _FAILURES as error:
+        except Exception as error:  # noqa: BLE001  # there is no list of what the client may raise
             failure = self._failed(asked, error)
         else:
             self._contact.heard()
@@ -284,12 +293,11 @@ def _status(found: Any) -> Status:
 def _told_by(error: Exception) -> Told | None:
     """What a server answered, by what the client makes of it; ``None`` when none did."""
     text = str(error)
-    if isinstance(error, FileNotFoundError):
-        return Told.of(MISSING, text)
-    if isinstance(error, FileExistsError):
-        return Told.of(EXISTS, text)
-    if isinstance(error, IsADirectoryError | NotImplementedError):
-        return Told.of("IOException", text)
+    if isinstance(error, OSError) and _OF_THE_SYSTEM.search(text):
+        return None
+    for kind, name in _BY_TYPE.items():
+        if isinstance(error, kind):
+            return Told.of(name, text)
     if not isinstance(error, RuntimeError):
         return None
     remote = _REMOTE.fullmatch(text)

@@ -7,8 +7,8 @@ synchronous one, so that every request is a call in a thread, with a timeout, se
 https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.html
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import requests
@@ -28,8 +28,21 @@ from fsspec_commit_stores.hdfs.failures import (
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.hdfs.threads import Threads
 from fsspec_commit_stores.hdfs.upload import Upload
-from fsspec_commit_stores.hdfs.web_answers import data_node_of, failure_of, object_of
-from fsspec_commit_stores.http.redirections import origin_of
+from fsspec_commit_stores.hdfs.web_answers import (
+    Listed,
+    ListedInPart,
+    Looked,
+    Said,
+    check_created,
+    check_empty,
+    data_node_of,
+    data_of,
+    said_in,
+    value_of,
+)
+from fsspec_commit_stores.hdfs.web_session import NotSentError, WebSession
+
+T = TypeVar("T")
 
 _DATA_NODES_MAX = 3
 _OCTETS = {"content-type": "application/octet-stream"}
@@ -44,23 +57,21 @@ class WebRequests:
         """Send through *filesystem*, a private one of fsspec's."""
         self.server = "{0.scheme}://{0.netloc}".format(urlsplit(filesystem.url))
         self._threads = Threads(threads, "webhdfs")
-        self._filesystem = filesystem
-        self._session: requests.Session = filesystem.session
-        self._session_elsewhere = _without_credentials(self._session)
-        self._timeout_s = timeout_s
+        self._url: str = filesystem.url
         self._contact = Contact(self.server)
+        self._session = WebSession(filesystem, self._contact, timeout_s=timeout_s)
         # Data nodes that did not take a connection: the NameNode goes on naming them for minutes.
         self._shunned: dict[str, None] = {}
 
     async def status(self, path: StorePath) -> Status | None:
         """What stands at *path*."""
         try:
-            answer = await self._ask("GET", "GETFILESTATUS", path, "look at", holding="FileStatus")
+            looked = await self._value("GET", "GETFILESTATUS", path, "look at", Looked)
         except RequestFailedError as error:
             if error.says(MISSING, NO_DIRECTORY):
                 return None
             raise
-        return _status(answer["FileStatus"])
+        return looked.file_status.status
 
     def children(self, path: StorePath) -> "WebPages":
         """What stands directly in *path*."""
@@ -90,8 +101,10 @@ class WebRequests:
 
     async def make_directories(self, path: StorePath) -> None:
         """Make a directory and all above it; one that is there is done."""
-        answer = await self._ask("PUT", "MKDIRS", path, "make the directory", holding="boolean")
-        self._check(answer, "make the directory", path)
+        verb = "make the directory"
+        if not (await self._value("PUT", "MKDIRS", path, verb, Said)).boolean:
+            asked = Asked(verb, path, self.server)
+            raise self._contact.answered(asked, Told(EXISTS, "the NameNode said no"))
 
     async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:
         """Rename with options, which never moves into a directory and answers without a body.
@@ -100,48 +113,37 @@ class WebRequests:
             RequestFailedError: Also when the answer has one: then the options were not heeded.
         """
         how = "OVERWRITE" if replacing else "NONE"
-        verb = f"rename {source!r} to"
-        answer = await self._ask(
-            "PUT",
-            "RENAME",
-            source,
-            verb,
-            holding="",
-            about=target,
-            destination=target,
-            renameoptions=how,
-        )
-        if answer:
-            asked = Asked(verb, target, self.server)
-            why = (
-                f"{self.server} does not heed renameoptions, as an HttpFS gateway does not; use "
-                "the NameNode's own address, or hdfs://"
-            )
-            done = answer.get("boolean") is not False
-            raise RequestFailedError(made(asked, why, Reply.UNKNOWN if done else Reply.REFUSED))
+        asked = self._contact.begin(f"rename {source!r} to", target)
+
+        def renamed() -> None:
+            parameters = {"destination": target, "renameoptions": how}
+            answer = self._request(asked, "PUT", "RENAME", source, parameters)
+            said = said_in(answer)
+            if said is not None:
+                raise self._not_heeded(asked, is_done=said)
+            check_empty(asked, answer)
+
+        await self._threads.run(renamed)
 
     async def delete(self, path: StorePath, *, recursive: bool) -> None:
         """Delete; a missing path, to which the answer is "no", is done."""
         how = str(recursive).lower()
-        await self._ask("DELETE", "DELETE", path, "delete", holding="boolean", recursive=how)
+        await self._value("DELETE", "DELETE", path, "delete", Said, recursive=how)
 
     async def close(self) -> None:
         """Close the connections; threads end with the calls that are still running."""
         self._threads.close()
         self._session.close()
-        self._session_elsewhere.close()
 
     async def _list(
-        self, op: str, path: StorePath, holding: str, **parameters: object
-    ) -> dict[str, Any]:
-        """One page; an empty answer where there is no directory."""
+        self, op: str, path: StorePath, form: type[T], **parameters: object
+    ) -> T | None:
+        """One page; ``None`` where there is no directory."""
         try:
-            return await self._ask(
-                "GET", op, path, "list", holding=holding, about=None, **parameters
-            )
+            return await self._value("GET", op, path, "list", form, **parameters)
         except RequestFailedError as error:
             if error.says(MISSING, NO_DIRECTORY):
-                return {}
+                return None
             raise
 
     async def _must_be_there(self, directory: StorePath, verb: str, path: StorePath) -> None:
@@ -149,14 +151,22 @@ class WebRequests:
             asked = Asked(verb, path, self.server)
             raise self._contact.answered(asked, Told(MISSING, f"there is no {directory!r}"))
 
+    def _not_heeded(self, asked: Asked, *, is_done: bool) -> RequestFailedError:
+        why = (
+            f"{self.server} does not heed renameoptions, as an HttpFS gateway does not; use the "
+            "NameNode's own address, or hdfs://"
+        )
+        return RequestFailedError(made(asked, why, Reply.UNKNOWN if is_done else Reply.REFUSED))
+
     def _upload(self, path: StorePath, body: bytes | Iterable[bytes]) -> None:
         asked = self._contact.begin("create", path)
         how: dict[str, object] = {"overwrite": "false", "createparent": "false"}
-        self._by_data_node(asked, "PUT", "CREATE", how, data=body, headers=_OCTETS)
+        answer = self._by_data_node(asked, "PUT", "CREATE", how, data=body, headers=_OCTETS)
+        check_created(asked, answer)
 
     def _open(self, path: StorePath, where: dict[str, object]) -> bytes:
         asked = self._contact.begin("read", path)
-        return bytes(self._by_data_node(asked, "GET", "OPEN", where).content)
+        return data_of(asked, self._by_data_node(asked, "GET", "OPEN", where))
 
     def _by_data_node(
         self, asked: Asked, method: str, op: str, parameters: dict[str, object], **how: Any
@@ -167,12 +177,13 @@ class WebRequests:
             tries += 1
             location = self._located(asked, method, op, parameters)
             try:
-                answer = self._send(asked, method, location, **how)
-            except _NotSentError as error:
+                answer = self._session.send(asked, method, location, **how)
+            except NotSentError as error:
                 self._shunned[urlsplit(location).netloc] = None
                 failure = error.failure
             else:
-                return self._checked(asked, answer)
+                self._contact.heard()
+                return answer
             if tries == _DATA_NODES_MAX:
                 raise failure
 
@@ -185,85 +196,36 @@ class WebRequests:
         except RequestFailedError:
             self._shunned.clear()  # There may be no other one, and one of these may be back.
             raise
-        return self._proxied(location)
+        return self._session.proxied(location)
 
-    def _proxied(self, url: str) -> str:
-        return str(self._filesystem._apply_proxy(url))  # noqa: SLF001  # it has no other name
-
-    def _session_for(self, url: str) -> requests.Session:
-        """Who asks, a DataNode is told by the NameNode's own words: no password is for it."""
-        is_named = origin_of(url) == origin_of(self._proxied(self._filesystem.url))
-        return self._session if is_named else self._session_elsewhere
-
-    async def _ask(
+    async def _value(
         self,
         method: str,
         op: str,
         path: StorePath,
         verb: str,
-        *,
-        holding: str,
-        about: StorePath | None = None,
+        form: type[T],
         **parameters: object,
-    ) -> dict[str, Any]:
-        asked = self._contact.begin(verb, about or path)
-
-        def answer() -> dict[str, Any]:
-            told = self._request(asked, method, op, path, parameters)
-            return object_of(asked, self._checked(asked, told), holding)
-
-        return await self._threads.run(answer)
+    ) -> T:
+        """What the NameNode answers, in this form."""
+        asked = self._contact.begin(verb, path)
+        return await self._threads.run(
+            lambda: value_of(asked, self._request(asked, method, op, path, parameters), form)
+        )
 
     def _request(
-        self, asked: Asked, method: str, op: str, path: str, parameters: dict[str, object]
+        self, asked: Asked, method: str, op: str, path: str, parameters: Mapping[str, object]
     ) -> requests.Response:
-        url = self._proxied(f"{self._filesystem.url}{quote(path)}")
-        sent = {**parameters, **self._filesystem.pars, "op": op}
+        url = self._session.proxied(f"{self._url}{quote(path)}")
+        sent = {**parameters, **self._session.parameters, "op": op}
         try:
-            answer = self._send(asked, method, url, params=sent)
-        except _NotSentError as error:
+            answer = self._session.send(asked, method, url, params=sent)
+        except NotSentError as error:
             failure = error.failure
         else:
             self._contact.heard()
             return answer
         raise failure
-
-    def _send(self, asked: Asked, method: str, url: str, **how: Any) -> requests.Response:
-        """Send once and follow nothing.
-
-        Raises:
-            _NotSentError: There was no connection.
-            RequestFailedError: There was no answer.
-        """
-        failure: Exception
-        try:
-            return self._session_for(url).request(
-                method, url, allow_redirects=False, timeout=self._timeout_s, **how
-            )
-        except requests.ConnectTimeout:
-            failure = _NotSentError(self._contact.refused(asked, "ConnectTimeout"))
-        except requests.Timeout:
-            failure = self._contact.timed_out(asked)
-        except requests.RequestException as error:
-            kind = _kind_of(error)
-            failure = (
-                _NotSentError(self._contact.refused(asked, kind))
-                if kind in _NEVER_SENT
-                else self._contact.broke(asked, kind)
-            )
-        raise failure
-
-    def _checked(self, asked: Asked, answer: requests.Response) -> requests.Response:
-        self._contact.heard()
-        failure = failure_of(asked, answer)
-        if failure is not None:
-            raise failure
-        return answer
-
-    def _check(self, answer: dict[str, Any], verb: str, path: StorePath) -> None:
-        if answer.get("boolean") is not True:
-            asked = Asked(verb, path, self.server)
-            raise self._contact.answered(asked, Told(EXISTS, "the NameNode said no"))
 
 
 class WebPages:
@@ -287,64 +249,19 @@ class WebPages:
         if self._is_whole:
             return ()
         after = {"startafter": self._last} if self._last else {}
-        answer = await self._requests._list(  # noqa: SLF001  # its own
-            "LISTSTATUS_BATCH", self._path, "DirectoryListing", **after
+        part = await self._requests._list(  # noqa: SLF001  # its own
+            "LISTSTATUS_BATCH", self._path, ListedInPart, **after
         )
-        listing = answer.get("DirectoryListing", {"partialListing": {}, "remainingEntries": 0})
-        found = _listed(listing["partialListing"])
+        if part is None:
+            self._is_whole = True
+            return ()
+        found = part.directory_listing.partial_listing.names
         given = {name for name, _ in self._first}
         if found and found[0][0] in given:
-            whole = "LISTSTATUS", self._path, "FileStatuses"
-            listed = _listed(await self._requests._list(*whole))  # noqa: SLF001  # its own
+            whole = await self._requests._list("LISTSTATUS", self._path, Listed)  # noqa: SLF001  # its own
             self._is_whole = True
-            return [(name, status) for name, status in listed if name not in given]
-        self._is_whole = not (listing["remainingEntries"] and found)
+            return [one for one in whole.names if one[0] not in given] if whole else ()
+        self._is_whole = not (part.directory_listing.remaining_entries and found)
         self._first = self._first or found
         self._last = found[-1][0] if found else ""
         return found
-
-
-class _NotSentError(Exception):
-    """There was no connection to send on."""
-
-    def __init__(self, failure: RequestFailedError) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-
-
-_NEVER_SENT = frozenset({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"})
-
-
-def _kind_of(error: requests.RequestException) -> str:
-    """The name of what is behind it: the text holds the URL, and so the token."""
-    cause: object = error.args[0] if error.args else error
-    cause = getattr(cause, "reason", cause)
-    return type(cause).__name__
-
-
-def _without_credentials(session: requests.Session) -> requests.Session:
-    """A session with the connections of *session*: no password, ticket or cookie of its own.
-
-    Saying how to authenticate keeps it from the user's netrc as well.
-    """
-    other = requests.Session()
-    other.verify, other.cert = session.verify, session.cert
-    other.auth = _nobody
-    other.adapters = session.adapters
-    return other
-
-
-def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
-
-
-def _listed(listing: dict[str, Any]) -> list[tuple[str, Status]]:
-    """Names and statuses; a file is listed as itself, without a name."""
-    found = listing.get("FileStatuses", {}).get("FileStatus", ())
-    return [(child["pathSuffix"], _status(child)) for child in found if child["pathSuffix"]]
-
-
-def _status(found: dict[str, Any]) -> Status:
-    return Status(
-        found["type"] == "DIRECTORY", int(found["length"]), int(found["modificationTime"])
-    )

@@ -1,68 +1,150 @@
 """What a server of WebHDFS answers: read here once, and believed only where it is HDFS that speaks.
 
-Between a client and its NameNode may stand a gateway with a login page, or nobody yet: of a
-NameNode that starts, the web server is up before WebHDFS is, and answers 404 to everything.
+Between a client and its NameNode may stand a gateway with a login page or a proxy whose upstream is
+gone, or nobody yet: of a NameNode that starts, the web server is up before WebHDFS is, and answers
+404 to everything. HDFS is known by what it documents of each operation: the one status, the JSON
+with its key, or no body and the type that HDFS says even then. Of a failure it is known by a
+``RemoteException``. Whatever else is answered says nothing about what was done.
+
+https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.html
 """
 
-import json
 from http import HTTPStatus
-from typing import Any
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
 import requests
 
 from fsspec_commit.errors import Reply
-from fsspec_commit_stores.hdfs.failures import Asked, RequestFailedError, Told, answered, made
+from fsspec_commit_stores.hdfs.failures import (
+    Asked,
+    RequestFailedError,
+    Told,
+    answered_by_data_node,
+    answered_by_name_node,
+    made,
+)
+from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
-_THROTTLED = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-_NOT_DONE, _REFUSED, _UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
+T = TypeVar("T")
+
 _LOG_IN = "log in (kinit), or check user=, password= and token="
 _NOT_HDFS = "it is starting, or no NameNode: check host and port (dfs.namenode.http-address)"
 _PREFIX = "/webhdfs/v1/"
+_OCTETS = "application/octet-stream"
+_WORDS: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: f": {_LOG_IN}",
+    HTTPStatus.FORBIDDEN: f" without saying why: it is no NameNode, or {_LOG_IN}",
+    HTTPStatus.NOT_FOUND: f" without saying what is missing: {_NOT_HDFS}",
+}
 
 
-def failure_of(asked: Asked, answer: requests.Response) -> RequestFailedError | None:
-    """What an answer says that is no success by its status."""
-    status = answer.status_code
-    if status < HTTPStatus.MULTIPLE_CHOICES:
-        return None
-    remote = (_object(answer) or {}).get("RemoteException")
-    if isinstance(remote, dict):
-        name = str(remote.get("javaClassName") or remote.get("exception"))
-        return answered(asked, Told.of(name, str(remote.get("message") or "")))
-    why = f"{asked.server} answered {status}"
-    reply = _REFUSED
-    if is_redirection(status):
-        return redirected(asked, answer)
-    if status == HTTPStatus.UNAUTHORIZED:
-        why = f"{why}: {_LOG_IN}"
-    elif status == HTTPStatus.NOT_FOUND:
-        # The NameNode says what it misses. Who else answers knows nothing of what was done.
-        why, reply = f"{why} without saying what is missing: {_NOT_HDFS}", _UNKNOWN
-    elif status in _THROTTLED:
-        reply = _NOT_DONE
-    elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        reply = _UNKNOWN
-    return RequestFailedError(made(asked, why, reply))
+class FileStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What HDFS says of one path; a file is listed as itself, without a name."""
+
+    type: Literal["FILE", "DIRECTORY", "SYMLINK"]
+    length: int
+    modification_time: int
+    path_suffix: str = ""
+
+    @property
+    def status(self) -> Status:
+        """The same, whichever client has asked."""
+        return Status(self.type == "DIRECTORY", self.length, self.modification_time)
 
 
-def object_of(asked: Asked, answer: requests.Response, holding: str) -> dict[str, Any]:
-    """The object of JSON that the answer to a request is.
+class Looked(msgspec.Struct, frozen=True, rename="pascal"):
+    """The answer to ``GETFILESTATUS``."""
 
-    Args:
-        asked: What was asked.
-        answer: A success, by its status.
-        holding: What must be in it; empty where the answer has no body.
+    file_status: FileStatus
+
+
+class _FileStatuses(msgspec.Struct, frozen=True, rename="pascal"):
+    file_status: list[FileStatus]
+
+
+class Listed(msgspec.Struct, frozen=True, rename="pascal"):
+    """The answer to ``LISTSTATUS``."""
+
+    file_statuses: _FileStatuses
+
+    @property
+    def names(self) -> list[tuple[str, Status]]:
+        """Names and statuses."""
+        found = self.file_statuses.file_status
+        return [(one.path_suffix, one.status) for one in found if one.path_suffix]
+
+
+class _DirectoryListing(msgspec.Struct, frozen=True, rename="camel"):
+    partial_listing: Listed
+    remaining_entries: int
+
+
+class ListedInPart(msgspec.Struct, frozen=True, rename="pascal"):
+    """The answer to ``LISTSTATUS_BATCH``."""
+
+    directory_listing: _DirectoryListing
+
+
+class Said(msgspec.Struct, frozen=True):
+    """The answer to ``MKDIRS`` and ``DELETE``, and to a rename whose options were not heeded."""
+
+    boolean: bool
+
+
+class _RemoteException(msgspec.Struct, frozen=True, rename="camel"):
+    exception: str = ""
+    java_class_name: str = ""
+    message: str | None = None
+
+
+class _Failed(msgspec.Struct, frozen=True, rename="pascal"):
+    remote_exception: _RemoteException
+
+
+def value_of(asked: Asked, answer: requests.Response, form: type[T]) -> T:
+    """What the JSON of an answer says: 200, and the keys that HDFS documents.
 
     Raises:
-        RequestFailedError: It is something else, such as a login page; what was done is not known.
+        RequestFailedError: It says that it failed, or is not of HDFS.
     """
-    found = _object(answer)
-    if found is not None and (not holding or holding in found):
-        return found
-    why = f"{asked.server} answered something that is not of WebHDFS; {_LOG_IN}"
-    raise RequestFailedError(made(asked, why, _UNKNOWN))
+    found = _read(answer, form) if answer.status_code == HTTPStatus.OK else None
+    if found is None:
+        raise failure_of(asked, answer)
+    return found
+
+
+def check_empty(asked: Asked, answer: requests.Response) -> None:
+    """See that an answer is a yes without a body, which HDFS gives a type all the same.
+
+    Raises:
+        RequestFailedError: It says that it failed, or is not of HDFS.
+    """
+    if answer.status_code != HTTPStatus.OK or answer.content or not _is_octets(answer):
+        raise failure_of(asked, answer)
+
+
+def check_created(asked: Asked, answer: requests.Response) -> None:
+    """See that a DataNode says that it has created a file.
+
+    Raises:
+        RequestFailedError: It says that it failed, or is no DataNode.
+    """
+    if answer.status_code != HTTPStatus.CREATED or answer.content:
+        raise failure_of(asked, answer, is_data_node=True)
+
+
+def data_of(asked: Asked, answer: requests.Response) -> bytes:
+    """What a DataNode has read.
+
+    Raises:
+        RequestFailedError: It says that it failed, or is no DataNode.
+    """
+    if answer.status_code != HTTPStatus.OK or not _is_octets(answer):
+        raise failure_of(asked, answer, is_data_node=True)
+    return bytes(answer.content)
 
 
 def data_node_of(asked: Asked, answer: requests.Response) -> str:
@@ -71,28 +153,51 @@ def data_node_of(asked: Asked, answer: requests.Response) -> str:
     Raises:
         RequestFailedError: Nowhere, or to what is no DataNode.
     """
-    failure = failure_of(asked, answer)
-    location = answer.headers.get("Location")
-    if answer.status_code == HTTPStatus.TEMPORARY_REDIRECT and location:
-        if origin_of(location) and urlsplit(location).path.find(_PREFIX) >= 0:
-            return location
-    elif failure is None:
-        why = f"{asked.server} does not say which DataNode has it"
-        failure = RequestFailedError(made(asked, why, _NOT_DONE))
-    raise failure or redirected(asked, answer)
+    location = answer.headers.get("Location", "")
+    is_sent_on = answer.status_code == HTTPStatus.TEMPORARY_REDIRECT
+    if is_sent_on and origin_of(location) and urlsplit(location).path.find(_PREFIX) >= 0:
+        return location
+    raise failure_of(asked, answer)
 
 
-def redirected(asked: Asked, answer: requests.Response) -> RequestFailedError:
-    """The failure of a request that was sent elsewhere, where nobody follows."""
-    origin = origin_of(answer.headers.get("Location", ""))
-    why = f"{why_redirected(answer.status_code, origin)}; {_LOG_IN}"
-    return RequestFailedError(made(asked, why, _UNKNOWN))
+def failure_of(
+    asked: Asked, answer: requests.Response, *, is_data_node: bool = False
+) -> RequestFailedError:
+    """What an answer says that is not the documented success.
+
+    In doubt is everything that HDFS has not said: a gateway answers so also when the request got
+    through and its answer did not.
+    """
+    status = answer.status_code
+    failed = _read(answer, _Failed) if status >= HTTPStatus.BAD_REQUEST else None
+    if failed is not None:
+        remote = failed.remote_exception
+        told = Told.of(remote.java_class_name or remote.exception, remote.message or "")
+        return (answered_by_data_node if is_data_node else answered_by_name_node)(asked, told)
+    if is_redirection(status):
+        origin = origin_of(answer.headers.get("Location", ""))
+        why = f"{why_redirected(status, origin)}; {_LOG_IN}"
+    elif status >= HTTPStatus.BAD_REQUEST:
+        why = f"{asked.server} answered {status}{_WORDS.get(status, '')}"
+    else:
+        why = f"{asked.server} answered something that is not of WebHDFS (HTTP {status}); {_LOG_IN}"
+    return RequestFailedError(made(asked, why, Reply.UNKNOWN))
 
 
-def _object(answer: requests.Response) -> dict[str, Any] | None:
-    """The body, if it is an object of JSON; an empty one where there is none."""
+def said_in(answer: requests.Response) -> bool | None:
+    """Yes or no, where an answer is one of these; ``None`` where it is another."""
+    said = _read(answer, Said) if answer.status_code == HTTPStatus.OK else None
+    return None if said is None else said.boolean
+
+
+def _read(answer: requests.Response, form: type[T]) -> T | None:
+    """The body, where it is JSON of this form."""
     try:
-        found = json.loads(answer.content) if answer.content else {}
-    except (ValueError, RecursionError):
+        return msgspec.json.decode(answer.content, type=form)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+
+
+def _is_octets(answer: requests.Response) -> bool:
+    kind: str = answer.headers.get("Content-Type", "")
+    return kind.partition(";")[0].strip().lower() == _OCTETS

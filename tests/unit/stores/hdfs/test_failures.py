@@ -15,9 +15,11 @@ from fsspec_commit_stores.hdfs.failures import (
     RequestFailedError,
     Told,
     answered,
+    answered_by_data_node,
+    answered_by_name_node,
 )
 from fsspec_commit_stores.hdfs.native import _told_by
-from fsspec_commit_stores.hdfs.web import _kind_of
+from fsspec_commit_stores.hdfs.web_session import kind_of
 
 ASKED = Asked("rename", "/a/b", "hdfs://nn:8020")
 SECRET = "HAAEcm9vdARyb290"
@@ -76,8 +78,22 @@ SECRET = "HAAEcm9vdARyb290"
             Reply.NOT_DONE,
             errno.EAGAIN,
         ),
-        ("java.io.IOException", "/a can't be moved from an encryption zone", Reply.REFUSED, 22),
-        ("com.example.NeverHeardOfException", "", Reply.REFUSED, errno.EINVAL),
+        # A DataNode's, which had the file open: it may be there, or become whole later.
+        (
+            "java.io.IOException",
+            "Unable to close file because the last block BP-1:blk_1_2 does not have enough number",
+            Reply.UNKNOWN,
+            errno.EIO,
+        ),
+        ("java.io.IOException", "All datanodes [a:9866] are bad.", Reply.UNKNOWN, errno.EIO),
+        ("java.io.IOException", "Connection reset by peer", Reply.UNKNOWN, errno.EIO),
+        (
+            "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException",
+            "No lease on /a (inode 1)",
+            Reply.UNKNOWN,
+            errno.EIO,
+        ),
+        ("com.example.NeverHeardOfException", "", Reply.UNKNOWN, errno.EIO),
     ],
 )
 def test_an_answer_is_known_by_its_exception(
@@ -91,12 +107,72 @@ def test_an_answer_is_known_by_its_exception(
     assert "Somewhere" not in str(failure)
 
 
+WORDS = [
+    "safe mode",
+    "Namenode is in startup mode",
+    "not replicated yet",
+    "File a could only be written to 0 of the 1 minReplication nodes",
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize(
+    ("java_class", "message", "reply"),
+    [
+        (
+            "org.apache.hadoop.fs.FileAlreadyExistsException",
+            "rename destination /data/{}/decision already exists",
+            Reply.REFUSED,
+        ),
+        ("java.io.FileNotFoundException", "Parent directory doesn't exist: /{}", Reply.REFUSED),
+        ("java.io.IOException", "Could not get block locations. Source file /{}", Reply.UNKNOWN),
+        ("java.io.IOException", "failed to close /{}/x for reasons", Reply.UNKNOWN),
+    ],
+)
+def test_the_words_of_a_path_say_nothing(
+    java_class: str, message: str, reply: Reply, words: str
+) -> None:
+    told = Told.of(java_class, message.format(words))
+    assert answered(ASKED, told).failure.reply is reply
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "/a can't be moved from an encryption zone",
+        "Source /a and destination /b must both be files",
+    ],
+)
+def test_what_the_name_node_says_without_a_name_is_a_refusal(why: str) -> None:
+    """It does one thing at once; a DataNode has asked for several by then."""
+    told = Told.of("java.io.IOException", why)
+    failure = answered_by_name_node(ASKED, told).failure
+    assert (failure.reply, failure.errno) == (Reply.REFUSED, errno.EINVAL)
+    assert answered_by_data_node(ASKED, told).failure.reply is Reply.UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["NullPointerException", "ConnectException", "NeverHeardOf"])
+def test_what_else_it_says_is_in_doubt(name: str) -> None:
+    assert answered_by_name_node(ASKED, Told(name, "")).failure.reply is Reply.UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["SafeModeException", "StandbyException", "RetriableException"])
+def test_a_data_node_may_have_begun_when_the_name_node_stops(name: str) -> None:
+    told = Told(name, "no")
+    assert answered(ASKED, told).failure.reply is Reply.NOT_DONE
+    assert answered_by_data_node(ASKED, told).failure.reply is Reply.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("error", "exception"),
     [
         (FileNotFoundError("/a"), "FileNotFoundException"),
         (FileExistsError("/a"), "FileAlreadyExistsException"),
-        (IsADirectoryError("/a"), "IOException"),
+        (IsADirectoryError("/a"), "PathIsDirectoryException"),
+        (NotImplementedError("erasure coding"), "UnsupportedOperationException"),
+        # Its ticket cache or a socket is missing, and no file on the cluster.
+        (FileNotFoundError("No such file or directory (os error 2)"), None),
+        (ValueError("nobody knows what of"), None),
         (
             RuntimeError('RPCError("org.apache.hadoop.ipc.StandbyException", "no\\n\\tat A")'),
             "StandbyException",
@@ -149,4 +225,4 @@ def test_of_a_client_only_the_kind_of_failure_is_told() -> None:
     url = f"/webhdfs/v1/a?delegation={SECRET}"
     error = requests.ConnectionError(MaxRetryError(None, url, reason))  # type: ignore[arg-type]  # nor a pool
     assert SECRET in str(error)
-    assert _kind_of(error) == "NewConnectionError"
+    assert kind_of(error) == "NewConnectionError"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,6 +31,21 @@ LOGIN_PAGE = Answer(200, b"<html>please log in</html>", {"Content-Type": "text/h
 DIRECTORY = {"type": "DIRECTORY", "length": 0, "modificationTime": 1}
 FILE = {"type": "FILE", "length": 7, "modificationTime": 1}
 MISSING = {"exception": "FileNotFoundException", "message": "it is not there"}
+OCTETS = {"Content-Type": "application/octet-stream"}
+CONTENT = Answer(200, b"content", OCTETS)
+HTML = {"Content-Type": "text/html"}
+IMPOSTORS = [
+    *(Answer(200, body) for body in (b"", b"{}", b"[]", b"{", b"null", b'{"boolean": 1}')),
+    *(Answer(200, body) for body in (b'{"FileStatus": {}}', b'{"DirectoryListing": {}}')),
+    *(Answer(200, b"<html>please log in</html>", kind) for kind in (HTML, OCTETS)),
+    *(Answer(status) for status in (201, 202, 204, 206)),
+    *(
+        Answer(status, body)
+        for status in (400, 401, 403, 404, 409, 412, 429, 500, 502, 503, 504, 599)
+        for body in (b"", b"<html>Oops</html>", b'{"RemoteException": "no"}')
+    ),
+]
+"""What gateways, login pages and proxies answer; redirections have tests of their own."""
 
 
 async def all_of(listing: Any) -> list[Any]:
@@ -58,6 +74,14 @@ VERBS: dict[str, Verb] = {
     "delete tree": lambda s: s.delete_tree(DIRECTORY_PATH),
     "rename": rename,
     "rename directory": rename_directory,
+}
+
+# Of exactly what stands there, so that HDFS's own answers are a success.
+HEALTHY: dict[str, Verb] = {
+    **VERBS,
+    "range": lambda s: s.read_range(PATH, start=0, length=7),
+    "put": lambda s: s.put(PATH, b"content", expecting=Expect.ANYTHING, within=None),
+    "make a directory": lambda s: s.new_directories.make_directory(NEW, within=ROOT),
 }
 
 
@@ -117,6 +141,62 @@ def there(request: Received) -> Answer | None:
 
 def after_a_look(answer: Answer) -> Callable[[Received], Answer]:
     return lambda request: there(request) or answer
+
+
+def healthy(request: Received) -> Answer:
+    """What HDFS answers, to the letter."""
+    operation = request.query["op"]
+    if "of-the-name-node" in request.target:
+        return Answer(201, b"", OCTETS) if operation == "CREATE" else CONTENT
+    if operation in {"CREATE", "OPEN"}:
+        onward = f"http://{request.headers['host']}{request.target}&to=of-the-name-node"
+        return Answer(307, headers={"Location": onward})
+    if operation == "RENAME":
+        return Answer(200, b"", OCTETS)
+    if operation == "LISTSTATUS_BATCH":
+        listed = {"FileStatuses": {"FileStatus": [{**FILE, "pathSuffix": "child"}]}}
+        listing = {"partialListing": listed, "remainingEntries": 0}
+        return Answer(200, json.dumps({"DirectoryListing": listing}).encode())
+    return there(request) or Answer(200, b'{"boolean": true}')
+
+
+@pytest.mark.parametrize("verb", HEALTHY)
+def test_only_hdfs_is_believed(
+    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str
+) -> None:
+    """Whichever request of a verb somebody else answers: it is not done, and not refused."""
+    call = HEALTHY[verb]
+    responder.answering = healthy
+    runner.run(_awaited(call(store)))
+    asked = list(responder.received)
+    for position, impostor in itertools.product(range(len(asked)), IMPOSTORS):
+        if impostor.status == 201 and "of-the-name-node" in asked[position].target:
+            continue  # What a DataNode says: then the file is looked at.
+        responder.received.clear()
+        responder.answering = _healthy_but(responder, position, impostor)
+        caught = failure_of(runner, call(store))
+        assert caught.reply is not REFUSED, (position, impostor)
+
+
+def _healthy_but(
+    responder: Responder, position: int, impostor: Answer
+) -> Callable[[Received], Answer]:
+    """HDFS, and one answer of somebody else."""
+    return lambda request: impostor if len(responder.received) == position + 1 else healthy(request)
+
+
+async def _awaited(call: Awaitable[Any]) -> Any:
+    return await call
+
+
+@pytest.mark.parametrize(("says", "reply"), [(b"true", UNKNOWN), (b"false", REFUSED)])
+def test_a_gateway_that_does_not_heed_the_options_of_a_rename_is_named(
+    runner: asyncio.Runner, responder: Responder, store: HdfsStore, says: bytes, reply: Reply
+) -> None:
+    responder.script(Answer(200, b'{"boolean": ' + says + b"}"))
+    caught = failure_of(runner, rename(store))
+    assert caught.reply is reply
+    assert "HttpFS" in str(caught)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -191,7 +271,7 @@ class TestADataNode:
         cookie = {"Set-Cookie": "hadoop.auth=planted-cookie"}
         onward = Answer(307, headers={"Location": other.url + self.LOCATION, **cookie})
         responder.answering = after_a_look(onward)
-        other.script(Answer(200, b"content"))
+        other.script(CONTENT)
         try:
             assert runner.run(store.read_range(PATH, start=0, length=7)) == b"content"
         finally:
@@ -211,7 +291,7 @@ class TestADataNode:
         back = Answer(307, headers={"Location": responder.url + "/gateway" + self.LOCATION})
         after = after_a_look(back)
         responder.answering = lambda request: (
-            Answer(200, b"content") if request.path.startswith("/gateway") else after(request)
+            CONTENT if request.path.startswith("/gateway") else after(request)
         )
         try:
             assert runner.run(store.read_range(PATH, start=0, length=7)) == b"content"
