@@ -25,6 +25,7 @@ from fsspec_commit_stores.hdfs.failures import (
     Told,
     made,
 )
+from fsspec_commit_stores.hdfs.permissions import USUAL, Permissions
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.hdfs.threads import NotBegunError, Threads
 
@@ -56,7 +57,6 @@ _NEVER_SENT = re.compile(
 )
 # A system call of the client's own failed: nobody on the cluster has said anything.
 _OF_THE_SYSTEM = re.compile(r"\(os error \d+\)")
-_DIRECTORY_PERMISSIONS = 0o755
 
 
 class NativeRequests:
@@ -73,6 +73,7 @@ class NativeRequests:
         threads: int,
         how_to_write: dict[str, Any],
         address: tuple[str, int] | None = None,
+        permissions: Permissions = USUAL,
     ) -> None:
         """Send through *client*.
 
@@ -83,11 +84,13 @@ class NativeRequests:
             threads: How many calls are made at a time.
             how_to_write: Replication and block size, where the user says them.
             address: Of the only NameNode there is; ``None`` for a nameservice.
+            permissions: Of what is made; this client cannot say what it wants without the umask.
         """
         self.server = server
         self._client = client
         self._timeout_s = timeout_s
-        self._how_to_write = how_to_write
+        self._how_to_write = {"permission": permissions.file, **how_to_write}
+        self._of_directories = permissions.directory
         self._contact = Contact(server)
         self._threads = Threads(threads, "hdfs")
         self._address = address
@@ -128,7 +131,7 @@ class NativeRequests:
     async def make_directory(self, path: StorePath) -> None:
         """Make one directory in one that must be there."""
         await self._call(
-            "make the directory", path, lambda: self._client.mkdirs(path, _DIRECTORY_PERMISSIONS)
+            "make the directory", path, lambda: self._client.mkdirs(path, self._of_directories)
         )
 
     async def make_directories(self, path: StorePath) -> None:
@@ -136,7 +139,7 @@ class NativeRequests:
         await self._call(
             "make the directory",
             path,
-            lambda: self._client.mkdirs(path, _DIRECTORY_PERMISSIONS, create_parent=True),
+            lambda: self._client.mkdirs(path, self._of_directories, create_parent=True),
         )
 
     async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit_stores.hdfs.permissions import UMASK, UMASK_DEFAULT, Permissions
 from fsspec_commit_stores.hdfs.requests import Requests
 
 _URL = re.compile(r"(hdfs|webhdfs)://([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
@@ -152,6 +153,7 @@ def _native(
     config = {**given.mapping("extra_conf"), **given.mapping("config"), **given.properties()}
     if host and port is None:
         config[f"{_FAILOVER}.{host}"] = _ACTIVE_ONLY
+    permissions = given.permissions(config.get(UMASK))
     server = (f"hdfs://{host}:{port}" if port else f"hdfs://{host}") if host else None
     given.check_used("hdfs-native")
     try:
@@ -166,6 +168,7 @@ def _native(
         threads=threads,
         how_to_write=how_to_write,
         address=(host, port) if host and port else None,
+        permissions=permissions,
     )
 
 
@@ -185,6 +188,7 @@ def _web(
 
     if not host:
         raise given.invalid("the URL names no host: webhdfs://namenode:9870/directory")
+    permissions = given.permissions(given.text(UMASK))
     try:
         filesystem = WebHDFS(
             host=host,
@@ -199,7 +203,7 @@ def _web(
     for scheme in ("http://", "https://"):
         adapter = HTTPAdapter(pool_connections=threads, pool_maxsize=threads, max_retries=0)
         filesystem.session.mount(scheme, adapter)
-    return WebRequests(filesystem, timeout_s=timeout_s, threads=threads)
+    return WebRequests(filesystem, timeout_s=timeout_s, threads=threads, permissions=permissions)
 
 
 def _native_user() -> str:
@@ -251,6 +255,13 @@ class _Options:
         """Hadoop's own properties, given as options: they have a dot in their names."""
         names = [name for name in self.left if "." in name]
         return {name: str(self.left.pop(name)) for name in names}
+
+    def permissions(self, umask: str | None) -> Permissions:
+        """Under the umask that the user says, or under Hadoop's."""
+        try:
+            return Permissions.under(umask or UMASK_DEFAULT)
+        except ValueError as error:
+            raise self.invalid(str(error)) from None
 
     def rest(self) -> dict[str, Any]:
         """All that was not taken."""

@@ -25,6 +25,7 @@ from fsspec_commit_stores.hdfs.failures import (
     Told,
     made,
 )
+from fsspec_commit_stores.hdfs.permissions import USUAL, Permissions
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.hdfs.threads import Threads
 from fsspec_commit_stores.hdfs.upload import Upload
@@ -53,10 +54,18 @@ class WebRequests:
 
     creates_at_once = False
 
-    def __init__(self, filesystem: Any, *, timeout_s: float, threads: int) -> None:
+    def __init__(
+        self,
+        filesystem: Any,
+        *,
+        timeout_s: float,
+        threads: int,
+        permissions: Permissions = USUAL,
+    ) -> None:
         """Send through *filesystem*, a private one of fsspec's."""
         self.server = "{0.scheme}://{0.netloc}".format(urlsplit(filesystem.url))
         self._threads = Threads(threads, "webhdfs")
+        self._permissions = permissions
         self._url: str = filesystem.url
         self._contact = Contact(self.server)
         self._session = WebSession(filesystem, self._contact, timeout_s=timeout_s)
@@ -102,7 +111,11 @@ class WebRequests:
     async def make_directories(self, path: StorePath) -> None:
         """Make a directory and all above it; one that is there is done."""
         verb = "make the directory"
-        if not (await self._value("PUT", "MKDIRS", path, verb, Said)).boolean:
+        how = {
+            "permission": f"{self._permissions.directory:o}",
+            "unmaskedpermission": f"{self._permissions.directory_unmasked:o}",
+        }
+        if not (await self._value("PUT", "MKDIRS", path, verb, Said, **how)).boolean:
             asked = Asked(verb, path, self.server)
             raise self._contact.answered(asked, Told(EXISTS, "the NameNode said no"))
 
@@ -160,7 +173,12 @@ class WebRequests:
 
     def _upload(self, path: StorePath, body: bytes | Iterable[bytes]) -> None:
         asked = self._contact.begin("create", path)
-        how: dict[str, object] = {"overwrite": "false", "createparent": "false"}
+        how: dict[str, object] = {
+            "overwrite": "false",
+            "createparent": "false",
+            "permission": f"{self._permissions.file:o}",
+            "unmaskedpermission": f"{self._permissions.file_unmasked:o}",
+        }
         answer = self._by_data_node(asked, "PUT", "CREATE", how, data=body, headers=_OCTETS)
         check_created(asked, answer)
 
