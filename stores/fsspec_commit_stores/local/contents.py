@@ -19,6 +19,7 @@ from fsspec_commit_stores.local.failures import (
     symbolic_link,
 )
 from fsspec_commit_stores.local.system_calls import rename_file_exclusively
+from fsspec_commit_stores.local.tokens import token_of
 
 # A pipe in a file's place must not stop the loop.
 _READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
@@ -29,19 +30,23 @@ _PERMISSIONS = 0o666
 _TRIES_MAX = 8
 
 
-def token_of(status: os.stat_result) -> Token:
-    """Which content a file is: survives a rename, changes with every write."""
-    return Token(f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}")
-
-
-def entry_of(path: StorePath, status: os.stat_result) -> Entry:
+def entry_of(
+    path: StorePath, status: os.stat_result, *, at: int, name: bytes | str | None = None
+) -> Entry:
     """A regular file as the store shows it.
+
+    Args:
+        path: Its path.
+        status: What the disk says of it.
+        at: The file itself, opened; with *name*, the directory that it is in.
+        name: Its name there.
 
     Raises:
         StoreError: It is a symbolic link, a pipe, a socket or a device.
     """
     if stat.S_ISREG(status.st_mode):
-        return Entry(path=path, size_bytes=status.st_size, token=token_of(status))
+        token = token_of(status, at=at, name=name)
+        return Entry(path=path, size_bytes=status.st_size, token=token)
     if stat.S_ISLNK(status.st_mode):
         raise symbolic_link(path)
     raise special_file(path)
@@ -91,7 +96,7 @@ def read_whole(
     Raises:
         StoreError: It is longer than the limit (`REFUSED`), or is being written (`NOT_DONE`).
     """
-    entry = entry_of(path, status)
+    entry = entry_of(path, status, at=descriptor)
     if status.st_size > limit_bytes:
         message = f"{path!r} has {status.st_size} bytes, and at most {limit_bytes} are read"
         raise refusal(message, path, errno.EFBIG)
@@ -128,7 +133,7 @@ def check_target(directory: int, name: bytes, path: StorePath, expecting: Expect
         raise refusal(message, path, errno.ENOENT) from None
     if stat.S_ISDIR(status.st_mode):
         raise refusal(f"cannot replace {path!r}: it is a directory", path, errno.EISDIR)
-    entry = entry_of(path, status)
+    entry = entry_of(path, status, at=directory, name=name)
     if not isinstance(expecting, Expect) and entry.token != expecting:
         message = f"cannot replace {path!r}: it is not the content that was expected"
         raise refusal(message, path, errno.EEXIST)
@@ -211,7 +216,7 @@ def _write(descriptor: int, data: bytes) -> Token:
         left = left[os.write(descriptor, left) :]
     status = stamp(descriptor)
     os.fsync(descriptor)
-    return token_of(status)
+    return token_of(status, at=descriptor)
 
 
 def create_file(directory: int, name: bytes, path: StorePath) -> int:

@@ -55,7 +55,7 @@ def _children(
         try:
             with os.scandir(handle) as found:
                 for child in found:
-                    shown = _usable(directories, directory, child)
+                    shown = _usable(directories, directory, handle, child)
                     if shown is not None:
                         yield shown
         finally:
@@ -63,16 +63,16 @@ def _children(
 
 
 def _usable(
-    directories: Directories, directory: str, child: os.DirEntry[str]
+    directories: Directories, directory: str, handle: int, child: os.DirEntry[str]
 ) -> Entry | Directory | Unusable | None:
     try:
-        return _shown(directories, directory, child)
+        return _shown(directories, directory, handle, child)
     except StoreError as error:
         return Unusable(StorePath(error.path or directories.path(directory)), error)
 
 
 def _shown(
-    directories: Directories, directory: str, child: os.DirEntry[str]
+    directories: Directories, directory: str, handle: int, child: os.DirEntry[str]
 ) -> Entry | Directory | None:
     path = directories.path(directory, _decoded(child.name, directories.path(directory)))
     if child.is_symlink():
@@ -83,7 +83,7 @@ def _shown(
         status = child.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return entry_of(path, status)
+    return entry_of(path, status, at=handle, name=child.name)
 
 
 def _decoded(name: str, where: str) -> str:

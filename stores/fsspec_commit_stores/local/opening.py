@@ -9,7 +9,8 @@ from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit_stores.local.failures import refusal
-from fsspec_commit_stores.local.mounts import is_local
+from fsspec_commit_stores.local.mounts import existing_part, is_local
+from fsspec_commit_stores.local.tokens import keeps_whole_seconds
 
 _SCHEME = re.compile(r"(?:file|local):(?://(?:localhost(?=/))?)?", re.IGNORECASE)
 
@@ -65,8 +66,19 @@ def capabilities_of(root: StorePath, *, single_writer: bool) -> Capabilities:
 
     Unknown needs the caller's promise to be the only writer.
     """
+    disk = DISK
+    if _is_coarse(root):
+        # A file that is written over within a second by as many bytes looks like the one before.
+        disk = disk.known("declared", unique_tokens=False)
     if is_local(root):
-        return DISK
+        return disk
     if single_writer:
-        return DISK.known("assumed", consistent_listing=True)
-    return DISK.known("declared", consistent_listing=None)
+        return disk.known("assumed", consistent_listing=True)
+    return disk.known("declared", consistent_listing=None)
+
+
+def _is_coarse(root: StorePath) -> bool:
+    try:
+        return keeps_whole_seconds(os.lstat(existing_part(root)))
+    except OSError:
+        return False  # Gone again, or not for us: the first verb will tell.

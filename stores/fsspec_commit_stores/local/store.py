@@ -131,9 +131,11 @@ class LocalStore:
                     return Directory(path)
                 with self._directories.parent_of(path) as (directory, name):
                     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        return Directory(path)
+                    return entry_of(path, status, at=directory, name=name)
             except (FileNotFoundError, NotADirectoryError):
                 return None
-            return Directory(path) if stat.S_ISDIR(status.st_mode) else entry_of(path, status)
 
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
         """The whole file at *path*; ``None`` also for a directory.
@@ -234,7 +236,7 @@ class LocalStore:
                     if stat.S_ISDIR(status.st_mode):
                         message = f"cannot delete the file {path!r}: it is a directory"
                         raise refusal(message, path, errno.EISDIR)
-                    entry_of(path, status)
+                    entry_of(path, status, at=directory, name=name)
                     os.unlink(name, dir_fd=directory)
             except (FileNotFoundError, NotADirectoryError):
                 return

@@ -60,12 +60,13 @@ class LocalFile:
             status = stamp(self._raw.fileno())
             if self._flushed:
                 os.fsync(self._raw.fileno())
+            entry = entry_of(self._path, status, at=self._raw.fileno())
             self._buffered.close()
         except OSError as error:
             self._close()
             raise OSError(error.errno, error.strerror, self._path) from error
         self._finished = True
-        return entry_of(self._path, status)
+        return entry
 
     def discard(self) -> None:
         """Leave nothing of it, unless it is finished; another file of its name stays.

@@ -36,13 +36,33 @@ def write(path: Path, data: bytes = b"1") -> Path:
 @contextmanager
 def mounted(place: Path, size: str = "50%") -> Iterator[Path]:
     """A new disk in memory at *place*; a test that may not mount one is skipped."""
+    with _mounted(place, "-t", "tmpfs", "-o", f"size={size}", "tmpfs"):
+        yield place
+
+
+@contextmanager
+def mounted_with_whole_seconds(place: Path) -> Iterator[Path]:
+    """A new disk at *place* whose inodes have no room for more of a time than its seconds."""
+    image = place.with_suffix(".img")
+    with image.open("wb") as file:
+        file.truncate(4 << 20)
+    make = ["mkfs.ext4", "-q", "-I", "128", "-O", "^has_journal", str(image)]
+    if shutil.which(make[0]) is None:
+        pytest.skip("nothing here makes such a disk")
+    subprocess.run(make, check=True, capture_output=True)
+    with _mounted(place, "-o", "loop", str(image)):
+        yield place
+
+
+@contextmanager
+def _mounted(place: Path, *how: str) -> Iterator[None]:
     place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    command = ["mount", *how, str(place)]
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("only root mounts a disk")
     if subprocess.run(command, check=False, capture_output=True).returncode != 0:
         pytest.skip("this sandbox forbids mounts")
     try:
-        yield place
+        yield
     finally:
         subprocess.run(["umount", str(place)], check=True)
