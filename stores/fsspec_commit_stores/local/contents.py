@@ -18,7 +18,7 @@ from fsspec_commit_stores.local.failures import (
     special_file,
     symbolic_link,
 )
-from fsspec_commit_stores.local.system_calls import rename_file_exclusively
+from fsspec_commit_stores.local.system_calls import FORBIDDEN, rename_file_exclusively
 from fsspec_commit_stores.local.tokens import token_of
 
 # A pipe in a file's place must not stop the loop.
@@ -26,6 +26,7 @@ _READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
 _CREATING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW
 _UNNAMED: int = getattr(os, "O_TMPFILE", 0)
 _NO_UNNAMED = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
+_NO_LINK = frozenset({errno.ENOENT, errno.EXDEV}) | FORBIDDEN
 _PERMISSIONS = 0o666
 _TRIES_MAX = 8
 
@@ -181,8 +182,8 @@ def _put_unnamed(directory: int, name: bytes, data: bytes) -> Token | None:
         link = b"/proc/self/fd/%d" % descriptor
         os.link(link, name, dst_dir_fd=directory, follow_symlinks=True)
     except OSError as error:
-        # No /proc, or no links: the other way says what is really the matter.
-        if error.errno in {errno.ENOENT, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP}:
+        # No /proc, no links, or a sandbox without them: the other way says what is the matter.
+        if error.errno in _NO_LINK:
             return None
         raise
     finally:

@@ -13,9 +13,18 @@ from fsspec_commit_stores.local.failures import failed
 _RenameAt2: TypeAlias = Callable[[int, bytes, int, bytes, int], int]
 
 _NO_REPLACE = 1
+FORBIDDEN = frozenset({errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
+"""What a system call says that a sandbox (seccomp), the file system or the kernel does not have.
+
+Two of them also say that this file is not to be changed: then so does what is called instead.
+"""
 # ENOSYS: kernel or libc is too old, or a sandbox forbids it. EINVAL: this file system (NFS, some
 # FUSE) does not know the flag, which only the first rename of a real file can show: so there is
 # nothing to ask at open, and no file system for which an answer would have to be remembered.
+_NEITHER = (
+    "of the system calls that give a file a name only if it is free, this system or this disk has "
+    "neither renameat2 nor linkat: a sandbox may have to allow one of them"
+)
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 
@@ -78,9 +87,15 @@ def _tried(source: int, name: bytes, target: int, new_name: bytes) -> bool:
     if _rename_at_2(source, name, target, new_name, _NO_REPLACE) == 0:
         return True
     code = ctypes.get_errno()
-    if code in _UNSUPPORTED:
+    if code in _UNSUPPORTED or (code in FORBIDDEN and _is_forbidden(_rename_at_2, source, target)):
         return False
     raise OSError(code, os.strerror(code))
+
+
+def _is_forbidden(rename: _RenameAt2, source: int, target: int) -> bool:
+    """Whether the call itself is forbidden, and not this file: a name that none has is tried."""
+    rename(source, b"", target, b"", _NO_REPLACE)
+    return ctypes.get_errno() in FORBIDDEN
 
 
 def _link_and_unlink(source: int, name: bytes, target: int, new_name: bytes) -> None:
@@ -90,11 +105,26 @@ def _link_and_unlink(source: int, name: bytes, target: int, new_name: bytes) -> 
         # Whoever was killed between the two calls left one file with both names: go on there.
         if not _is_same(source, name, target, new_name):
             raise
+    except OSError as error:
+        if _has_no_links(error):
+            raise OSError(error.errno, f"{error.strerror}; {_NEITHER}") from error
+        raise
     try:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=source)
     except OSError as error:
         raise failed("rename", os.fsdecode(name), error, reply=Reply.UNKNOWN) from error
+
+
+def _has_no_links(error: OSError) -> bool:
+    """Whether there is no call for a second name, rather than one that this file may not have."""
+    if error.errno in {errno.ENOSYS, errno.EOPNOTSUPP}:
+        return True
+    try:
+        os.link(b"", b"", follow_symlinks=False)  # A name that none has.
+    except OSError as asked:
+        return asked.errno in FORBIDDEN
+    return False
 
 
 def _is_same(source: int, name: bytes, target: int, new_name: bytes) -> bool:
