@@ -70,13 +70,7 @@ class TestAzureFlat(AnsweredForTests):
 
 @pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
 class TestWebHdfs(AnsweredForTests):
-    still_believed = believed(
-        "anything below 400 is taken for done, and a bare 503 for not done",
-        *PAGES,
-        "403",
-        "404",
-        "503",
-    )
+    """By an answer of WebHDFS's own form, or a `RemoteException`."""
 
     @pytest.fixture
     def wire(self, hdfs_directory: HdfsDirectory) -> Iterator[Wire]:
