@@ -274,12 +274,18 @@ class WebPages:
             self._is_whole = True
             return ()
         found = part.directory_listing.partial_listing.names
+        are_left = part.directory_listing.remaining_entries > 0
+        if are_left and not found:
+            # Taken for the end, it would hide the rest.
+            asked = Asked("list", self._path, self._requests.server)
+            why = f"{self._requests.server} says that there are more names, and gives none"
+            raise RequestFailedError(made(asked, why, Reply.UNKNOWN))
         given = {name for name, _ in self._first}
         if found and found[0][0] in given:
             whole = await self._requests._list("LISTSTATUS", self._path, Listed)  # noqa: SLF001  # its own
             self._is_whole = True
             return [one for one in whole.names if one[0] not in given] if whole else ()
-        self._is_whole = not (part.directory_listing.remaining_entries and found)
+        self._is_whole = not are_left
         self._first = self._first or found
         self._last = found[-1][0] if found else ""
         return found

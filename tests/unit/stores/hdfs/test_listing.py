@@ -132,6 +132,20 @@ class TestWeb:
             runner.run(listed(store))
         assert len(responder.received) == 1
 
+    @pytest.mark.parametrize("page", ["", "é1"])
+    def test_a_page_without_names_is_not_the_end(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore, page: str
+    ) -> None:
+        """Where the server itself says that there are more."""
+        empty = {"partialListing": {"FileStatuses": {"FileStatus": []}}, "remainingEntries": 3}
+        said = Answer(200, json.dumps({"DirectoryListing": empty}).encode())
+        responder.answering = lambda request: (
+            said if request.query.get("startafter", "") == page else page_of(request)
+        )
+        with pytest.raises(StoreError, match="says that there are more names") as caught:
+            runner.run(listed(store))
+        assert caught.value.reply is Reply.UNKNOWN
+
     def test_a_server_that_begins_again_is_asked_for_all(
         self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
     ) -> None:
