@@ -72,6 +72,9 @@ class TestAzureFlat(AnsweredForTests):
 class TestWebHdfs(AnsweredForTests):
     """By an answer of WebHDFS's own form, or a `RemoteException`."""
 
+    # A file costs a cluster more than it costs an emulator.
+    day_every = 480
+
     @pytest.fixture
     def wire(self, hdfs_directory: HdfsDirectory) -> Iterator[Wire]:
         """In front of the NameNode: who is redirected to a DataNode goes there by no proxy."""
