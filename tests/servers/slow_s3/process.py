@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tests.servers.http_service.connection import CONTROL
 from tests.servers.kinds import REGION
+from tests.servers.slow_s3.uploads import EQUAL_PARTS
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -127,9 +128,13 @@ class SlowS3:
             found[name] = Counter(found[name])
         return Statistics(**found)
 
-    def new_bucket(self, *, of_directories: bool = False) -> str:
-        """An empty bucket with a name of its own: a general purpose one, or a directory bucket."""
+    def new_bucket(self, *, of_directories: bool = False, of_equal_parts: bool = False) -> str:
+        """An empty bucket with a name of its own: a general purpose one, or a directory bucket.
+
+        Or one that completes uploads of parts of one length only.
+        """
         bucket = f"slow-{secrets.token_hex(6)}" + ("--use1-az4--x-s3" if of_directories else "")
+        bucket = (EQUAL_PARTS if of_equal_parts else "") + bucket
         self._ask("PUT", f"/{bucket}")
         return bucket
 

@@ -22,6 +22,8 @@ _CHECKSUM = "x-amz-checksum-"
 _CHECKSUMS = ("CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256")
 _PARTS_MAX = 10_000
 _SIZE_BYTES_MIN = 5 << 20  # of every part but the last
+EQUAL_PARTS = "equal-parts-"
+"""What the name of a bucket begins with that takes parts of one length only, as R2 does."""
 
 
 def create_upload(bucket: Bucket, request: Request) -> Reply:
@@ -51,6 +53,8 @@ def upload_part(bucket: Bucket, request: Request) -> Reply:
 def complete_upload(bucket: Bucket, request: Request) -> Reply:
     upload = bucket.upload(request.key, request.query["uploadId"])
     parts = _named_parts(upload, parsed(request.body))
+    if request.bucket.startswith(EQUAL_PARTS):
+        _check_equal([part.size_bytes for part in parts])
     check_write(bucket, request)
     # MD5 of the parts' MD5, as S3 does it.
     digest = hashlib.md5(bytes.fromhex("".join(part.etag for part in parts)), usedforsecurity=False)
@@ -95,6 +99,13 @@ def _named_parts(upload: Upload, root: Element) -> list[StoredPart]:
     if any(part.size_bytes < _SIZE_BYTES_MIN for part in found[:-1]):
         raise Failure(HTTPStatus.BAD_REQUEST, "EntityTooSmall", "a part but the last")
     return found
+
+
+def _check_equal(sizes: list[int]) -> None:
+    """Refuse parts that differ, but for a last one that is shorter."""
+    if len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0]:
+        why = "All non-trailing parts must have the same length."
+        raise Failure(HTTPStatus.BAD_REQUEST, "InvalidPart", why)
 
 
 def _is_named(part: StoredPart, named: Element) -> bool:

@@ -1,0 +1,68 @@
+"""S3's 409 to a completion: another request of that name was under way, this one was not applied.
+
+AWS documents that the upload is then to be begun anew, which nobody can once its task is gone.
+Where the upload is still there it is completed again; else its file is not said to be there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.statistics import Statistics
+from fsspec_commit.store import Expect
+from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, tag, xml
+from tests.unit.stores.s3.verbs import NONCE, UPLOAD
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fsspec_commit_stores.s3 import S3Store
+
+CONFLICT = error(409, "ConditionalRequestConflict")
+DONE = xml("CompleteMultipartUploadResult", tag("ETag", '"e1"'))
+GONE = error(404, "NoSuchUpload")
+TAKEN = error(412, "PreconditionFailed")
+
+
+@pytest.mark.parametrize(
+    ("answers", "stands", "done"),
+    [
+        ([CONFLICT, DONE], False, True),
+        ([CONFLICT, GONE], False, False),
+        ([CONFLICT, GONE], True, True),
+        ([CONFLICT, TAKEN], True, True),
+    ],
+    ids=["it is still there", "it is gone", "ours came through", "the echo of ours"],
+)
+def test_a_conflict_is_settled_by_what_stands(
+    runner: asyncio.Runner,
+    responder: Responder,
+    store: S3Store,
+    answers: list[Answer],
+    *,
+    stands: bool,
+    done: bool,
+) -> None:
+    left = list(answers)
+
+    def answering(request: Received) -> Answer:
+        if request.method == "POST":
+            return left.pop(0)
+        if request.method == "HEAD" and stands:
+            ours = {"x-amz-meta-fsspec-commit-nonce": str(NONCE)}
+            return Answer(200, headers={**MARK, **ours, "ETag": '"e1"'})
+        return Answer(404, headers=MARK) if request.method == "HEAD" else xml("ListBucketResult")
+
+    responder.answering = answering
+
+    async def complete() -> bool:
+        settled = SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()).uploads
+        assert settled is not None
+        return await settled.complete(UPLOAD, expecting=Expect.ABSENT, looks=2)
+
+    assert runner.run(complete()) is done
+    assert left == []
