@@ -92,6 +92,7 @@ class Destination:
         opened.
         """
         record = structs.replace(record, destination=self.place.url)
+        self._raw.go_by(record.capabilities)
         bound = bind(
             record.committer,
             self.store,

@@ -323,6 +323,13 @@ class Store(Protocol):
     async def delete_tree(self, path: StorePath) -> None:
         """Delete a directory and all below it, never through a symbolic link."""
 
+    def go_by(self, facts: Capabilities) -> None:
+        """Make tokens as *facts* say: those of the job that is worked on from now on.
+
+        All processes of a job are given the same, so that their tokens are of one form, whatever
+        each of them may ask of the store. Where there is one form only, nothing is to do.
+        """
+
     async def close(self) -> None:
         """Let go of what was opened; never of what the caller opened."""
 

@@ -193,6 +193,10 @@ class WrappedStore:
         """Delete a directory and all below it."""
         await self._carry("delete_tree", path, lambda: self.store.delete_tree(path))
 
+    def go_by(self, facts: Capabilities) -> None:
+        """Make tokens as *facts* say."""
+        self.store.go_by(facts)
+
     async def close(self) -> None:
         """Let go of the store."""
         await self.store.close()

@@ -184,6 +184,9 @@ class MemoryStore:
             for directory in filter(None, _directories_at(path)):  # fsspec keeps its own root
                 _directories().remove(directory)
 
+    def go_by(self, facts: Capabilities) -> None:
+        """Nothing: tokens have one form."""
+
     async def close(self) -> None:
         """Nothing was opened."""
 

@@ -147,6 +147,9 @@ class FlatStore:
         for key in self.bucket.keys(f"{path}/"):
             self.bucket.delete(key, Expect.ANYTHING)
 
+    def go_by(self, facts: Capabilities) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 

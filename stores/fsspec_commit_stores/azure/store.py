@@ -274,6 +274,9 @@ class AzureStore:
             raise self._container.refusal("Path - Delete", path, why, errno.EINVAL)
         await self._listing.delete_tree(path)
 
+    def go_by(self, facts: Capabilities) -> None:
+        """Nothing: tokens have one form."""
+
     async def close(self) -> None:
         """Close the connections; once is enough."""
         if self._unclosed.detach() is not None:

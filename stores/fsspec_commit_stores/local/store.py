@@ -251,6 +251,9 @@ class LocalStore:
             self._renames.forget_below(path)
             deletion.delete_tree(self._directories, path)
 
+    def go_by(self, facts: Capabilities) -> None:
+        """Nothing: tokens have one form."""
+
     async def close(self) -> None:
         """Flush what is to be flushed, and let go of every handle."""
         try:

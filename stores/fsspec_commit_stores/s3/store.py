@@ -137,7 +137,10 @@ class S3Store:
     def capabilities(self) -> Capabilities:
         """What is declared; whether tokens are unique is known from the first token on."""
         facts, kept = self._capabilities, self._versions.kept
-        if facts.unique_tokens is None and kept is not None:
+        is_open = facts.unique_tokens is None
+        is_promise = facts.evidence.get("unique_tokens") == "assumed"
+        # What is known is more than a promise.
+        if (is_open and kept is not None) or (is_promise and kept):
             facts = self._capabilities = facts.known("declared", unique_tokens=kept)
         return facts
 
@@ -289,6 +292,16 @@ class S3Store:
             why = "it is the destination itself, or outside of it"
             raise self._bucket.refusal("delete_objects", path, why, errno.EINVAL)
         await self._listing.delete_tree(path)
+
+    def go_by(self, facts: Capabilities) -> None:
+        """Name versions in tokens, or not, as the driver of the job does.
+
+        Who may not ask whether the bucket keeps versions would take it for one without, and an
+        old file that stands for another than the one that was listed.
+        """
+        if facts.unique_tokens is not None:
+            is_promise = facts.evidence.get("unique_tokens") == "assumed"
+            self._versions.kept = facts.unique_tokens and not is_promise
 
     async def close(self) -> None:
         """Close the connections; once is enough."""

@@ -9,11 +9,12 @@ import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Entry, Expect, Token
+from fsspec_commit.store import Entry, Expect, OpenOptions, Token
+from fsspec_commit_stores.s3 import S3Store
 from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, tag, xml
 
 if TYPE_CHECKING:
-    from fsspec_commit_stores.s3 import S3Store
+    from tests.unit.stores.s3.conftest import Opening
 
 PATH = StorePath("bucket/out/a")
 ETAG = {"ETag": '"e1"'}
@@ -126,6 +127,40 @@ def test_who_may_not_ask_has_etags(
     assert runner.run(tokens(store)) == {"e1"}
     assert store.capabilities.unique_tokens is False
     assert "cannot ask for the versioning of 's3://bucket'" in caplog.text
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("asked", ["denied", "allowed"])
+def test_all_processes_of_a_job_have_tokens_of_one_form(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, asked: str, kept: bool
+) -> None:
+    """Its driver has asked, or was denied; another process is told otherwise, and does not ask."""
+    bucket = FakeBucket("Enabled", "v2")
+    denied = error(403, "AccessDenied")
+    responder.answering = lambda one: (
+        denied if asked == "denied" and "versioning" in one.query else bucket(one)
+    )
+    store.go_by(store.capabilities.known("declared", unique_tokens=kept))
+    assert runner.run(tokens(store)) == {"v2 e1" if kept else "e1"}
+    assert not any("versioning" in request.query for request in responder.received)
+
+
+def test_a_promise_says_nothing_of_the_form(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Of a single writer tokens count as unique in any bucket, also where no versions are kept."""
+    options = {"key": "k", "secret": "s", "endpoint_url": responder.url}
+    asked = OpenOptions(storage_options=options, single_writer=True, choosing=True)
+    for status, kept in (("Enabled", True), ("Suspended", False)):
+        responder.answering = FakeBucket(status, "v2" if kept else "null")
+        driver = runner.run(S3Store.open("s3://bucket/out", asked))
+        facts = driver.capabilities
+        assert facts.unique_tokens is True
+        assert facts.evidence["unique_tokens"] == ("declared" if kept else "assumed")
+        runner.run(driver.close())
+        resumer = opening()
+        resumer.go_by(facts)
+        assert runner.run(tokens(resumer)) == {"v2 e1" if kept else "e1"}
 
 
 def test_no_answer_is_not_taken_for_one(
