@@ -65,11 +65,14 @@ async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str |
 
 def empty_job(job: BoundJob, forgotten: str | None) -> RequestError:
     """The refusal of a job that would publish nothing, and was not asked to."""
-    why = forgotten or (
-        "no file was written through its tasks; open files with task.open() or pass "
+    job_id = job.record.job_id
+    refused = f"cannot commit job {job_id} to {job.record.destination!r}"
+    if forgotten is not None:
+        message = f"{refused}: {forgotten}"
+        return RequestError(message, kind="missing_messages", job_id=job_id, stage="check")
+    message = (
+        f"{refused}: no file was written through its tasks; open files with task.open() or pass "
         "filesystem=task.filesystem, a plain path goes to the working directory "
         "(allow_empty=True if this is meant)"
     )
-    message = f"cannot commit job {job.record.job_id} to {job.record.destination!r}: {why}"
-    kind = "empty_job" if forgotten is None else "missing_messages"
-    return RequestError(message, kind=kind, job_id=job.record.job_id, stage="check")
+    return RequestError(message, kind="empty_job", job_id=job_id, stage="check")
