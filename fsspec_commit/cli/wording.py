@@ -21,6 +21,7 @@ _FLAGS = {
 _SENTENCES = {
     "job.commit() or: ": "",
     "finish with fsspec-commit": "finish with: fsspec-commit",
+    "call job.commit() again, or finish it with": "finish it with",
     "call commit() again, or abort the job": "resume the job, or abort it",
     "an earlier commit() of the job": "an earlier commit of the job",
     ", a program with fsspec_commit.register()": "",
