@@ -72,7 +72,7 @@ class Task:
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
         self._names = AttemptNames(task_id)
         # Weakly: a file that nobody holds any more leaves its writer to the task.
-        self._files: weakref.WeakSet[AttemptFile] = weakref.WeakSet()
+        self._files: weakref.WeakValueDictionary[int, AttemptFile] = weakref.WeakValueDictionary()
         self._left: deque[DirectWriter[NewFile]] = deque()
         self._pid = os.getpid()
         self._rows: int | None = None
@@ -270,7 +270,7 @@ class Task:
             return
         self._check_process()
         begun, self._state = self._state == "committing", "aborted"
-        for file in list(self._files):
+        for file in self._living_files():
             file.discard()
         self._discard_left()
         bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
@@ -312,15 +312,22 @@ class Task:
         file = AttemptFile(
             name, sink, names=self._names, leave=self._left.append, explain=self._explain
         )
-        self._files.add(file)
+        self._files[id(file)] = file
         return file
+
+    def _living_files(self) -> list[AttemptFile]:
+        """Those that somebody holds, while other threads open more and the collector takes some.
+
+        Copied in one step: walking a weak collection fails where it grows meanwhile.
+        """
+        return [file for found in self._files.valuerefs() if (file := found()) is not None]
 
     def job_aborted(self) -> None:
         """Discard what garbage has left and what this thread has open: there is no use for it.
 
         Other threads may be writing theirs, and are told when they commit.
         """
-        for file in list(self._files):
+        for file in self._living_files():
             if file.thread_id == threading.get_ident():
                 with suppress(CommitError, OSError):  # It went with the attempt.
                     file.discard()
@@ -379,7 +386,7 @@ class Task:
     def leave_to_parent(self) -> None:
         """In a forked child: nothing of the attempt is finished, dropped or written from here."""
         self._names.leave_to_parent()
-        for file in list(self._files):
+        for file in self._living_files():
             file.leave_to_parent()
 
     def __reduce__(self) -> Any:

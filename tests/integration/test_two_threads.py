@@ -1,8 +1,14 @@
 """One job, settled by several threads, and by a progress bar that ends the program."""
 
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from fsspec.callbacks import Callback
@@ -121,3 +127,50 @@ def test_a_callback_that_ends_the_program_waits_for_the_commit(
     assert job.result == job.commit()
     assert_committed(url, file_count=len(FILES))
     assert_no_leftovers(url)
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns after every few steps, as on a machine with many cores."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.guarantees("P5")
+@pytest.mark.parametrize("what", ["task", "job"])
+def test_an_attempt_is_dropped_whole_while_a_thread_opens_files(what: str) -> None:
+    """A collection that grows while it is walked stopped the walk, and left the attempt behind."""
+    for _ in range(5):
+        job = fc.Job(f"memory://{uuid4().hex}", mode="append").start()
+        task = job.task()
+        files = [task.open(f"{number}.txt") for number in range(500)]
+        others: list[Any] = []
+        under_way, enough = Event(), Event()
+
+        def open_more(
+            task: fc.Task = task,
+            stop: Event = enough,
+            begun: Event = under_way,
+            others: list[Any] = others,
+        ) -> None:
+            for number in count():
+                with suppress(RuntimeError, fc.CommitError, OSError):  # It is over.
+                    others.append(task.open(f"more-{number}.txt"))
+                begun.set()
+                if stop.is_set():
+                    return
+
+        with ThreadPoolExecutor(1) as threads:
+            more = threads.submit(open_more)
+            under_way.wait()
+            try:
+                (task if what == "task" else job).abort()
+            finally:
+                enough.set()
+            more.result()
+        if what == "task":
+            assert all(file.closed for file in files)
+            job.abort()
