@@ -94,6 +94,10 @@ class AttemptNames:
         """The names that removing means something for: the whole ones and the spoiled ones."""
         return {**self._whole, **self._spoiled}
 
+    def is_open(self, name: str) -> bool:
+        """Whether a file of that name is being written."""
+        return name in self._writing
+
     def is_spoiled(self, name: str) -> bool:
         """Whether the task cannot commit before that name is written whole, or removed."""
         return name in self._spoiled

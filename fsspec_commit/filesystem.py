@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from fsspec import AbstractFileSystem
+from fsspec.transaction import Transaction
 
 from fsspec_commit.attempt_file import bare_path
 from fsspec_commit.attempt_names import AttemptNames
@@ -21,24 +22,49 @@ class _InTransaction:
     """A file of one of fsspec's transactions: rolled back, what its name held is gone as well."""
 
     def __init__(
-        self, name: Target, file: Any, names: AttemptNames, remove: Callable[[Target], None]
+        self,
+        name: Target,
+        file: Any,
+        names: AttemptNames,
+        remove: Callable[[Target], None],
+        *,
+        rewrites: bool,
     ) -> None:
         self._name = name
         self._file = file
         self._names = names
         self._remove = remove
-        self._rewrites = names.is_spoiled(name)
+        self._rewrites = rewrites
 
     def commit(self) -> None:
         """Nothing to do: the file counts once it is closed."""
 
     def discard(self) -> None:
-        """Leave nothing of the file, closed or not."""
+        """Leave nothing of the file, closed or not.
+
+        Of a name that the transaction has opened again, the file that is open comes later.
+        """
         self._file.discard()
-        if self._name in self._names.removable():
+        if self._name in self._names.removable() and not self._names.is_open(self._name):
             self._remove(self._name)
             if self._rewrites:
                 self._names.spoil(self._name)
+
+
+class _Transaction(Transaction):
+    """One of fsspec's, which knows what its names held before it."""
+
+    def take(
+        self, name: Target, file: Any, names: AttemptNames, remove: Callable[[Target], None]
+    ) -> None:
+        """Roll *file* back with the rest, if it comes to that."""
+        held = self._held.setdefault(name, names.is_spoiled(name))
+        self.files.append(_InTransaction(name, file, names, remove, rewrites=held))
+
+    def start(self) -> None:
+        """Begin, with no file."""
+        super().start()
+        self._held: dict[Target, bool] = {}
 
 
 class AttemptFileSystem(AbstractFileSystem):
@@ -47,6 +73,7 @@ class AttemptFileSystem(AbstractFileSystem):
     cachable = False
     root_marker = ""
     protocol: str
+    transaction_type = _Transaction
 
     def __init__(
         self,
@@ -90,8 +117,7 @@ class AttemptFileSystem(AbstractFileSystem):
         text = {name: options[name] for name in ("encoding", "newline") if name in options}
         file = self._open_file(path, mode, compression=compression, **text)
         if self._intrans:
-            name = Target(bare_path(path))
-            self.transaction.files.append(_InTransaction(name, file, self._names, self._remove))
+            self.transaction.take(Target(bare_path(path)), file, self._names, self._remove)
         return file
 
     def _open(self, path: str, mode: str = "wb", **_: Any) -> IO[Any]:
