@@ -92,8 +92,15 @@ def _checked(url: str) -> str:
     protocol = protocol_of(url)
     if protocol not in _DISKS:
         return url
-    path = re.sub(r"^(file|local)://", "", url, flags=re.IGNORECASE)
-    absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # text in, text out
+    path = re.sub(r"^(file|local)://(localhost(?=/))?", "", url, flags=re.IGNORECASE)
+    try:
+        absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # text in, text out
+    except FileNotFoundError:
+        message = (
+            f"{url!r} is relative, and the directory that this process works in is gone; "
+            "give an absolute path, or change into a directory that is there"
+        )
+        raise RequestError(message, kind="invalid_option", path=url) from None
     return absolute if path == url else f"{protocol}://{absolute}"
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import fsspec
 import pytest
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.location import place
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +59,37 @@ def test_two_names_of_one_protocol_agree() -> None:
     assert place("b", filesystem=directory).url == "/a/b"
     with pytest.raises(RequestError, match="is a 'file' URL"):
         place("file:///a/b", filesystem=directory)
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "LOCALHOST"])
+def test_localhost_is_this_machine_and_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert place(f"file://{host}/data/clicks").url == "file:///data/clicks"
+    assert place("file://localhosts/clicks").url == f"file://{tmp_path}/localhosts/clicks"
+
+
+@pytest.mark.parametrize("name", ["plain", "a#b", "a?b", "a%20b", "a::b", "s3:", "user:pw@host"])
+def test_a_relative_path_is_as_good_as_the_absolute_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever the working directory is called: workers are sent the absolute one."""
+    working = tmp_path / name
+    working.mkdir()
+    monkeypatch.chdir(working)
+    given = place("out")
+    assert given.url == str(working / "out")
+    assert place(given.url) == given
+
+
+def test_a_working_directory_that_is_gone_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(RequestError, match="works in is gone; give an absolute path"):
+        place("out")
+    os.chdir(tmp_path)
