@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.committers import NewFile
@@ -64,7 +64,31 @@ def check_mode(mode: object, name: str) -> None:
         raise unsupported(f"mode {mode!r}", name)
 
 
-class AttemptFile(io.BufferedIOBase):
+class _Discardable(Protocol):
+    def close(self) -> None: ...
+
+    def discard(self) -> None: ...
+
+
+class ClosedOnSuccess:
+    """A file whose ``with`` block closes it, or discards it where an exception leaves the block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self: _Discardable,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
     """A binary file of an attempt: write, then close; ``tell`` works, ``seek`` does not.
 
     Attributes:
@@ -210,20 +234,6 @@ class AttemptFile(io.BufferedIOBase):
         finally:
             tell(self.name)
             super().close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
 
     def __del__(self) -> None:
         # Nobody will ever close it: that is how a writer that failed leaves its file behind, and

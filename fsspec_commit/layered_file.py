@@ -6,10 +6,9 @@ garbage.
 """
 
 import io
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from fsspec_commit.attempt_file import AttemptFile
+from fsspec_commit.attempt_file import AttemptFile, ClosedOnSuccess
 from fsspec_commit.compression import compressor
 from fsspec_commit.errors import RequestError
 
@@ -77,7 +76,7 @@ class Layers:
         return layer
 
 
-class LayeredFile:
+class LayeredFile(ClosedOnSuccess):
     """A text or compressed file of an attempt: the outermost object, which owns the layers.
 
     Has what a writable file has; everything but closing and leaving is the outer layer's own.
@@ -155,20 +154,6 @@ class LayeredFile:
         self.closed = True
         self._file.discard()
         self._outer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
 
     def __del__(self) -> None:
         # Before the layers are, which would write what they hold.

@@ -2,8 +2,6 @@
 
 import os
 import threading
-import weakref
-from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -18,6 +16,7 @@ from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layered_file import LayeredFile, Layers
 from fsspec_commit.local_file import LocalFile
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
+from fsspec_commit.open_files import OpenFiles
 from fsspec_commit.part_sink import PartSink
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -29,9 +28,7 @@ from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, un
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-    from fsspec_commit.committers import NewFile
     from fsspec_commit.filesystem import AttemptFileSystem
-    from fsspec_commit.store import DirectWriter
 
 
 class TaskOwner(Protocol):
@@ -71,9 +68,7 @@ class Task:
         self._output = job.committer.attempt(self._layout)
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
         self._names = AttemptNames(task_id)
-        # Weakly: a file that nobody holds any more leaves its writer to the task.
-        self._files: weakref.WeakValueDictionary[int, AttemptFile] = weakref.WeakValueDictionary()
-        self._left: deque[DirectWriter[NewFile]] = deque()
+        self._files = OpenFiles()
         self._pid = os.getpid()
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
@@ -270,9 +265,9 @@ class Task:
             return
         self._check_process()
         begun, self._state = self._state == "committing", "aborted"
-        for file in self._living_files():
+        for file in self._files.living():
             file.discard()
-        self._discard_left()
+        self._files.discard_left()
         bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
 
     async def _commit(self) -> TaskCommit:
@@ -300,7 +295,7 @@ class Task:
 
     def _open_binary(self, name: Target) -> AttemptFile:
         final = self._final_name(name)
-        self._discard_left()
+        self._files.discard_left()
         self._names.begin(name)
         try:
             sink = self._output.direct_writer(final) or PartSink(self._output.writer(final))
@@ -310,35 +305,21 @@ class Task:
                 self._explain(error)
             raise
         file = AttemptFile(
-            name, sink, names=self._names, leave=self._left.append, explain=self._explain
+            name, sink, names=self._names, leave=self._files.leave, explain=self._explain
         )
-        self._files[id(file)] = file
+        self._files.add(file)
         return file
-
-    def _living_files(self) -> list[AttemptFile]:
-        """Those that somebody holds, while other threads open more and the collector takes some.
-
-        Copied in one step: walking a weak collection fails where it grows meanwhile.
-        """
-        return [file for found in self._files.valuerefs() if (file := found()) is not None]
 
     def job_aborted(self) -> None:
         """Discard what garbage has left and what this thread has open: there is no use for it.
 
         Other threads may be writing theirs, and are told when they commit.
         """
-        for file in self._living_files():
+        for file in self._files.living():
             if file.thread_id == threading.get_ident():
                 with suppress(CommitError, OSError):  # It went with the attempt.
                     file.discard()
-        self._discard_left()
-
-    def _discard_left(self) -> None:
-        """Discard what the writers of files that are garbage have left."""
-        while self._left:
-            # What cannot be discarded now is in no list, and goes with the rest of the attempt.
-            with suppress(CommitError, OSError, IndexError):
-                self._left.popleft().discard()
+        self._files.discard_left()
 
     def _final_name(self, name: Target) -> Target:
         record = self._job.record
@@ -362,7 +343,7 @@ class Task:
 
     def _remove(self, name: Target) -> None:
         self._check("remove a file")
-        self._discard_left()
+        self._files.discard_left()
         self._names.spoil(name)
         try:
             bridge.run(self._output.delete(self._final_name(name)))
@@ -386,7 +367,7 @@ class Task:
     def leave_to_parent(self) -> None:
         """In a forked child: nothing of the attempt is finished, dropped or written from here."""
         self._names.leave_to_parent()
-        for file in self._living_files():
+        for file in self._files.living():
             file.leave_to_parent()
 
     def __reduce__(self) -> Any:

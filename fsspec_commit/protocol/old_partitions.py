@@ -182,24 +182,22 @@ class _Walk:
                 raise self._spelled_twice(wanted, other)
 
     def _folded(self, name: str, other: str) -> RequestError:
-        message = (
-            f"cannot write {name!r} to {self._job.record.destination!r}: {other!r} stands there, "
-            "and this store takes both names for one, so rows of the one would be read as the "
-            f"other's; write {other!r}, or rename it first"
+        why = (
+            "stands there, and this store takes both names for one, so rows of the one would be "
+            f"read as the other's; write {other!r}, or rename it first"
         )
-        return self._refusal(message, other)
+        return self._refusal(f"write {name!r} to", other, why)
 
     def _spelled_twice(self, wanted: str, other: str) -> RequestError:
-        message = (
-            f"cannot replace partition {wanted!r} of {self._job.record.destination!r}: {other!r} "
+        why = (
             "holds rows that readers take for the same value, and they would stay beside the new "
             f"ones; replace them as well with partitions=[{other!r}], or write under that name"
         )
-        return self._refusal(message, other)
+        return self._refusal(f"replace partition {wanted!r} of", other, why)
 
-    def _refusal(self, message: str, other: str) -> RequestError:
+    def _refusal(self, what: str, other: str, why: str) -> RequestError:
         return RequestError(
-            message,
+            f"cannot {what} {self._job.record.destination!r}: {other!r} {why}",
             kind="partition_spelled_otherwise",
             job_id=self._job.record.job_id,
             path=other,

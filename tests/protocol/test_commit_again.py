@@ -14,8 +14,6 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.flat.bucket import HABITS, make_bucket, remove_bucket
-from tests.flat.store import FLAT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -59,16 +57,6 @@ class Silent:
         if verb == "create":
             self._late.append(call)
         raise StoreError(f"no answer to {verb}", reply=Reply.UNKNOWN)
-
-
-@pytest.fixture(params=["disk", "versioned"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "disk":
-        yield str(tmp_path / "out")
-        return
-    bucket = make_bucket(HABITS[request.param])
-    yield f"{FLAT}://{bucket.name}/out"
-    remove_bucket(bucket)
 
 
 @pytest.fixture(autouse=True)

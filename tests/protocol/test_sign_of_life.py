@@ -16,28 +16,15 @@ from fsspec_commit.protocol import sign_of_life
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.flat.bucket import HABITS, make_bucket, remove_bucket
-from tests.flat.store import FLAT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
 
     from fsspec_commit.layout import StorePath
 
 T = TypeVar("T")
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
-
-
-@pytest.fixture(params=["disk", "versioned"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "disk":
-        yield str(tmp_path / "out")
-        return
-    bucket = make_bucket(HABITS[request.param])
-    yield f"{FLAT}://{bucket.name}/out"
-    remove_bucket(bucket)
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -14,7 +13,11 @@ from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.azure import AzureStore, namespaces
 from tests.unit.stores.asking import ask_twice
 from tests.unit.stores.azure.verbs import told
-from tests.unit.stores.s3.responder import Responder
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from tests.unit.stores.s3.responder import Responder
 
 KEY = b64encode(b"planted-account-key-of-32-bytes!").decode()
 
@@ -28,20 +31,6 @@ def no_account(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("AZURE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(namespaces, "_known", {})
-
-
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture
-def responder(runner: asyncio.Runner) -> Iterator[Responder]:
-    responder = Responder()
-    runner.run(responder.__aenter__())
-    yield responder
-    runner.run(responder.__aexit__())
 
 
 def account_at(url: str, credential: str = f"AccountKey={KEY}") -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from google.oauth2.credentials import Credentials
@@ -14,7 +13,11 @@ from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.gcs import GcsStore
 from tests.unit.stores.asking import ask_twice
 from tests.unit.stores.gcs.uploads import Uploads
-from tests.unit.stores.s3.responder import Responder
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from tests.unit.stores.s3.responder import Responder
 
 Opening: TypeAlias = Callable[..., GcsStore]
 """Opens a store at the responder: ``(url="gs://bucket/out", **storage_options)``."""
@@ -28,20 +31,6 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.setenv("FETCH_RAW_TOKEN_EXPIRY", "false")
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path / "none"))
-
-
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture
-def responder(runner: asyncio.Runner) -> Iterator[Responder]:
-    responder = Responder()
-    runner.run(responder.__aenter__())
-    yield responder
-    runner.run(responder.__aexit__())
 
 
 @pytest.fixture

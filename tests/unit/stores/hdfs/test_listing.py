@@ -26,12 +26,6 @@ NAMES = [f"é{number}" for number in range(4)] + [f"a{number}" for number in ran
 PAGE = 2
 
 
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
 async def listed(store: HdfsStore) -> list[str]:
     try:
         return [entry.path.rpartition("/")[2] async for entry in store.list_tree(ROOT)]
@@ -94,13 +88,6 @@ class TestNative:
 
 
 class TestWeb:
-    @pytest.fixture
-    def responder(self, runner: asyncio.Runner) -> Iterator[Responder]:
-        responder = Responder()
-        runner.run(responder.__aenter__())
-        yield responder
-        runner.run(responder.__aexit__())
-
     @pytest.fixture
     def store(self, runner: asyncio.Runner, responder: Responder) -> HdfsStore:
         options = OpenOptions(storage_options={"user": "me"}, ask=ask_twice)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 from collections.abc import Awaitable, Callable
@@ -18,6 +17,7 @@ from tests.unit.stores.asking import ask_twice
 from tests.unit.stores.s3.responder import Answer, Received, Responder
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator
 
 ROOT = StorePath("/out")
@@ -83,20 +83,6 @@ HEALTHY: dict[str, Verb] = {
     "put": lambda s: s.put(PATH, b"content", expecting=Expect.ANYTHING, within=None),
     "make a directory": lambda s: s.new_directories.make_directory(NEW, within=ROOT),
 }
-
-
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture
-def responder(runner: asyncio.Runner) -> Iterator[Responder]:
-    responder = Responder()
-    runner.run(responder.__aenter__())
-    yield responder
-    runner.run(responder.__aexit__())
 
 
 @pytest.fixture

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pytest
 
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.s3 import S3Store
-from tests.unit.stores.s3.responder import Responder
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from tests.unit.stores.s3.responder import Responder
 
 T = TypeVar("T")
 
@@ -30,22 +33,8 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 
 
 @pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture
 def run(runner: asyncio.Runner) -> Callable[[Coroutine[Any, Any, T]], T]:
     return runner.run
-
-
-@pytest.fixture
-def responder(runner: asyncio.Runner) -> Iterator[Responder]:
-    responder = Responder()
-    runner.run(responder.__aenter__())
-    yield responder
-    runner.run(responder.__aexit__())
 
 
 @pytest.fixture

@@ -1,0 +1,27 @@
+"""A loop, and a server that answers what the test tells it to, for every store that sends HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.stores.s3.responder import Responder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture
+def responder(runner: asyncio.Runner) -> Iterator[Responder]:
+    responder = Responder()
+    runner.run(responder.__aenter__())
+    yield responder
+    runner.run(responder.__aexit__())
