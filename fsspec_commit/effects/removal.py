@@ -16,6 +16,7 @@ from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.settled_directories import SettledDirectories
 from fsspec_commit.effects.settled_files import SettledFiles
+from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, is_never_reused
 from fsspec_commit.store import Entry, Expect
@@ -99,8 +100,23 @@ class RetiringByRename:
         )
         if renamed:
             if leaving is not None:
-                await leaving(remains)
+                await self._leave(layout, remains, leaving)
             await self._store.delete_tree(remains, permitted)
+
+    async def _leave(self, layout: JobLayout, remains: StorePath, leaving: Leaving) -> None:
+        """Let *leaving* look at what is about to go; where it fails, the area stands again.
+
+        Under its new name anybody may delete it, with what was not taken out of it.
+        """
+        left = False
+        try:
+            await leaving(remains)
+            left = True
+        finally:
+            if not left:
+                await self._directories.rename(
+                    remains, layout.area, within=layout.destination.areas
+                )
 
 
 class RetiringInOrder:
@@ -202,7 +218,15 @@ class TrashRemoval(_Retiring):
 
         async def bring_back(area: StorePath) -> None:
             for entry in missed:
-                await self._put_back(layout, area, entry)
+                name = layout.destination.relative(entry.path)
+                # A marker gives way to a newer one: all of them say the same.
+                if not await self._put_back(layout, area, entry) and name != SUCCESS:
+                    trash = layout.trash(name)
+                    message = (
+                        f"published, but {entry.path!r} was replaced by somebody else meanwhile, "
+                        f"twice; look at {trash!r}"
+                    )
+                    raise PartialCommitError(message, path=entry.path, stage="replace")
 
         await bring_back(layout.area)
         await self._retirement.retire(layout, permit, published=published, leaving=bring_back)

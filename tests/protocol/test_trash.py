@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.effects import pacing
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.integration.hooks import at_call, before
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -159,3 +167,64 @@ def test_what_a_slow_driver_takes_at_any_call_of_a_resumer(
         if name == "old.txt":
             assert (destination / name).read_bytes() == b"newer", f"call {nth} of {count}"
         assert fc.jobs(destination) == []
+
+
+@contextmanager
+def taken_at_the_last_moment(destination: Path, giving_back: Callable[[], None]) -> Iterator[None]:
+    """A slow driver takes a newer file just before the area goes, which is noticed afterwards."""
+    old = destination / "old.txt"
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "rename_directory" and "/gone-" in path:
+            taken_by_a_slow_driver(destination, old.name)
+        if verb == "rename" and path == str(old):
+            giving_back()
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        yield
+
+
+@pytest.fixture
+def published(destination: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A job whose driver died, and an old file that somebody has replaced since."""
+    monkeypatch.setattr(pacing, "BACKOFF_S_MAX", 0.01)
+    with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+        write(destination)
+    replace(destination / "old.txt", b"newer")
+    (job,) = fc.jobs(destination)
+    return job.job_id
+
+
+@pytest.mark.parametrize("reply", [Reply.REFUSED, Reply.UNKNOWN], ids=str)
+@pytest.mark.guarantees("P8", "P9")
+def test_what_the_disk_does_not_give_back_is_not_deleted_with_the_area(
+    destination: Path, published: str, reply: Reply
+) -> None:
+    def refuse() -> None:
+        raise StoreError("the disk does not say why", reply=reply)
+
+    with taken_at_the_last_moment(destination, refuse):
+        warning = fc.resume(destination, published).warnings[0]
+    assert "the work area was not removed" in warning
+    fc.clean(destination, older_than=timedelta(0), dry_run=False)
+    fc.resume(destination, published)
+    assert (destination / "old.txt").read_bytes() == b"newer"
+    assert fc.jobs(destination) == []
+
+
+@pytest.mark.guarantees("P8", "P9")
+def test_what_finds_its_name_taken_again_is_kept(destination: Path, published: str) -> None:
+    old = destination / "old.txt"
+    with (
+        taken_at_the_last_moment(destination, lambda: replace(old, b"newest")),
+        pytest.raises(fc.PartialCommitError, match=r"twice; look at '.*/trash/old\.txt'"),
+    ):
+        fc.resume(destination, published)
+    assert old.read_bytes() == b"newest"
+    [taken] = destination.glob("_commit/2*/trash/old.txt")
+    assert taken.read_bytes() == b"newer"
+    taken.unlink()  # The person has looked.
+    fc.resume(destination, published)
+    assert old.read_bytes() == b"newest"
+    assert fc.jobs(destination) == []
