@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from fsspec_commit.errors import StoreError, UnsafeStoreError
 from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.azure.opening import is_azure
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 
 _known: dict[str, bool] = {}
@@ -87,6 +88,9 @@ async def _ask(container: Container, path: StorePath) -> bool:
         try:
             answer = await container.request(operation, path)
         except RequestFailedError as error:
+            if error.answer is None and first is not None and not is_azure(container.endpoint):
+                # An emulator gives no word of its own to a request that it does not know.
+                break
             if error.answer is None or error.answer.status not in _NOT_TOLD:
                 raise error.failure from None
             first = first or error.failure

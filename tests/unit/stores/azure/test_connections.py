@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from fsspec_commit_stores.azure.connections import _proxy_for
+from fsspec_commit_stores.azure.connections import _checksum_of, _proxy_for
 
+BODY = b"0123456789"
 ENDPOINT = "https://account.blob.core.windows.net"
 PROXY = "http://user:secret@proxy.example.org:3128"
 
@@ -29,3 +30,10 @@ def test_but_not_for_hosts_that_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("https_proxy", PROXY)
     monkeypatch.setenv("no_proxy", "localhost,.windows.net")
     assert _proxy_for(ENDPOINT) is None
+
+
+def test_what_no_tls_guards_has_a_checksum() -> None:
+    """Of what was sent; where that is not what has arrived, the service says so."""
+    told = {"Content-MD5": "eB5eJF1ptWaXm4bijSPyxw=="}
+    assert _checksum_of("http://127.0.0.1:10000/account/c/b", BODY) == told
+    assert _checksum_of(f"{ENDPOINT}/c/b", BODY) == {}

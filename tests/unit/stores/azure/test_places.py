@@ -16,12 +16,13 @@ from fsspec_commit_stores.azure.opening import account_of, capabilities_of, is_a
 from fsspec_commit_stores.azure.places import place_of
 from tests.unit.stores.azure.conftest import KEY, account_at
 from tests.unit.stores.azure.verbs import said, told
+from tests.unit.stores.s3.responder import Answer
 
 if TYPE_CHECKING:
     import asyncio
 
     from tests.unit.stores.azure.conftest import Opening
-    from tests.unit.stores.s3.responder import Answer, Received, Responder
+    from tests.unit.stores.s3.responder import Received, Responder
 
 HOST = "account.dfs.core.windows.net"
 AZURE = "https://account.blob.core.windows.net"
@@ -206,8 +207,15 @@ class TestNamespace:
         responder.answering = answer
         assert self.open(runner, responder) is (value == "true")
 
-    def test_nobody_tells(self, runner: asyncio.Runner, responder: Responder) -> None:
-        responder.script(said(403, "AuthorizationPermissionMismatch"))
+    @pytest.mark.parametrize(
+        "of_the_other", [said(403, "AuthorizationPermissionMismatch"), Answer(400)]
+    )
+    def test_nobody_tells(
+        self, runner: asyncio.Runner, responder: Responder, of_the_other: Answer
+    ) -> None:
+        """An emulator has no word of its own for what it does not know."""
+        denied = said(403, "AuthorizationPermissionMismatch")
+        responder.answering = lambda one: denied if "restype" in one.query else of_the_other
         with pytest.raises(StoreError, match=r"cannot ask for the kind of the account.*blobs/read"):
             self.open(runner, responder)
 
