@@ -136,11 +136,12 @@ class BlobListing:
         metadata = {one.tag.lower(): one.text or "" for one in (() if told is None else told)}
         if name.endswith("/") or is_folder(metadata):
             return None
+        path, size = self._container.path(name), _text(found.find("Properties/Content-Length"))
+        etag = _text(found.find("Properties/Etag"))
+        if not (size.isdecimal() and etag):
+            raise self._container.doubt("List Blobs", path, _NO_LISTING)
         return Entry(
-            path=self._container.path(name),
-            size_bytes=int(_text(found.find("Properties/Content-Length")) or 0),
-            token=token_of(_text(found.find("Properties/Etag"))),
-            nonce=nonce_in(metadata),
+            path=path, size_bytes=int(size), token=token_of(etag), nonce=nonce_in(metadata)
         )
 
     async def _pages(self, path: StorePath, **query: str) -> AsyncIterator[ET.Element]:
@@ -267,7 +268,7 @@ class PathListing:
         return Entry(
             path=path,
             size_bytes=int(listed.get("contentLength") or 0),
-            token=token_of(str(listed.get("etag") or listed.get("eTag") or "")),
+            token=token_of(str(listed.get("etag") or listed["eTag"])),
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.azure import namespaces
 from tests.unit.stores.azure.verbs import (
     FLAT,
     GEN2,
@@ -117,6 +118,27 @@ def test_a_page_of_well_formed_xml_is_no_empty_listing(
     caught = runner.run(failure_of(FLAT[name][0](flat)))
     assert caught.reply is Reply.UNKNOWN
     assert "no listing" in str(caught)
+
+
+@pytest.mark.parametrize("name", ["tree", "children"])
+def test_an_entry_without_an_etag_or_a_size_is_none(
+    runner: asyncio.Runner, responder: Responder, opening: Opening, name: str
+) -> None:
+    """No condition could name it."""
+    file = {"name": "out/a b/c", "contentLength": "1"}
+    properties = "<Content-Length>many</Content-Length><Etag>e</Etag>"
+    blob = f"<Blob><Name>out/a b/c</Name><Properties>{properties}</Properties></Blob>"
+    pages = {
+        True: json.dumps({"paths": [file]}),
+        False: f"<EnumerationResults><Blobs>{blob}</Blobs></EnumerationResults>",
+    }
+    for is_hierarchical, page in pages.items():
+        store = opening(is_hierarchical=is_hierarchical)
+        namespaces._known.clear()
+        responder.script(told(200, page.encode()))
+        caught = runner.run(failure_of((GEN2 if is_hierarchical else FLAT)[name][0](store)))
+        assert caught.reply is Reply.UNKNOWN
+        assert "no listing" in str(caught)
 
 
 def test_one_of_azure_says_that_it_is_missing(
