@@ -63,6 +63,7 @@ TARGETS = (
 )
 # What a job asks: by now it has changed something, or is about to.
 QUESTIONS = (
+    At("buckets.get", ""),
     At("objects.list", ""),
     At("objects.list", "", nth=2),
     At("objects.get", "/job.json"),

@@ -12,6 +12,7 @@ import asyncio
 import errno
 import weakref
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Self
 
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
@@ -96,7 +97,7 @@ class GcsStore:
         try:
             facts = capabilities_of(is_google=found.is_google, single_writer=options.single_writer)
             if options.choosing:
-                facts = await facts_of(found.bucket, facts, url)
+                facts = await options.ask(partial(facts_of, found.bucket, facts, url))
             return cls(found, place, facts, options.ask, concurrency=options.concurrency or POOL)
         except BaseException:
             await close(found)
