@@ -40,8 +40,8 @@ from fsspec_commit.protocol.late_deletes import (
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
 from fsspec_commit.protocol.overtaken import (
-    finished_by_another,
     is_over,
+    over_after_deciding,
     settled_by_another,
 )
 from fsspec_commit.protocol.publishing import publish_files, say_published
@@ -255,7 +255,8 @@ async def finish_job(
 
     Raises:
         PartialCommitError: Files may be visible and the rest will follow; resume.
-        JobNotActiveError: A resumer has finished the job meanwhile (``outcome="committed"``).
+        JobNotActiveError: A resumer has finished the job meanwhile (``outcome="committed"``), or
+            it is not known whether one has (``"unknown"``).
     """
     try:
         return await _finish(
@@ -263,7 +264,7 @@ async def finish_job(
         )
     except PartialCommitError as error:
         if await is_over(job):
-            raise finished_by_another(job) from error
+            raise await over_after_deciding(job, new.names) from error
         error.job_id = error.job_id or job.record.job_id
         error.add_note(f"delete nothing; finish with: {job.settle_command('resume')}")
         raise

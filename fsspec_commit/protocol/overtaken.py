@@ -13,6 +13,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
+from fsspec_commit.protocol.file_names import FileNames, NameIndex
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.retire import epochs_among
@@ -51,6 +52,45 @@ def finished_by_another(job: BoundJob) -> JobNotActiveError:
     job_id = job.record.job_id
     message = f"job {job_id} was finished by somebody else, who resumed it; it is committed"
     return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="finish")
+
+
+async def over_after_deciding(job: BoundJob, names: FileNames) -> JobNotActiveError:
+    """The end of a driver whose job is over, though its own decision was not carried out by it.
+
+    A resumer has: then all *names* are there, unless a later job has replaced them. Or a person has
+    given the job up as damaged, and what was not published by then never will be.
+    """
+    if await _all_stand(job, names):
+        return finished_by_another(job)
+    job_id = job.record.job_id
+    message = (
+        f"job {job_id} was decided and is over, and not all of its files are there: a later job "
+        "has replaced them, or somebody has given it up as damaged (clean --accept-loss); look at "
+        f"{job.record.destination!r} before you run it again"
+    )
+    return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="finish")
+
+
+async def _all_stand(job: BoundJob, names: FileNames) -> bool:
+    """Whether each of *names* is listed; where nothing can be listed, none is."""
+    wanted = NameIndex()
+    for name in names:
+        wanted.add(name)
+    wanted.freeze()
+    try:
+        return await _count(job, wanted) == len(wanted)
+    except CommitError:
+        return False
+
+
+@failing_as(CommitStateUnknownError, "finish")
+async def _count(job: BoundJob, wanted: NameIndex) -> int:
+    destination, found = job.layout.destination, 0
+    listing = job.store.list_tree(destination.root, without=destination.areas)
+    async with ending(listing) as files:
+        async for file in files:
+            found += wanted.holds(destination.relative(file.path))
+    return found
 
 
 async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveError | None:
