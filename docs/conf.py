@@ -49,6 +49,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"fsspec_commit\.(ids\.Nonce|layout\.StorePath|store\.values\.Token)"),
     # What a writer answers: a type variable has no page.
     (r"py:.*", r"fsspec_commit\.store\.abilities\.W_co"),
+    # What a task hands out is an fsspec filesystem, and a block that gives a path: no more is said.
+    (r"py:class", r"(AttemptFileSystem|fsspec_commit\.local_file\.LocalFile)"),
     # Short names in annotations that are imported for the type checker only.
     (r"py:class", r"(AbstractFileSystem|Callback|Any|Self|UPath|Unpack|ArrowStreamExportable)"),
 ]
