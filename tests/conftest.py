@@ -1,9 +1,18 @@
 """What every test shares: how long Hypothesis searches, that Ctrl-C is heard, the real servers."""
 
+from __future__ import annotations
+
 import os
 import signal
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from fsspec_commit.testing.garbage import only_what_comes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytest_plugins = [
     "tests.guarantees",
@@ -45,3 +54,10 @@ settings.load_profile(
 # A run that was started in the background is deaf to SIGINT, and so would be every process of it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def collections_are_quick() -> Iterator[None]:
+    """Tests that give jobs up collect them: of what was made in them, not of all that stands."""
+    with only_what_comes():
+        yield
