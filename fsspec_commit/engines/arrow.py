@@ -295,8 +295,8 @@ def _check_schema(own: object, given: object) -> None:
 def _no_data(thing: object) -> RequestError:
     kind = f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")
     message = (
-        f"cannot write a {kind}: give a pyarrow table, batch, reader, dataset or scanner, an "
-        "iterable of batches, or anything with __arrow_c_stream__"
+        f"cannot write an object of type {kind}: give a pyarrow table, batch, reader, dataset or "
+        "scanner, an iterable of batches, or anything with __arrow_c_stream__"
     )
     if isinstance(thing, str | os.PathLike):
         message += "; the data comes first, then the destination"

@@ -170,13 +170,13 @@ DATASETS = [
     Mistake(
         "the destination before the data",
         lambda out: fc.write_dataset(out, TABLE),
-        ("cannot write a str", "a pyarrow table", "the data comes first"),
+        ("cannot write an object of type str", "a pyarrow table", "the data comes first"),
         "not_arrow_data",
     ),
     Mistake(
         "a dict",
         lambda out: fc.write_dataset({"a": [1]}, out),
-        ("cannot write a dict", "give a pyarrow table", "pyarrow.table()"),
+        ("cannot write an object of type dict", "give a pyarrow table", "pyarrow.table()"),
         "not_arrow_data",
     ),
     Mistake(

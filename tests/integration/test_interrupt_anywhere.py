@@ -59,7 +59,8 @@ class Interrupts:
         if event == "opcode":
             before = self._before.get(frame, "")
             self._before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            if before == "RESUME" or "CALL" in before or "BACKWARD" in before:
+            # After a call, not before it, where CPython hears none: else no lock is ever let go.
+            if before in {"RESUME", "CALL", "CALL_FUNCTION_EX"} or "BACKWARD" in before:
                 self.count += 1
                 if self.count in self._at:
                     raise KeyboardInterrupt
@@ -162,16 +163,15 @@ def run(url: str, at: set[int]) -> tuple[str, int]:
 
 
 def test_one_interrupt_at_any_point(urls: Callable[[int], str]) -> None:
-    """From the making of the job to its end; every thirteenth point, from a random one on."""
+    """From the making of the job to its end."""
     outcome, points = run(urls(0), set())
     assert outcome == "committed"
-    assert points > 500
-    first = random.randrange(1, 14)  # a sample
-    outcomes = [run(urls(point), {point})[0] for point in range(first, points, 13)]
-    assert {"nothing", "committed"} <= set(outcomes), first
+    assert points > 250
+    outcomes = {run(urls(point), {point})[0] for point in range(1, points)}
+    assert outcomes >= {"nothing", "committed"}
 
 
-def test_a_storm_of_signals(urls: Callable[[int], str]) -> None:
+def test_a_storm_of_signals(urls: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Real ones, from a random moment on every three milliseconds."""
     source = random.Random(20)  # a sample
     on = False
@@ -180,6 +180,8 @@ def test_a_storm_of_signals(urls: Callable[[int], str]) -> None:
         if on:
             raise KeyboardInterrupt
 
+    # An interrupt in the hook of pytest's would be told as its failure.
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     before = signal.signal(signal.SIGALRM, heard)
     outcomes: list[str] = []
     try:

@@ -238,7 +238,8 @@ def test_an_append_lists_uploads_once_and_files_never(listed: Bucket) -> None:
         assert not any(
             call.path == f"{listed.name}/out" and call.verb != "pending" for call in calls
         )
-        assert len(listings) == (2 if not left else 3)
+        # One is of the manifests: whose messages came from elsewhere, more may have been written.
+        assert len(listings) == (3 if not left else 4)
     assert listed.uploads == {}
 
 

@@ -135,7 +135,7 @@ class ModesContract(Given):
         with request_refused("late_delete") as caught:
             come_back(OLD["day=1/old.txt"])
         assert "may still arrive" in str(caught.value)
-        assert "if the job is still open" in str(caught.value)
+        assert "try again then" in str(caught.value)
         place.assert_committed(TASKS[0])
         come_back(b"other", "day=1/other.txt")
         if place.replaces_any_name():  # on condition, which a file of another size never meets

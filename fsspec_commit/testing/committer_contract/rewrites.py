@@ -64,11 +64,6 @@ def _garbage(task: fc.Task, data: bytes) -> None:
     gc.collect()
 
 
-def _failed_open(task: fc.Task, data: bytes) -> None:  # noqa: ARG001  # it comes to no writing
-    with pytest.raises(fc.RequestError):
-        task.open(NAME, compression="no such compression")
-
-
 class _Unclosable:
     """A layer that cannot write what it holds when it is closed."""
 
@@ -121,7 +116,6 @@ _WAYS: dict[str, tuple[GiveUp, str]] = {
     "exception in a transaction": (_exception_in_transaction, "file_discarded"),
     "discard": (_discard, "file_discarded"),
     "garbage": (_garbage, "file_abandoned"),
-    "failed open": (_failed_open, "file_discarded"),
     "failed close": (_failed_close, "file_discarded"),
     "failed write": (_failed_write, "file_discarded"),
 }

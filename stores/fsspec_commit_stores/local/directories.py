@@ -163,8 +163,10 @@ class Directories:
                 except OSError as error:
                     seen = "/".join(names[: depth + 1])
                     raise self._obstacle(handle, seen, own, error) from error
-                os.close(handle)
-                handle = below
+                # In this order: an interrupt between the two may leak one, never close one twice,
+                # which could by then be another thread's.
+                above, handle = handle, below
+                os.close(above)
         except BaseException:
             os.close(handle)
             raise

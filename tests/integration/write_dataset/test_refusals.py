@@ -21,8 +21,8 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "read-only format": (TABLE, {"format": ds.JsonFileFormat()}, "unknown_format", "format="),
     "schema missing": (list(batches()), {}, "missing_schema", "schema="),
     "schema twice": (TABLE, {"schema": pa.schema([("a", pa.int8())])}, "schema_mismatch", "cast"),
-    "number": (3, {}, "not_arrow_data", "builtins.int"),
-    "text": ("in.parquet", {}, "not_arrow_data", "builtins.str"),
+    "number": (3, {}, "not_arrow_data", "cannot write an object of type int"),
+    "text": ("in.parquet", {}, "not_arrow_data", "cannot write an object of type str"),
     "mode": (TABLE, {"mode": "overwrit"}, "invalid_option", "overwrite"),
 }
 

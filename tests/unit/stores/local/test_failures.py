@@ -16,6 +16,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit_stores.local import LocalStore, failures
+from fsspec_commit_stores.local.directories import Directories
 from tests.unit.stores.local.disk import names
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import put, run
@@ -80,3 +81,26 @@ def test_a_directory_one_may_not_enter_is_refused() -> None:
     finally:
         os.seteuid(0)
         shutil.rmtree(place)
+
+
+def test_an_interrupt_on_the_way_down_closes_no_directory_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number that is closed twice may be another thread's file by then."""
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    closed: list[int] = []
+
+    def close(descriptor: int) -> None:
+        closed.append(descriptor)
+        os.fstat(descriptor)  # It is open.
+        real(descriptor)
+        if len(closed) == 1:
+            raise KeyboardInterrupt  # as after any call
+
+    directories = Directories(StorePath(str(tmp_path)))
+    real = os.close
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", close)
+        with pytest.raises(KeyboardInterrupt):
+            directories.open("a/b/c")
+    assert len(closed) == 2
