@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,8 @@ from tests.integration.hdfs_places import HdfsPlace
 from tests.integration.s3_jobs import learn, write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.servers.hdfs.plugin import HdfsDirectory
 
 SHAPES = {
@@ -32,9 +35,21 @@ def run(place: HdfsPlace, tasks: list[list[str]], **options: Any) -> dict[str, i
             for name in names:
                 write(task, name, name)
     counts = place.above.cluster.counts
-    before = counts()
+    before = _when_still(counts)
     assert job.commit().warnings == ()
     return {name: value - before.get(name, 0) for name, value in counts().items()}
+
+
+def _when_still(counts: Callable[[], dict[str, int]]) -> dict[str, int]:
+    """What the NameNode has counted once nothing of an earlier test is under way there."""
+    before = counts()
+    for _ in range(50):
+        time.sleep(0.1)
+        now = counts()
+        if now["FilesRenamed"] == before["FilesRenamed"]:
+            return now
+        before = now
+    raise AssertionError("somebody else is at work on the cluster")
 
 
 @every_shape
