@@ -123,8 +123,6 @@ class NameTokens:
 
     def get(self, name: str) -> str | None:
         """The token of *name*, if it was added."""
-        if not self._count:
-            return None
         high, low = _digest(name)
         number = high % _BUCKETS
         place = _found(self._highs[number], self._lows[number], high, low)

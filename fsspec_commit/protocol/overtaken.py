@@ -30,6 +30,7 @@ async def is_over(job: BoundJob) -> bool:
 
 
 async def _has_finished(store: SettledStore, layout: JobLayout) -> bool:
+    """The same by its layout alone, for whoever has no record of it."""
     try:
         return await _shows_end(store, layout)
     except CommitError:
