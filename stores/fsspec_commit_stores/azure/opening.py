@@ -139,10 +139,7 @@ def account_of(url: str, place: Place, options: OpenOptions) -> Account:
 
 def _account(url: str, place: Place, options: OpenOptions, filesystem: Any) -> Account:
     client = filesystem.service_client
-    # adlfs keeps every instance for ever, to close it at exit on a loop that has ended by then.
-    for finalizer, found in list(getattr(weakref.finalize, "_registry", {}).items()):
-        if found.weakref() is filesystem:
-            finalizer.detach()
+    _forget(filesystem)
     if place.account is not None and client.account_name not in {None, place.account}:
         message = (
             f"cannot open {url!r}: it names the account {place.account!r}, and the credentials are "
@@ -154,6 +151,16 @@ def _account(url: str, place: Place, options: OpenOptions, filesystem: Any) -> A
     connection = Connection(client, endpoints, _limits(filesystem, options))
     credentials = (*own, filesystem.sync_credential)
     return Account(connection, tuple(one for one in credentials if hasattr(one, "close")))
+
+
+def _forget(filesystem: Any) -> None:
+    """Detach what would keep this instance until exit, to be closed on a loop that has ended."""
+    # Copied in one step: going through the entries makes objects, that sets off the garbage
+    # collector, and that removes the entries of others.
+    registered = getattr(weakref.finalize, "_registry", {}).copy()
+    for finalizer, found in registered.items():
+        if found.weakref() is filesystem:
+            finalizer.detach()
 
 
 def _endpoints(client: Any, connection_string: str | None) -> Endpoints:
