@@ -8,13 +8,16 @@ open file, so only those are asked that have a whole second; on other disks thes
 were unpacked or copied with their times.
 """
 
+import errno
 import fcntl
 import os
 import struct
 import sys
 
+from fsspec_commit.errors import Reply
 from fsspec_commit.store import Token
 from fsspec_commit_stores.local.directories import NO_FOLLOW
+from fsspec_commit_stores.local.failures import reply_of
 
 _SECOND_NS = 1_000_000_000
 _OPENING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
@@ -31,6 +34,9 @@ def token_of(status: os.stat_result, *, at: int, name: bytes | str | None = None
         status: What the disk says of it.
         at: The file itself, opened; with *name*, the directory that it is in.
         name: Its name there.
+
+    Raises:
+        OSError: It cannot be told just now, as where no more files can be opened.
     """
     token = f"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
     if status.st_mtime_ns % _SECOND_NS == 0:
@@ -51,7 +57,8 @@ def keeps_whole_seconds(status: os.stat_result) -> bool:
 def _generation_at(directory: int, name: bytes | str) -> int | None:
     try:
         descriptor = os.open(name, _OPENING, dir_fd=directory)
-    except OSError:
+    except OSError as error:
+        _raise_if_for_now(error)
         return None  # Gone, or not for us to read: the token is then as good as it was.
     try:
         return _generation_of(descriptor)
@@ -65,6 +72,13 @@ def _generation_of(descriptor: int) -> int | None:
         return None
     try:
         answer = fcntl.ioctl(descriptor, _GET_GENERATION, bytes(_LONG.size))
-    except OSError:
+    except OSError as error:
+        _raise_if_for_now(error)
         return None
     return int(_INT.unpack_from(answer)[0])
+
+
+def _raise_if_for_now(error: OSError) -> None:
+    """Raise what passes: a token without its generation would be that of another file, later."""
+    if error.errno == errno.EIO or reply_of(error) is Reply.NOT_DONE:
+        raise error

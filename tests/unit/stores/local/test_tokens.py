@@ -6,10 +6,11 @@ import errno
 import fcntl
 import os
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect
 from tests.unit.stores.local.disk import mounted_with_whole_seconds, write
@@ -99,3 +100,26 @@ def test_a_disk_without_generations_is_no_error(
     monkeypatch.setattr(fcntl, "ioctl", none)
     os.utime(write(root / "a"), ns=(10**9, 10**9))
     assert len(token(opened(root)).split("-")) == 3
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM, errno.EIO])
+@pytest.mark.parametrize("call", ["open", "ioctl"])
+def test_what_cannot_be_told_just_now_makes_no_other_token(
+    root: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int
+) -> None:
+    """Listed without its generation, an old file was later taken for another, and stayed."""
+    os.utime(write(root / "a"), ns=(10**9, 10**9))
+    store = opened(root)
+    really = os.open
+
+    def failing(*args: Any, **how: Any) -> int:
+        if call == "ioctl" or args[0] in {"a", b"a"}:
+            raise OSError(number, os.strerror(number))
+        return really(*args, **how)
+
+    monkeypatch.setattr(fcntl if call == "ioctl" else os, call, failing)
+    for ask in (lambda: token(store), lambda: collected(store.list_tree(store.root))):
+        with pytest.raises(StoreError) as caught:
+            ask()
+        assert caught.value.errno == number
+        assert caught.value.reply is not Reply.REFUSED
