@@ -19,7 +19,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
-from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+from fsspec_commit_stores.azure.requests import NOT_WHERE, Container, RequestFailedError
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
@@ -168,8 +168,7 @@ class BlobListing:
             if not mark:
                 return
             if mark == query.get("marker"):
-                why = "the store says that there is more, and not where"
-                raise self._container.doubt("List Blobs", path, why)
+                raise self._container.doubt("List Blobs", path, NOT_WHERE)
             query["marker"] = mark
 
 
@@ -212,7 +211,7 @@ class PathListing:
                 if error.is_missing:
                     return
                 raise error.failure from None
-            following = answer.headers.get("x-ms-continuation", "")
+            following = self._container.following("Path - Delete", path, answer, query)
             if not following:
                 return
             query["continuation"] = following
@@ -238,12 +237,9 @@ class PathListing:
                 # Asked for what is below a file, the service shows the file.
                 if found.path.startswith(f"{path}/"):
                     yield found
-            following = answer.headers.get("x-ms-continuation", "")
+            following = self._container.following("Path - List", path, answer, query)
             if not following:
                 return
-            if following == query.get("continuation"):
-                why = "the store says that there is more, and not where"
-                raise self._container.doubt("Path - List", path, why)
             query["continuation"] = following
 
     async def _page(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:

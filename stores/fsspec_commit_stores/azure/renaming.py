@@ -140,7 +140,7 @@ class Renames:
         query: dict[str, str] = {}
         while True:
             answer = await self._container.request("Path - Rename", target, headers, query=query)
-            following = answer.headers.get("x-ms-continuation", "")
+            following = self._container.following("Path - Rename", target, answer, query)
             if not following:
                 return
             query = {"continuation": following}

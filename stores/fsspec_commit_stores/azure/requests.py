@@ -21,6 +21,8 @@ from fsspec_commit_stores.azure.failures import (
 )
 from fsspec_commit_stores.azure.operations import OPERATIONS
 
+NOT_WHERE = "the store says that there is more, and not where"
+
 
 class RequestFailedError(Exception):
     """A request that was not done as asked: the failure, and the answer if the store gave one.
@@ -149,6 +151,19 @@ class Container:
         except RequestFailedError as error:
             failure = error.failure
         raise failure
+
+    def following(
+        self, operation: str, path: StorePath, answer: Answer, query: Mapping[str, str]
+    ) -> str:
+        """What an operation goes on with, where an answer says that there is more; else empty.
+
+        Raises:
+            StoreError: It would go on where it was, for ever.
+        """
+        found = answer.headers.get("x-ms-continuation", "")
+        if found and found == query.get("continuation"):
+            raise self.doubt(operation, path, NOT_WHERE)
+        return found
 
     def refusal(self, operation: str, path: StorePath, why: str, number: int) -> StoreError:
         """A refusal of our own: nothing was sent, or nothing changed."""

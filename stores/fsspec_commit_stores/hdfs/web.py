@@ -276,16 +276,20 @@ class WebPages:
         found = part.directory_listing.partial_listing.names
         are_left = part.directory_listing.remaining_entries > 0
         if are_left and not found:
-            # Taken for the end, it would hide the rest.
-            asked = Asked("list", self._path, self._requests.server)
-            why = f"{self._requests.server} says that there are more names, and gives none"
-            raise RequestFailedError(made(asked, why, Reply.UNKNOWN))
+            raise self._doubt("gives none")  # Taken for the end, it would hide the rest.
         given = {name for name, _ in self._first}
         if found and found[0][0] in given:
             whole = await self._requests._list("LISTSTATUS", self._path, Listed)  # noqa: SLF001  # its own
             self._is_whole = True
             return [one for one in whole.names if one[0] not in given] if whole else ()
+        if found and found[-1][0] == self._last:
+            raise self._doubt("gives the same ones again")  # It would do so for ever.
         self._is_whole = not are_left
         self._first = self._first or found
         self._last = found[-1][0] if found else ""
         return found
+
+    def _doubt(self, what: str) -> RequestFailedError:
+        server = self._requests.server
+        why = f"{server} says that there are more names, and {what}"
+        return RequestFailedError(made(Asked("list", self._path, server), why, Reply.UNKNOWN))

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.errors import StoreError
-from tests.unit.stores.azure.verbs import ROOT, all_of, said, told
+from fsspec_commit.errors import Reply, StoreError
+from tests.unit.stores.azure.verbs import (
+    PATH,
+    ROOT,
+    Verb,
+    all_of,
+    failure_of,
+    rename,
+    rename_directory,
+    said,
+    told,
+)
 from tests.unit.stores.s3.responder import Answer, Received, tag, xml
 
 if TYPE_CHECKING:
@@ -77,3 +87,25 @@ def test_the_same_page_again_is_an_error(
     with pytest.raises(StoreError, match="there is more, and not where"):
         listed(runner, store)
     assert len(responder.received) == 2
+
+
+@pytest.mark.parametrize(
+    ("verb", "sent"),
+    [(rename, "PUT"), (rename_directory, "PUT"), (lambda s: s.delete_tree(PATH), "DELETE")],
+    ids=["rename", "rename directory", "delete tree"],
+)
+def test_what_goes_on_where_it_was_is_in_doubt(
+    runner: asyncio.Runner, responder: Responder, gen2: AzureStore, verb: Verb, sent: str
+) -> None:
+    """It went on for ever."""
+    directory = {"ETag": '"e1"', "x-ms-resource-type": "directory"}
+    answers = {
+        "HEAD": told(200, b"", directory),
+        "PUT": told(201, headers={"x-ms-continuation": "m"}),
+        "DELETE": told(200, headers={"x-ms-continuation": "m"}),
+    }
+    responder.answering = lambda request: answers[request.method]
+    caught = runner.run(failure_of(verb(gen2)))
+    assert caught.reply is Reply.UNKNOWN
+    assert "there is more, and not where" in str(caught)
+    assert [one.method for one in responder.received if one.method != "HEAD"] == [sent, sent]

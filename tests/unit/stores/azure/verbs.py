@@ -53,6 +53,11 @@ async def rename(store: AzureStore) -> None:
     await store.files.rename(OTHER, PATH, token=Token("e1"), expecting=Expect.ABSENT, within=ROOT)
 
 
+async def rename_directory(store: AzureStore) -> None:
+    assert store.directories is not None
+    await store.directories.rename_directory(OTHER, PATH, within=ROOT)
+
+
 CHANGES: dict[str, tuple[Verb, str, str]] = {
     "put": (
         lambda s: s.put(PATH, b"1", expecting=Expect.ABSENT, within=None),

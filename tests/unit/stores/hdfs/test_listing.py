@@ -133,6 +133,19 @@ class TestWeb:
             runner.run(listed(store))
         assert caught.value.reply is Reply.UNKNOWN
 
+    def test_the_same_page_again_is_an_error(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
+    ) -> None:
+        """Not the first one: a cache on the way has it. It would be given for ever."""
+        second = page_of(Received("GET", f"/?op=LISTSTATUS_BATCH&startafter={NAMES[1]}", {}, b""))
+        responder.answering = lambda request: (
+            second if request.query.get("startafter") else page_of(request)
+        )
+        with pytest.raises(StoreError, match="more names, and gives the same ones") as caught:
+            runner.run(listed(store))
+        assert caught.value.reply is Reply.UNKNOWN
+        assert len(responder.received) == 4
+
     def test_a_server_that_begins_again_is_asked_for_all(
         self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
     ) -> None:
