@@ -17,7 +17,7 @@ from tests.integration.scenes import TASKS, Scene, named
 from tests.servers.impostors import IMPOSTORS, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import RemotePlace
@@ -57,12 +57,9 @@ class AnsweredForTests:
     """To be inherited for each store, with a fixture `wire`.
 
     Attributes:
-        still_believed: Impostors that the store's adapter still takes for the store, with the
-            reason: ``"302, once"``. The test of each fails, and is to be taken out when it passes.
         day_every: So many cases of an overwrite lie between those that are tried by day.
     """
 
-    still_believed: ClassVar[Mapping[str, str]] = {}
     day_every: ClassVar[int] = 120
 
     @pytest.fixture(autouse=True)
@@ -80,7 +77,6 @@ class AnsweredForTests:
             case
             for impostor in IMPOSTORS
             for how_often in HOW_OFTEN
-            if f"{impostor}, {how_often}" not in self.still_believed
             for case in _each_request(wire, "overwrite", impostor, how_often)
         ]
         _check(wire, sweep(cases))
@@ -89,11 +85,9 @@ class AnsweredForTests:
     @pytest.mark.parametrize("how_often", HOW_OFTEN)
     @pytest.mark.parametrize("impostor", IMPOSTORS)
     def test_each_request_is_answered_by_another(
-        self, wire: Wire, impostor: str, how_often: str, request: pytest.FixtureRequest
+        self, wire: Wire, impostor: str, how_often: str
     ) -> None:
         """By night: all of them, and some of the other modes'."""
-        if reason := self.still_believed.get(f"{impostor}, {how_often}"):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
         cases = [
             case
             for mode in MODES
@@ -105,12 +99,9 @@ class AnsweredForTests:
     @pytest.mark.slow
     @pytest.mark.parametrize("impostor", IMPOSTORS)
     def test_each_request_of_a_resumer_is_answered_by_another(
-        self, wire: Wire, impostor: str, request: pytest.FixtureRequest
+        self, wire: Wire, impostor: str
     ) -> None:
         """By night: of a job whose driver died when it was to publish its first file."""
-        reasons = [self.still_believed.get(f"{impostor}, {how_often}") for how_often in HOW_OFTEN]
-        if any(reasons):
-            request.applymarker(pytest.mark.xfail(reason=str(reasons), strict=True))
         _check(wire, _each_request_of_a_resumer(wire, impostor), _resume)
 
 

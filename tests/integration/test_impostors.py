@@ -12,7 +12,7 @@ import pytest
 from tests.integration.azure_places import azure_places
 from tests.integration.gcs_places import gcs_places
 from tests.integration.hdfs_places import hdfs_places, proxied_hdfs_places
-from tests.integration.impostors import HOW_OFTEN, MODES, AnsweredForTests
+from tests.integration.impostors import MODES, AnsweredForTests
 from tests.integration.places import s3_places
 from tests.integration.s3_jobs import learn
 from tests.integration.wire import Wire
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from tests.servers.gcs.plugin import GcsBucket
     from tests.servers.hdfs.plugin import HdfsDirectory
     from tests.servers.plugin import S3Bucket
-
-# What an adapter takes for its service's own word, while it does; `impostors.py` says how.
-PAGES = ("200 HTML", "200 {}", "200 empty", "204", "302")
-
-
-def believed(reason: str, *impostors: str) -> dict[str, str]:
-    return {f"{one}, {how_often}": reason for one in impostors for how_often in HOW_OFTEN}
 
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)

@@ -107,23 +107,6 @@ def test_a_code_in_the_body_is_as_good(
 
 
 @every_verb
-def test_who_is_not_azure_does_not_know(
-    runner: asyncio.Runner,
-    responder: Responder,
-    opening: Opening,
-    is_hierarchical: bool,
-    verb: tuple[Verb, str, str],
-) -> None:
-    """A proxy's answer says nothing of what Azure has done."""
-    store = opening(is_hierarchical=is_hierarchical)
-    for status in (503, 502, 500, 408):
-        responder.script(Answer(status, b"<html><body>nginx</body></html>"))
-        caught = runner.run(failure_of(verb[0](store)))
-        assert caught.reply is UNKNOWN
-        assert str(status) in str(caught)
-
-
-@every_verb
 def test_a_connection_that_breaks_says_nothing(
     runner: asyncio.Runner,
     responder: Responder,

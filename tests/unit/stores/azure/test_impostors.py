@@ -44,7 +44,7 @@ PAGES = (
     b'{"paths": []}',
     b"<EnumerationResults><Blobs/><NextMarker/></EnumerationResults>",
 )
-STATUSES = (201, 202, 206, 302, 400, 401, 403, 409, 412, 416, 429, 501, 502, 503)
+STATUSES = (201, 202, 206, 302, 400, 401, 403, 408, 409, 412, 416, 429, 500, 501, 502, 503)
 SAID = [
     *((status, page) for status in (200, 404) for page in PAGES),
     *((status, PAGES[3]) for status in STATUSES),
