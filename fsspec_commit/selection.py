@@ -178,15 +178,14 @@ def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
 def _bind_manifest(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     files = _present(store.files)
     retirement = retiring(store, facts)
-    kept = facts.token_survives_rename is True
     removal: Removal
     if _deletes_by_token(facts):
         removal = ConditionalRemoval(store, retirement, replaces_if_match=True)
-    elif kept and facts.unique_tokens is not False:
+    elif facts.token_survives_rename is True and facts.unique_tokens is not False:
         removal = TrashRemoval(store, files, retirement)
     else:
         removal = _by_names(store, retirement, facts, delete_by_name=delete_by_name)
-    return Bound(ManifestCommitter(store, files, keeps_tokens=kept), removal)
+    return Bound(ManifestCommitter(store, files), removal)
 
 
 def _bind_magic(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:

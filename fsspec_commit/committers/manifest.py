@@ -71,15 +71,12 @@ class ManifestCommitter(RenamingCommitter):
     Args:
         store: Where the manifests are.
         files: Renames files.
-        keeps_tokens: Whether a renamed file has the token it had; else it is known by its nonce.
     """
 
     name: CommitterName = "manifest"
 
-    def __init__(self, store: SettledStore, files: SettledFiles, *, keeps_tokens: bool) -> None:
-        super().__init__(
-            store, files, directory=attrgetter("working_name"), keeps_tokens=keeps_tokens
-        )
+    def __init__(self, store: SettledStore, files: SettledFiles) -> None:
+        super().__init__(store, files, directory=attrgetter("working_name"))
 
     def attempt(self, layout: AttemptLayout) -> AttemptOutput:
         """The worker side of one attempt."""

@@ -28,7 +28,7 @@ class Sealed(NamedTuple):
 
     @property
     def carried(self) -> Carried:
-        """What it has at its target where a rename does not keep the token."""
+        """What it has at its target, whatever its token is there."""
         return Carried(self.nonce, self.file.size_bytes)
 
 
@@ -39,7 +39,6 @@ class RenamingCommitter:
         store: Where the manifests are.
         files: Renames files.
         directory: Where an attempt's files are once it has committed, relative to the job's area.
-        keeps_tokens: Whether a renamed file has the token it had; else it is known by its nonce.
     """
 
     def __init__(
@@ -48,12 +47,10 @@ class RenamingCommitter:
         files: SettledFiles,
         *,
         directory: Callable[[AttemptLayout], str],
-        keeps_tokens: bool = True,
     ) -> None:
         self._store = store
         self._renames = files
         self._directory = directory
-        self._keeps_tokens = keeps_tokens
 
     def read(self, manifest: ManifestBytes) -> AttemptFiles:
         """Decode a manifest strictly."""
@@ -96,7 +93,7 @@ class RenamingCommitter:
                     sealed.source,
                     sealed.target,
                     token=Token(sealed.file.token),
-                    carried=None if self._keeps_tokens else sealed.carried,
+                    carried=sealed.carried,
                     expecting=expected[sealed.file.target],
                     within=layout.root,
                 )
@@ -185,8 +182,8 @@ async def _once(partitions: Sequence[Partition]) -> AsyncIterator[Sequence[Parti
 def _report(name: Target, lost: Lost | None) -> None:
     if lost is None:
         message = (
-            f"{name!r} is neither in place nor where its task left it: somebody else removed it; "
-            "nothing was deleted"
+            f"{name!r} is neither in place nor, as its task wrote it, where that left it: somebody "
+            "else removed or changed it; nothing was deleted"
         )
         raise PartialCommitError(message, path=name, stage="publish")
     lost(name)

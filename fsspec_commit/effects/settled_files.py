@@ -29,7 +29,7 @@ BULK_MAX = 128
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a file still has when a rename has given it another token.
+    """What a file still has when its token is another: by a rename, or by who changed metadata.
 
     The nonce need not be the file's alone: which content of several with one nonce it is, the
     token says that pins the source of the rename.
@@ -37,6 +37,10 @@ class Carried:
 
     nonce: Nonce
     size_bytes: int
+
+    def is_of(self, there: Entry) -> bool:
+        """Whether it is what a file carries."""
+        return (there.nonce, there.size_bytes) == (self.nonce, self.size_bytes)
 
 
 class SettledFiles(Counted):
@@ -88,7 +92,7 @@ class SettledFiles(Counted):
             token: Which content it is at *source*.
             expecting: What must stand at *target*.
             within: Directories of *target* below it are made as needed.
-            carried: By what it is recognised at *target*, where a rename does not keep the token.
+            carried: By what it is recognised at *target*, where it may have another token there.
             looks: How often to look again while neither source nor target shows the content.
             yielding: Another's file at *target* is as good as ours.
 
@@ -184,6 +188,7 @@ class _Move:
         """Whether what stands at the target is what was to come, or as good."""
         if self.yielding:
             return True
-        if self.carried is None:
-            return there.token == self.token
-        return (there.nonce, there.size_bytes) == (self.carried.nonce, self.carried.size_bytes)
+        if there.token == self.token:
+            return True
+        carried = self.carried
+        return carried is not None and carried.is_of(there)

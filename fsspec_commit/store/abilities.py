@@ -298,8 +298,8 @@ class Store(Protocol):
     ) -> Writer[Entry]:
         """Write the file *path*; directories below *within* are made as needed.
 
-        The file carries *nonce* in its metadata where its token does not survive a rename, and
-        `stat` shows it from then on, under every name that the file gets.
+        The file carries *nonce* in its metadata where its token does not survive a rename, or a
+        change of these, and `stat` shows it from then on, under every name that the file gets.
         """
 
     async def put(

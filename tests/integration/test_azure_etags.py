@@ -18,6 +18,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import OpenOptions, Token
 from fsspec_commit_stores.azure import AzureStore
 from tests.integration.wire import At
+from tests.servers.faults import LoseReply
 from tests.unit.stores.asking import ask_twice
 
 if TYPE_CHECKING:
@@ -81,6 +82,17 @@ def test_a_file_that_waits_is_not_published_and_not_lost(
     waiting = [name for name in names if "/tasks/" in name and name.endswith(".pending")]
     assert len(waiting) + len(data(gen2_container)) == 2
     assert waiting
+
+
+def test_a_file_that_is_published_is_known_again(
+    gen2_container: AzureContainer, gen2_proxy: FaultProxy
+) -> None:
+    """By what it carries: to who was not told that it was renamed, it was lost."""
+    touch = touching(gen2_container, "out/first")
+    rule = gen2_proxy.add(At("path.rename", "first").rule(LoseReply(), after=touch))
+    write(gen2_container, "first second", "append", gen2_proxy.endpoint_url)
+    assert rule.met
+    assert data(gen2_container) == ["first", "second"]
 
 
 def test_a_directory_is_not_deleted_in_a_file_s_place(gen2_container: AzureContainer) -> None:

@@ -9,6 +9,8 @@ from fsspec_commit_stores.azure.answers import Answer
 
 NONCE_NAME = "fsspec_commit_nonce"
 """The metadata of a blob that we wrote: names there are those of C#, so without a hyphen."""
+WRITER_NAME = "fsspec_commit_writer"
+"""Beside it, where several of one nonce may be written under one name: which of them it is."""
 
 _METADATA = "x-ms-meta-"
 _FOLDER = "hdi_isfolder"
@@ -31,14 +33,14 @@ def match_of(token: Token) -> str:
     return f'"{token}"'
 
 
-def metadata_of(nonce: Nonce | None) -> dict[str, str]:
+def metadata_of(nonce: Nonce | None, *, named: str = NONCE_NAME) -> dict[str, str]:
     """The header that puts *nonce* beside a content."""
-    return {} if nonce is None else {f"{_METADATA}{NONCE_NAME}": str(nonce)}
+    return {} if nonce is None else {f"{_METADATA}{named}": str(nonce)}
 
 
-def nonce_in(metadata: Mapping[str, str]) -> Nonce | None:
+def nonce_in(metadata: Mapping[str, str], *, named: str = NONCE_NAME) -> Nonce | None:
     """The nonce in metadata, by names in lower case, if it is one of ours."""
-    found = metadata.get(NONCE_NAME, "")
+    found = metadata.get(named, "")
     return Nonce(found) if NONCE.fullmatch(found) else None
 
 
@@ -62,11 +64,11 @@ def metadata_in(answer: Answer) -> dict[str, str]:
     }
 
 
-def entry_of(path: StorePath, answer: Answer, size_bytes: int) -> Entry:
-    """The file that was looked at."""
+def entry_of(path: StorePath, answer: Answer, size_bytes: int, *, named: str = NONCE_NAME) -> Entry:
+    """The file that was looked at, with the nonce that its metadata have under a name."""
     return Entry(
         path=path,
         size_bytes=size_bytes,
         token=token_of(answer.headers["etag"]),
-        nonce=nonce_in(metadata_in(answer)),
+        nonce=nonce_in(metadata_in(answer), named=named),
     )

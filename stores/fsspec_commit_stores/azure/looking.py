@@ -6,14 +6,16 @@ server that says it in its error documents only, and HEAD has none, is asked onc
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry
-from fsspec_commit_stores.azure.contents import entry_of, is_directory
+from fsspec_commit_stores.azure.contents import NONCE_NAME, entry_of, is_directory
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 
 _FIRST_BYTE = {"x-ms-range": "bytes=0-0"}
 
 
-async def look(container: Container, path: StorePath) -> Entry | Directory | None:
-    """What stands at *path*, the container itself included.
+async def look(
+    container: Container, path: StorePath, *, named: str = NONCE_NAME
+) -> Entry | Directory | None:
+    """What stands at *path*, the container itself included; a file with the nonce of that name.
 
     Of a flat account, a directory is what some other program wrote to stand for one.
 
@@ -31,7 +33,7 @@ async def look(container: Container, path: StorePath) -> Entry | Directory | Non
     else:
         if is_directory(answer):
             return Directory(path)
-        return entry_of(path, answer, int(answer.headers["content-length"]))
+        return entry_of(path, answer, int(answer.headers["content-length"]), named=named)
     raise failure
 
 

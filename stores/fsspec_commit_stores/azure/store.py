@@ -211,14 +211,14 @@ class AzureStore:
         path: StorePath,
         *,
         within: StorePath,
-        nonce: Nonce | None = None,  # noqa: ARG002  # tokens survive renames
+        nonce: Nonce | None = None,
     ) -> BlobWriter:
-        """Write the file *path*; it appears when it is finished."""
+        """Write the file *path*, which carries *nonce*; it appears when it is finished."""
 
         async def check() -> None:
             await self._check_area(path, within)
 
-        return BlobWriter(self._container, path, check)
+        return BlobWriter(self._container, path, nonce, check)
 
     async def put(
         self,

@@ -5,10 +5,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
-from fsspec_commit_stores.azure.contents import condition_of, metadata_of, token_of
+from fsspec_commit_stores.azure.contents import (
+    WRITER_NAME,
+    condition_of,
+    metadata_of,
+    token_of,
+)
 from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
@@ -39,17 +44,29 @@ class BlobWriter:
     In either kind of account through the endpoint for blobs: at the other one a file is there, and
     empty, from its creation on. What stands is replaced on condition that it is what was seen
     there, so a request that is done later than it was given up on cannot replace what a repeated
-    one has made. The nonce in the metadata is the writer's own, and says which of them it was.
+    one has made. A nonce of the writer's own in the metadata says which of them it was.
     """
 
     def __init__(
-        self, container: Container, path: StorePath, check: Callable[[], Awaitable[None]]
+        self,
+        container: Container,
+        path: StorePath,
+        nonce: Nonce | None,
+        check: Callable[[], Awaitable[None]],
     ) -> None:
-        """Write *path*; *check* refuses, before it becomes visible, what may not be written."""
+        """Write a file.
+
+        Args:
+            container: Where to.
+            path: Its path.
+            nonce: What it carries besides, as other files of one attempt do.
+            check: Refuses, before it becomes visible, what may not be written.
+        """
         self._container = container
         self._path = path
         self._check_area = check
-        self._nonce = SYSTEM_IDS.nonce()
+        self._nonce = nonce
+        self._own = SYSTEM_IDS.nonce()
         self._expecting: Expectation = Expect.ABSENT
         self._buffer = bytearray()
         self._size_bytes = 0
@@ -95,7 +112,7 @@ class BlobWriter:
             self._buffer.clear()
 
     async def _send(self, length: int) -> None:
-        name = block_id(self._nonce, len(self._blocks) + 1)
+        name = block_id(self._own, len(self._blocks) + 1)
         data = bytes(memoryview(self._buffer)[:length])
         await self._container.send("Put Block", self._path, body=data, query={"blockid": name})
         del self._buffer[:length]
@@ -112,10 +129,10 @@ class BlobWriter:
                 looks += 1
                 if looks == _LOOKS_MAX or not error.has_code(*_CONFLICTS):
                     raise failure from None
-            there = await look(self._container, self._path)
+            there = await look(self._container, self._path, named=WRITER_NAME)
             expecting: Expectation = Expect.ABSENT
             if isinstance(there, Entry):
-                if there.nonce == self._nonce:
+                if there.nonce == self._own:
                     return there.token
                 expecting = there.token
             if expecting == self._expecting:
@@ -123,7 +140,11 @@ class BlobWriter:
             self._expecting = expecting
 
     async def _show(self) -> Token:
-        headers = {**metadata_of(self._nonce), **condition_of(self._expecting)}
+        headers = {
+            **metadata_of(self._nonce),
+            **metadata_of(self._own, named=WRITER_NAME),
+            **condition_of(self._expecting),
+        }
         if self._blocks:
             headers["Content-Type"] = "text/xml; charset=utf-8"
             operation, body = "Put Block List", block_list(self._blocks)

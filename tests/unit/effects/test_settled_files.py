@@ -69,7 +69,7 @@ class Server:
                 SOURCE,
                 TARGET,
                 token=self.token,
-                carried=None if self.bucket.habits.keeps_tokens else Carried(OURS, 4),
+                carried=Carried(OURS, 4),
                 expecting=expecting,
                 within=StorePath("b/out"),
                 yielding=yielding,
@@ -102,6 +102,22 @@ def test_a_file_arrives_once(kind: str, script: str, calls: str) -> None:
     assert server.calls == calls.split()
     assert server.rename(), "and again it is done"
     assert server.shown == {"target": b"ours"}
+
+
+@every_kind
+def test_one_that_has_another_token_by_now_has_arrived(kind: str) -> None:
+    """Somebody has changed its metadata, or who may read it, before it was looked for."""
+    server = Server(kind, "unanswered")
+
+    def before() -> None:
+        if server.calls == ["rename", "stat"]:
+            server.put(b"ours")
+
+    server.before = before
+    assert server.rename()
+    assert server.rename(), "and again it is done"
+    assert server.shown == {"target": b"ours"}
+    assert server.calls == ["rename", "stat", "rename", "stat"]
 
 
 @every_kind

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure import writing
 from tests.unit.stores.azure.verbs import said, told
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PATH = StorePath("bucket/out/a")
 NONCE = "x-ms-meta-fsspec_commit_nonce"
+WRITER = "x-ms-meta-fsspec_commit_writer"
 
 
 @dataclass
@@ -32,7 +34,7 @@ class Blob:
     """
 
     content: bytes | None = None
-    nonce: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
     lost: int = 0
     busy: int = 0
     writes: int = 0
@@ -46,7 +48,7 @@ class Blob:
         if request.method == "HEAD":
             if self.content is None:
                 return said(404, "BlobNotFound")
-            return told(200, self.content, {"ETag": self.etag, NONCE: self.nonce})
+            return told(200, self.content, {"ETag": self.etag, **self.metadata})
         if self.busy:
             self.busy -= 1
             return said(503, "ServerBusy")
@@ -71,7 +73,10 @@ class Blob:
                 return said(400, "InvalidBlockList")
             content = b"".join(self.blocks[one] for one in named)
             self.blocks.clear()
-        self.content, self.nonce = content, request.headers[NONCE]
+        self.content = content
+        self.metadata = {
+            name: value for name, value in request.headers.items() if name.startswith("x-ms-meta-")
+        }
         self.writes += 1
         return None
 
@@ -90,9 +95,9 @@ def data(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> byt
     return b"0123456789"
 
 
-async def write(store: AzureStore, data: bytes) -> Entry:
+async def write(store: AzureStore, data: bytes, nonce: Nonce | None = None) -> Entry:
     """As the core does: whoever can go on is asked again."""
-    writer = store.writer(PATH, within=StorePath("bucket"))
+    writer = store.writer(PATH, within=StorePath("bucket"), nonce=nonce)
     pending = data
     for _ in range(9):
         try:
@@ -114,7 +119,8 @@ def test_an_answer_that_is_lost(
     blob.lost = lost
     written = runner.run(write(flat, data))
     assert blob.content == data
-    assert (blob.writes, written.token, written.nonce) == (1, "1", blob.nonce)
+    assert (blob.writes, written.token, written.nonce) == (1, "1", None)
+    assert blob.metadata.keys() == {WRITER}
     assert written.size_bytes == len(data)
 
 
@@ -160,3 +166,16 @@ def test_a_late_request_does_not_replace_what_came_after_it(
     written = runner.run(write(flat, b"data"))
     blob(late[0])
     assert (blob.writes, written.token) == (1, "1")
+
+
+def test_two_contents_of_one_nonce_are_told_apart(
+    runner: asyncio.Runner, gen2: AzureStore, blob: Blob, responder: Responder, data: bytes
+) -> None:
+    """An attempt may write a name twice; all that it writes carries one nonce."""
+    responder.answering, nonce = blob, Nonce("1" * 32)
+    runner.run(write(gen2, b"before", nonce))
+    blob.lost = 1
+    written = runner.run(write(gen2, data, nonce))
+    assert blob.content == data
+    assert (written.token, written.nonce) == ("2", nonce)
+    assert blob.metadata[NONCE] == nonce
