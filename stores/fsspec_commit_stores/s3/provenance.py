@@ -16,7 +16,11 @@ from urllib.parse import urlsplit
 
 from fsspec_commit_stores.s3.operations import Request
 
-_AWS = re.compile(r"(?:.+\.)?amazonaws\.(?:com|com\.cn|eu)")
+# Those of S3. A machine, a load balancer or a gateway that anybody rents there has another one.
+_AWS = re.compile(
+    r"(?:.+\.)?s3(?:[a-z]*-[a-z0-9-]+)?(?:\.dualstack)?(?:\.[a-z]+(?:-[a-z]+)+-[0-9]+)?(?:\.vpce)?"
+    r"\.amazonaws\.(?:com|com\.cn|eu)"
+)
 _MARKS = frozenset({"x-amz-request-id", "x-amz-id-2"})
 _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*<(?:[\w.-]+:)?([\w.-]+)[\s/>]",
@@ -28,7 +32,7 @@ _EMPTY = ""
 
 
 def is_aws(endpoint: str) -> bool:
-    """Whether requests go to AWS itself, by the host's name."""
+    """Whether requests go to S3 of AWS itself, by the host's name."""
     return _AWS.fullmatch(urlsplit(endpoint).hostname or "") is not None
 
 

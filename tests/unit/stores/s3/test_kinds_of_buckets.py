@@ -11,6 +11,7 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit_stores.s3 import S3Store
+from fsspec_commit_stores.s3.provenance import is_aws
 from tests.unit.stores.s3.responder import Answer, Received, Responder, tag, xml
 
 if TYPE_CHECKING:
@@ -57,6 +58,41 @@ def test_s3_itself_is_vouched_for(runner: asyncio.Runner, bucket: str) -> None:
     assert store.unvouched is None
     assert store.capabilities.exclusive_create is True
     assert (store.files is not None) is bucket.endswith(("--x-s3", "--xa-s3"))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "s3.amazonaws.com",
+        "bucket.s3-us-west-2.amazonaws.com",
+        "s3-fips.dualstack.us-gov-west-1.amazonaws.com",
+        "s3-accelerate.dualstack.amazonaws.com",
+        "s3express-use1-az4.us-east-1.amazonaws.com",
+        "s3.cn-north-1.amazonaws.com.cn",
+        "s3.eusc-de-east-1.amazonaws.eu",
+    ],
+)
+def test_hosts_of_s3_are_known(host: str) -> None:
+    assert is_aws(f"https://{host}")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "ec2-54-1-2-3.eu-west-1.compute.amazonaws.com",
+        "s3-of-ours-1a2b.elb.eu-west-1.amazonaws.com",
+        "s3-of-ours-1a2b.eu-west-1.elb.amazonaws.com",
+        "vpce-1-2.vpce-svc-3.eu-west-1.vpce.amazonaws.com",
+        "1a2b.execute-api.eu-west-1.amazonaws.com",
+    ],
+)
+def test_what_anybody_may_run_at_a_host_of_aws_is_tried_out(
+    runner: asyncio.Runner, host: str
+) -> None:
+    """MinIO behind a load balancer deletes whatever stands there, on any condition."""
+    store = opened(runner, "s3://bucket/out", {**AWS, "endpoint_url": f"https://{host}"})
+    assert store.unvouched == f"https://{host}/bucket"
+    assert store.capabilities.delete_if_match is None
 
 
 def test_parts_are_of_one_length_where_nobody_says_that_they_need_not(
