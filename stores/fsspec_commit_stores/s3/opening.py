@@ -198,11 +198,12 @@ async def filesystem_of(
         if isinstance(endpoint, str) and re.search(r"[@?#]", endpoint):
             raise _invalid(url, "endpoint_url= takes no user, no password and no query")
     client_config: dict[str, Any] = {
-        # Whoever asks for tries of botocore's own gets them: every refusal is looked at anyway.
-        "retries": {"total_max_attempts": 1},
         "max_pool_connections": options.concurrency or _POOL,
         "http_session_cls": SendingOnce,
         **config,
+        # Not the user's: the answer to a second try would say nothing of what the first has done,
+        # and what begins a job must not be sent twice.
+        "retries": {**_mapping(config, "retries", url), "total_max_attempts": 1},
     }
     given.update(
         config_kwargs=client_config,

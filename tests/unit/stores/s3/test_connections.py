@@ -70,6 +70,23 @@ def test_a_connection_that_breaks_leaves_in_doubt_and_is_not_used_again(
     assert len(responder.received) == before + 1
 
 
+def test_nobodys_retries_count(
+    runner: asyncio.Runner,
+    responder: Responder,
+    opening: Opening,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two tries the answer to the last was taken for that to both: for "not done"."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "9")
+    monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
+    for retries in ({}, {"max_attempts": 2}, {"total_max_attempts": 2, "mode": "standard"}):
+        store = opening(config_kwargs={"retries": retries})
+        responder.received.clear()
+        responder.script(CLOSED, error(503, "SlowDown"))
+        assert runner.run(failure_of(CHANGES["put"][0](store))).reply is UNKNOWN
+        assert len(responder.received) == 1
+
+
 def test_a_store_that_is_silent_is_not_waited_for_for_ever(
     runner: asyncio.Runner, opening: Opening
 ) -> None:

@@ -239,25 +239,12 @@ class TestRequests:
             return store._filesystem._s3.meta.config
 
         assert config(opening()).max_pool_connections == 64
-        mine = opening(config_kwargs={"max_pool_connections": 7, "retries": {"max_attempts": 2}})
+        mine = opening(config_kwargs={"max_pool_connections": 7})
         assert config(mine).max_pool_connections == 7
-        assert config(mine).retries["total_max_attempts"] == 3
         options = OpenOptions(storage_options=ACCOUNT, concurrency=200)
         wide = runner.run(S3Store.open("s3://bucket/out", options))
         assert config(wide).max_pool_connections == 200
-        assert config(wide).retries["total_max_attempts"] == 1
         runner.run(wide.close())
-
-    def test_retries_of_the_environment_do_not_count(
-        self, runner: asyncio.Runner, responder: Responder, opening: Opening, monkeypatch: Any
-    ) -> None:
-        monkeypatch.setenv("AWS_MAX_ATTEMPTS", "9")
-        monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
-        store = opening()
-        responder.script(Answer(503))
-        with pytest.raises(StoreError):
-            runner.run(store.stat(PATH))
-        assert len(responder.received) == 1
 
     def test_what_the_user_wants_is_in_every_request_that_knows_it(
         self, runner: asyncio.Runner, responder: Responder, opening: Opening
