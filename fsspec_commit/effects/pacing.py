@@ -18,6 +18,8 @@ from fsspec_commit.ids import IdSource
 TRIES_MAX = 8
 BACKOFF_S = 0.02
 BACKOFF_S_MAX = 5.0
+ASKED_S_MAX = 60.0
+"""How long a store is left alone at most, whatever it asks for."""
 IN_FLIGHT_MAX = 64
 _CUT = 0.7
 
@@ -39,7 +41,8 @@ class Pace:
     def heard(self, error: StoreError) -> None:
         """Slow down: as the store asked, and with fewer calls at once from now on."""
         if error.retry_after_s is not None:
-            self._asked_to_wait_s = max(self._asked_to_wait_s, error.retry_after_s)
+            asked = min(error.retry_after_s, ASKED_S_MAX)
+            self._asked_to_wait_s = max(self._asked_to_wait_s, asked)
         if error.reply is not Reply.REFUSED and not self._failed:
             # Once a round: those that were in flight together fail together.
             self._failed = True

@@ -97,7 +97,8 @@ def failed(
             why,
             reply_of(answer),
             number_of(answer),
-            retry_after_s=retry_after_s_of(answer),
+            # Of somebody else's nothing is believed, also not how long he wants to be left alone.
+            retry_after_s=None if answer.is_foreign else retry_after_s_of(answer),
         )
     reply, why, number = _unanswered(asked, error, has_left=has_left)
     if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.effects.pacing import BACKOFF_S, BACKOFF_S_MAX, IN_FLIGHT_MAX, TRIES_MAX, Pace
+from fsspec_commit.effects.pacing import (
+    ASKED_S_MAX,
+    BACKOFF_S,
+    BACKOFF_S_MAX,
+    IN_FLIGHT_MAX,
+    TRIES_MAX,
+    Pace,
+)
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
@@ -97,6 +104,18 @@ def test_the_store_is_left_alone_as_long_as_it_asked() -> None:
         return [await call(on, nth=1, lasting_s=0), await call(on, nth=1, lasting_s=0)]
 
     assert run(throttled())[0] == [3, 3]
+
+
+@pytest.mark.parametrize("asked", [604_800.0, float("inf")])
+def test_no_store_is_left_alone_for_a_week(asked: float) -> None:
+    """A job would stand still, and say nothing."""
+
+    async def throttled() -> float:
+        on = pace(jitter=0)
+        on.heard(StoreError("down for maintenance", retry_after_s=asked))
+        return await call(on, nth=1, lasting_s=0)
+
+    assert run(throttled())[0] == ASKED_S_MAX
 
 
 def round_of(on: Pace, *failures: StoreError) -> None:

@@ -178,6 +178,13 @@ def test_a_document_is_known_by_its_name_alone(
         assert runner.run(all_of(store.list_tree(PATH))) == []
 
 
+def test_an_impostor_does_not_say_how_long_to_wait(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    responder.script(Answer(503, HTML, {**PAGE, "Retry-After": "604800"}))
+    assert runner.run(failure_of(ASKED["put"](store))).retry_after_s is None
+
+
 def test_an_impostor_is_no_endpoint_that_answers(
     runner: asyncio.Runner, responder: Responder, store: S3Store
 ) -> None:
