@@ -311,9 +311,10 @@ def _has_expired(answer: Answer, sent: Sent) -> bool:
 
 def _time(text: str) -> datetime | None:
     try:
-        return parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+        time = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
 def _instant(text: str) -> datetime | None:

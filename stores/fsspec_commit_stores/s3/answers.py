@@ -255,7 +255,7 @@ def retry_after_s_of(answer: Answer) -> float | None:
     try:  # both by the store's clock, so that ours does not matter
         until, now = parsedate_to_datetime(asked), parsedate_to_datetime(headers.get("date", ""))
         return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

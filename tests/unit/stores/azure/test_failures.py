@@ -195,7 +195,15 @@ def test_what_is_gone_is_deleted(
             },
             30.0,
         ),
+        (
+            {
+                "Retry-After": "Fri, 20 Nov 2026 14:00:30 -0000",
+                "Date": "Fri, 20 Nov 2026 14:00:00 GMT",
+            },
+            30.0,
+        ),
         ({"Retry-After": "soon"}, None),
+        ({"Retry-After": f"Fri, 20 Nov {'9' * 20} 14:00:30 GMT"}, None),
         ({}, None),
     ],
 )

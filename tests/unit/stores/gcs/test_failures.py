@@ -133,6 +133,7 @@ def test_a_requester_pays_bucket_is_explained(
             30.0,
         ),
         ({"Retry-After": "soon"}, None),
+        ({"Retry-After": f"Fri, 20 Nov {'9' * 20} 14:00:30 GMT"}, None),
         ({}, None),
     ],
 )

@@ -167,6 +167,7 @@ def test_what_is_gone_is_aborted_and_deleted(
             30.0,
         ),
         ({"Retry-After": "soon"}, None),
+        ({"Retry-After": f"Fri, 20 Nov {'9' * 20} 14:00:30 GMT"}, None),
         ({}, None),
     ],
 )
