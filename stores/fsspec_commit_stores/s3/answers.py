@@ -41,7 +41,6 @@ _NOT_DONE = frozenset(
         "ServiceUnavailable",
         "SlowDown",
         "SlowDownRead",
-        "SlowDownWrite",
         "ThrottledException",
         "Throttling",
         "ThrottlingException",
@@ -51,7 +50,8 @@ _NOT_DONE = frozenset(
         "XAmzContentSHA256Mismatch",
     }
 )
-_UNKNOWN = frozenset({"InternalError", "InternalServerError"})
+# MinIO says the last of a write that reached too few of its disks, and may be on some.
+_UNKNOWN = frozenset({"InternalError", "InternalServerError", "SlowDownWrite"})
 _WRONG_REGION = frozenset(
     {
         "AuthorizationHeaderMalformed",
@@ -166,16 +166,24 @@ def answer_of(error: BaseException) -> Answer | None:
 def reply_of(answer: Answer) -> Reply:
     """What an answer says about the effect of the request it answers."""
     # By the code first: an error inside a 200 says by that alone what it is.
+    if answer.code in _UNKNOWN or _is_timeout_inside(answer):
+        return Reply.UNKNOWN
     if answer.code in _NOT_DONE:
         return Reply.NOT_DONE
-    if answer.code in _UNKNOWN:
-        return Reply.UNKNOWN
     if answer.code in _EXPLAINED or answer.code in _DENIED or _is_wrong_region(answer):
         return Reply.REFUSED
     # A bare 403, 404 or 503, or a redirection may be a proxy's, sent after S3 had done it.
     if answer.is_foreign or is_redirection(answer.status):
         return Reply.UNKNOWN
     return _reply_of_status(answer.status)
+
+
+def _is_timeout_inside(answer: Answer) -> bool:
+    """Whether the server waited for itself, as Ceph and MinIO say by AWS's word but not its status.
+
+    AWS says it, by 400, of a request that did not arrive.
+    """
+    return answer.code == "RequestTimeout" and answer.status != HTTPStatus.BAD_REQUEST
 
 
 def _reply_of_status(status: int) -> Reply:

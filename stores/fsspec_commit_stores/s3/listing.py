@@ -7,6 +7,7 @@ Where versions are kept, entries come from `ListObjectVersions`, the one listing
 also shows what is gone, so directories come from `ListObjectsV2` all the same.
 """
 
+import errno
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -15,8 +16,9 @@ from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.s3.answers import Answer, reply_of
+from fsspec_commit_stores.s3.paging import Places
 from fsspec_commit_stores.s3.requests import Bucket
-from fsspec_commit_stores.s3.versions import Versions
+from fsspec_commit_stores.s3.versions import Versions, etag_of
 
 _DELETED_AT_ONCE_MAX = 1000
 _SHOWN_MAX = 10
@@ -109,6 +111,8 @@ class Listing:
         directories = {prefix}
         limits = {"Prefix": prefix, "MaxKeys": _DELETED_AT_ONCE_MAX}
         place: dict[str, Any] = {}
+        # Of the pages without a key since the last one with some.
+        places = Places(self._bucket, "list_objects_v2", path)
         while True:
             page = await self._bucket.send("list_objects_v2", path, **limits, **place)
             keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
@@ -127,21 +131,11 @@ class Listing:
                 await self._delete(path, [], emptied[start : start + _DELETED_AT_ONCE_MAX])
             if is_last:
                 return
-            place = {} if keys else self._following(path, page, place)
-
-    def _following(
-        self, path: StorePath, page: Mapping[str, Any], place: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Where the page after *page* begins, which began at *place*.
-
-        Raises:
-            StoreError: The page says that there is more and not where, or where it began itself.
-        """
-        following = _after(page)
-        if None in following.values() or following == place:
-            why = "the store says that there is more, and not where"
-            raise self._bucket.doubt("list_objects_v2", path, why)
-        return following
+            if keys:
+                place = {}
+                places.clear()
+            else:
+                place = places.next(_after(page))
 
     async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
         """Delete *keys*, and the directories *emptied* unless something is in them by now."""
@@ -168,8 +162,12 @@ class Listing:
         )
 
     def _entry(self, listed: Mapping[str, Any]) -> Entry:
+        path = self._bucket.path(str(listed["Key"]))
+        if not etag_of(listed):
+            why = "it has no etag, so it cannot be told from another content"
+            raise self._bucket.refusal("list_objects_v2", path, why, errno.EINVAL)
         return Entry(
-            path=self._bucket.path(str(listed["Key"])),
+            path=path,
             size_bytes=int(listed.get("Size") or 0),
             token=self._versions.listed(listed),
         )
@@ -212,6 +210,7 @@ class Listing:
             StoreError: A page was not given, or says that there is more and not where.
         """
         place: dict[str, Any] = {}
+        places = Places(self._bucket, method, path)
         jumped_from: dict[str, Any] | None = None
         while True:
             asked = partial(self._bucket.send, method, path, **parameters, **place)
@@ -223,10 +222,7 @@ class Listing:
             yield page
             if not page.get("IsTruncated"):
                 return
-            place, before, jumped_from = following(page), place, None
-            if None in place.values() or place == before:
-                why = "the store says that there is more, and not where"
-                raise self._bucket.doubt(method, path, why)
+            place, jumped_from = places.next(following(page)), None
             last = max(_keys(page), default=b"")
             if self.is_sorted and left_out is not None and last.startswith(left_out.encode()):
                 past = left_out + _LAST

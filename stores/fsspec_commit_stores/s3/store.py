@@ -319,7 +319,8 @@ class S3Store:
             if error.is_missing("NoSuchKey"):
                 return None
             told = error.answer
-            if told is not None and told.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            past_the_end = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            if told is not None and told.status == past_the_end and not told.is_foreign:
                 return {"ContentRange": "*"}
             failure = error.failure
         raise failure

@@ -14,6 +14,7 @@ from urllib.parse import unquote_plus
 from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
+from fsspec_commit_stores.s3.paging import Places
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.s3.versions import Versions, etag_of, match_of
 
@@ -175,6 +176,7 @@ class S3Uploads:
         key = self._bucket.key(prefix)
         below = f"{key}/" if key else ""
         place: dict[str, Any] = {}
+        places = Places(self._bucket, "list_multipart_uploads", prefix)
         repeated: set[tuple[str, str]] = set()
         before = ""
         while True:
@@ -192,13 +194,10 @@ class S3Uploads:
             following = {"KeyMarker": last}
             if page.get("NextUploadIdMarker"):
                 following["UploadIdMarker"] = str(page["NextUploadIdMarker"])
-            if not last or following == place:
-                why = "the store says that there are more, and not where"
-                raise self._bucket.doubt("list_multipart_uploads", prefix, why)
             earlier = {name for name, _ in named if name.encode() < last.encode()}
             before = max(earlier, key=str.encode, default=before)
             repeated = {one for one in named if one[0] == last}
-            place = following
+            place = places.next(following)
 
     async def _page(
         self, path: StorePath, below: str, place: Mapping[str, Any], before: str

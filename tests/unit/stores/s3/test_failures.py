@@ -42,6 +42,7 @@ ANSWERS: dict[tuple[int, str], Reply] = {
     (403, "SignatureDoesNotMatch"): REFUSED,
     (404, "NoSuchBucket"): REFUSED,
     (405, "MethodNotAllowed"): REFUSED,
+    (408, "RequestTimeout"): UNKNOWN,  # Ceph
     (409, "ConditionalRequestConflict"): NOT_DONE,
     (409, "OperationAborted"): NOT_DONE,
     (409, "ObjectParentIsFile"): REFUSED,
@@ -50,8 +51,10 @@ ANSWERS: dict[tuple[int, str], Reply] = {
     (500, "InternalError"): UNKNOWN,
     (501, "NotImplemented"): REFUSED,
     (502, "BadGateway"): UNKNOWN,
+    (503, "RequestTimeout"): UNKNOWN,  # MinIO
     (503, "ServiceUnavailable"): NOT_DONE,
     (503, "SlowDown"): NOT_DONE,
+    (503, "SlowDownWrite"): UNKNOWN,
     (504, "GatewayTimeout"): UNKNOWN,
 }
 

@@ -33,7 +33,7 @@ IMPOSTORS = {
     **{f"{status}": Answer(status) for status in (301, 302, 304, 307)},
     **{
         f"{status} with a page": Answer(status, HTML, PAGE)
-        for status in (400, 401, 403, 404, 405, 407, 409, 412, 429, 500, 501, 502, 503, 504)
+        for status in (400, 401, 403, 404, 405, 407, 409, 412, 416, 429, 500, 501, 502, 503, 504)
     },
 }
 

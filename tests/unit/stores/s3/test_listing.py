@@ -11,8 +11,16 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry
-from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, tag, xml
-from tests.unit.stores.s3.verbs import versioning_or
+from tests.unit.stores.s3.responder import (
+    MARK,
+    Answer,
+    Answering,
+    Received,
+    Responder,
+    tag,
+    xml,
+)
+from tests.unit.stores.s3.verbs import all_of, uploads, versioning_or
 
 if TYPE_CHECKING:
     import asyncio
@@ -134,6 +142,46 @@ def test_more_without_a_place_is_an_error(
         responder.answering = versioning_or(xml("ListBucketResult", key, more, place))
         with pytest.raises(StoreError, match="there is more, and not where"):
             tree(runner, store)
+
+
+def in_a_circle(name: str, token: str, *children: str) -> Answering:
+    """Pages of which the second names the place of the first as that of the third."""
+
+    def answering(request: Received) -> Answer:
+        if "versioning" in request.query:
+            return xml("VersioningConfiguration")
+        following = "B" if "A" in request.query.values() else "A"
+        return xml(name, "<IsTruncated>true</IsTruncated>", tag(token, following), *children)
+
+    return answering
+
+
+def test_pages_that_go_in_a_circle_are_an_error(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """They were asked for, and listed, for ever."""
+    key = "<Contents><Key>out/a</Key><Size>1</Size><ETag>e</ETag></Contents>"
+    responder.answering = in_a_circle("ListBucketResult", "NextContinuationToken", key)
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        tree(runner, store)
+    responder.answering = in_a_circle("ListBucketResult", "NextContinuationToken")
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        runner.run(store.delete_tree(StorePath("bucket/out/t")))
+    responder.answering = in_a_circle("ListMultipartUploadsResult", "NextKeyMarker")
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        runner.run(all_of(uploads(store).pending(PATH)))
+
+
+def test_a_file_that_is_listed_without_an_etag_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """It would be deleted on condition of nothing."""
+    for etag in ("", "<ETag></ETag>", '<ETag>""</ETag>'):
+        key = f"<Contents><Key>out/a</Key><Size>1</Size>{etag}</Contents>"
+        responder.answering = versioning_or(xml("ListBucketResult", key))
+        with pytest.raises(StoreError, match="'s3://bucket/out/a': it has no etag") as caught:
+            tree(runner, store)
+        assert caught.value.reply is Reply.REFUSED
 
 
 def test_a_tree_is_deleted_page_by_page_from_the_front(

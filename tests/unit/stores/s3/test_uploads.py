@@ -239,7 +239,7 @@ def test_more_uploads_without_a_place_is_an_error(
     runner: asyncio.Runner, responder: Responder, store: S3Store
 ) -> None:
     responder.script(xml("ListMultipartUploadsResult", "<IsTruncated>true</IsTruncated>"))
-    with pytest.raises(StoreError, match="there are more, and not where"):
+    with pytest.raises(StoreError, match="there is more, and not where"):
         pending(runner, store)
 
 
