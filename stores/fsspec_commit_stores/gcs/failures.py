@@ -11,6 +11,7 @@ never passed on, it is nobody's cause, and of an answer only the reason is shown
 import errno
 import os
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import aiohttp
 from google.auth import exceptions as auth
@@ -75,23 +76,32 @@ def unanswered(asked: Asked, error: BaseException, *, first_tries: int) -> Store
             f"no TLS connection to {asked.endpoint}: its certificate is not trusted, or it speaks "
             "plain http; check endpoint_url="
         )
-        return made(asked, why, Reply.REFUSED, errno.ECONNABORTED)
+        return made(asked, why, _unsent(first_tries, tries_max=1), errno.ECONNABORTED)
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         why = "the endpoint is no URL; check endpoint_url= (https://host:port)"
         return made(asked, why, Reply.REFUSED, errno.EINVAL)
     if isinstance(error, aiohttp.ClientHttpProxyError):
         why = f"the proxy refuses the connection (HTTP {error.status}); check session_kwargs="
-        return made(asked, why, Reply.REFUSED, errno.EHOSTUNREACH)
+        is_refusal = error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        tries_max = 0 if is_refusal else FIRST_TRIES_MAX
+        return made(asked, why, _unsent(first_tries, tries_max=tries_max), errno.EHOSTUNREACH)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         why = f"{asked.endpoint} cannot be reached; check endpoint_url=, the network and the proxy"
-        # Nobody is there: to go on would only keep the user waiting.
-        tried_enough = first_tries >= FIRST_TRIES_MAX
-        reply = Reply.REFUSED if tried_enough else Reply.NOT_DONE
+        reply = _unsent(first_tries, tries_max=FIRST_TRIES_MAX)
         return made(asked, why, reply, errno.EHOSTUNREACH)
     if is_timeout(error):
         return made(asked, _silence(asked), Reply.UNKNOWN, errno.ETIMEDOUT)
     why = f"the request to {asked.endpoint} failed before the answer ({kind}); check it"
     return made(asked, why, Reply.UNKNOWN)
+
+
+def _unsent(first_tries: int, *, tries_max: int) -> Reply:
+    """Of what was never sent: refused where nobody has ever answered in *tries_max* tries.
+
+    To go on would only keep the user waiting. Who has answered may be restarting, and an ingress
+    that does shows a certificate of its own meanwhile.
+    """
+    return Reply.REFUSED if first_tries >= tries_max else Reply.NOT_DONE
 
 
 def is_timeout(error: BaseException) -> bool:

@@ -29,6 +29,8 @@ from fsspec_commit_stores.s3.answers import (
 FIRST_TRIES_MAX = 3
 """How often an endpoint that has never answered is tried before it counts as wrong."""
 
+# Of a host that restarts as well: an ingress shows a certificate of its own meanwhile.
+_PASSING = (sdk.CredentialRetrievalError, sdk.MetadataRetrievalError, sdk.SSLError)
 _NO_CREDENTIALS = (
     sdk.CredentialRetrievalError,
     sdk.MetadataRetrievalError,
@@ -101,6 +103,8 @@ def failed(
             retry_after_s=None if answer.is_foreign else retry_after_s_of(answer),
         )
     reply, why, number = _unanswered(asked, error, has_left=has_left)
+    if isinstance(error, _PASSING) and not first_tries:
+        reply = Reply.NOT_DONE
     if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:
         # Nobody is there: to go on would only keep the user waiting.
         reply = Reply.REFUSED

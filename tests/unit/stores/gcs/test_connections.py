@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -16,6 +17,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.gcs import GcsStore
 from fsspec_commit_stores.gcs import opening as gcs_opening
+from fsspec_commit_stores.gcs.failures import Asked, unanswered
 from tests.unit.stores.gcs.answers import error, listed, resource, said
 from tests.unit.stores.gcs.verbs import CHANGES, PATH, VERBS, all_of, failure_of
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
@@ -198,6 +200,9 @@ def test_many_that_are_refused_renew_once(
     assert credentials.renewals == 1
 
 
+HOST: Any = SimpleNamespace(host="gcs.example", port=443, is_ssl=True, ssl=True)
+
+
 class OddError(Exception):
     """Of a client's own kind, known to nobody."""
 
@@ -234,6 +239,25 @@ def test_whatever_the_client_raises_leaves_in_doubt(
     assert f"failed before the answer ({type(failure).__name__})" in str(caught)
     assert "planted-secret" not in str(caught)
     assert caught.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("failure", "at_first", "later"),
+    [
+        (aiohttp.ClientConnectorCertificateError(HOST, ValueError("issuer")), REFUSED, NOT_DONE),
+        (aiohttp.ClientConnectorSSLError(HOST, OSError("alert")), REFUSED, NOT_DONE),
+        (aiohttp.ClientHttpProxyError(HOST, (), status=503), NOT_DONE, NOT_DONE),
+        (aiohttp.ClientHttpProxyError(HOST, (), status=407), REFUSED, REFUSED),
+        (aiohttp.ClientConnectorError(HOST, OSError("refused")), NOT_DONE, NOT_DONE),
+    ],
+    ids=["its certificate", "TLS", "a proxy that restarts", "a proxy that refuses", "nobody"],
+)
+def test_who_restarts_is_not_given_up(failure: Exception, at_first: Reply, later: Reply) -> None:
+    """Nothing was sent; an ingress shows a certificate of its own until it has read its own."""
+    asked = Asked("write", PATH, "storage.objects.create", "https://gcs.example")
+    assert unanswered(asked, failure, first_tries=1).reply is at_first
+    assert unanswered(asked, failure, first_tries=0).reply is later
+    assert unanswered(asked, failure, first_tries=3).reply is REFUSED
 
 
 GONE: Any = RefreshError

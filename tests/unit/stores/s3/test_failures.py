@@ -7,7 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    MetadataRetrievalError,
+    SSLError,
+)
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.store import Expect, Token
@@ -213,6 +218,24 @@ def test_a_wrong_region_is_named(
     assert "'eu-north-1'" in str(caught)
     assert "region_name" in str(caught)
     assert caught.reply is REFUSED
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        SSLError(endpoint_url="https://s3.example", error="unknown issuer"),
+        MetadataRetrievalError(error_msg="503"),
+        CredentialRetrievalError(provider="container-role", error_msg="503"),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_what_is_wrong_at_first_is_refused_and_passes_once_it_has_been_right(
+    failure: Exception,
+) -> None:
+    """An ingress that restarts shows a certificate of its own, after the decision as well."""
+    asked = Asked("write", PATH, "s3:PutObject", "https://s3.example")
+    assert failed(asked, failure, first_tries=1).reply is REFUSED
+    assert failed(asked, failure, first_tries=0).reply is NOT_DONE
 
 
 @pytest.mark.parametrize(
