@@ -10,7 +10,7 @@ import errno
 import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
@@ -84,7 +84,8 @@ class Sessions:
         body = msgspec.json.encode(metadata_of(nonce))
         answered = await self._bucket.request(Given(_NAME, "POST", target, headers, body), path)
         address = urlsplit(answered.headers.get("location", ""))
-        if not address.path.startswith("/") or not address.query:
+        # A page for logging in may have a place of its own to go on to.
+        if not address.path.startswith("/") or "upload_id" not in parse_qs(address.query):
             raise self._bucket.doubt(_NAME, path, "the store gave no address to upload to")
         # At the endpoint that was asked: behind a proxy or a private one the service names another.
         return Session(path, f"{address.path}?{address.query}")

@@ -217,6 +217,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     "answer",
     [
         Answer(200, HTML),
+        Answer(200, HTML, {"Location": "https://login.example/?next=upload"}),
         said({}),
         Answer(204),
         Answer(302, headers={"Location": "https://login.example/"}),

@@ -41,7 +41,7 @@ def test_a_long_file_is_sent_in_chunks(
     assert entry.size_bytes == len(uploads.content)
     assert b'"fsspec-commit-nonce"' in responder.received[0].body
     # To the endpoint that was asked, whatever address is answered.
-    assert {one.target for one in responder.received[1:]} == {f"{TARGET}?u=planted"}
+    assert {one.target for one in responder.received[1:]} == {f"{TARGET}?upload_id=planted"}
 
 
 @pytest.mark.parametrize("length", [CHUNK_BYTES, 2 * CHUNK_BYTES])

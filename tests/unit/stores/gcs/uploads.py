@@ -67,7 +67,9 @@ class Uploads:
             return error(412, "conditionNotMet")
         if query["uploadType"] == "resumable":
             self.session, self.condition = bytearray(), condition
-            return Answer(200, headers={"Location": f"http://elsewhere.example{TARGET}?u=planted"})
+            return Answer(
+                200, headers={"Location": f"http://elsewhere.example{TARGET}?upload_id=planted"}
+            )
         boundary = request.headers["content-type"].partition("boundary=")[2].encode()
         return self.written(request.body.split(b"--" + boundary)[2].partition(b"\r\n\r\n")[2][:-2])
 
