@@ -5,7 +5,6 @@ Whatever was begun by then, `clean` and `resume` remove with credentials that ar
 
 from __future__ import annotations
 
-import gc
 import socket
 from base64 import b64encode
 from datetime import timedelta
@@ -20,8 +19,6 @@ from tests.integration.s3_users import settle, told, told_by_the_command, write
 from tests.integration.test_s3_mistakes import nobody
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.azure.server import AzureServer
 
@@ -30,13 +27,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:job .* was neither committed:Res
 WRONG_KEY = b64encode(b"not the key of this account").decode()
 SOON = timedelta(hours=1)
 PERMISSIONS = {"read", "write", "create", "add", "list", "delete"}
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    """Jobs that could not be aborted warn of it when they are let go of: here, not elsewhere."""
-    yield
-    gc.collect()
 
 
 def signed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,6 @@ from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, learn, rec
 from tests.integration.scenes import SCENES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.integration.scenes import Scene
     from tests.servers.gcs.plugin import GcsBucket
 
@@ -30,14 +27,12 @@ UNMARKED = {name: data for name, data in APPEND.laid_out.items() if name != "_SU
 
 
 @pytest.fixture
-def place(gcs_bucket: GcsBucket) -> Iterator[GcsPlace]:
+def place(gcs_bucket: GcsBucket) -> GcsPlace:
     place = gcs_places(gcs_bucket)("out")
     assert isinstance(place, GcsPlace)
     # What the server does is known from one who may do everything.
     learn(place, "manifest")
-    yield place
-    # Jobs that could not even be aborted go here, where that is no error.
-    gc.collect()
+    return place
 
 
 def without(place: GcsPlace, *permissions: str) -> GcsPlace:

@@ -6,7 +6,6 @@ ever sends, by a proxy that answers as a bucket policy would.
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from tests.integration.s3_users import leftovers, settle, soon, told, told_by_th
 from tests.servers.faults import AnswerInstead, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.servers.plugin import S3Bucket
@@ -31,13 +30,6 @@ on_ministack = pytest.mark.parametrize("s3_server", ["ministack"], indirect=True
 DENIED = AnswerInstead(403, "AccessDenied")
 IN_ANY_BUCKET = [method for method in REQUESTS if method != "rename_object"]
 """The other one is of directory buckets: `tests/contract/test_s3_directory_bucket.py`."""
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    """Jobs that could not be aborted warn of it when they are let go of: here, not elsewhere."""
-    yield
-    gc.collect()
 
 
 class MistakeOfTheWorkError(Exception):

@@ -6,7 +6,6 @@ ministack knows its root by the key alone, so that any secret and any token will
 from __future__ import annotations
 
 import copy
-import gc
 import json
 import logging
 import os
@@ -46,13 +45,6 @@ FAULTS: dict[str, tuple[Fault, str | None]] = {
     "not completed": (AnswerInstead(403, "AccessDenied"), "CompleteMultipartUpload"),
     "no answer": (LoseReply(), "ListObjectsV2"),
 }
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    """Jobs that could not be aborted warn of it when they are let go of: here, not elsewhere."""
-    yield
-    gc.collect()
 
 
 class Ears:
