@@ -268,6 +268,9 @@ def hive_path(**values: object) -> str:
 
     Escapes what Spark escapes (``ExternalCatalogUtils.escapePathName``), in the order given;
     ``None`` and the empty string become ``__HIVE_DEFAULT_PARTITION__``.
+
+    Raises:
+        RequestError: A value is several, or bytes: no directory is named so.
     """
     return "/".join(f"{_escaped(name)}={_hive_value(value)}" for name, value in values.items())
 
@@ -275,6 +278,9 @@ def hive_path(**values: object) -> str:
 def _hive_value(value: object) -> str:
     if value is None or value == "":
         return "__HIVE_DEFAULT_PARTITION__"
+    if isinstance(value, bytes | list | tuple | dict | set | frozenset):
+        message = f"a directory is named by one text, number or date, not by {value!r}"
+        raise RequestError(message, kind="invalid_option")
     return _escaped(str(value).lower() if isinstance(value, bool) else str(value))
 
 

@@ -34,6 +34,11 @@ _FORMATS = {
 _TABLE_ROWS = 1 << 17
 _BATCH_ROWS_MAX = 1 << 20
 
+_MAKES_A_TABLE = (
+    "pyarrow.table() makes a table of columns, pyarrow.Table.from_pylist() of rows, "
+    "pyarrow.concat_tables() of tables"
+)
+
 
 @runtime_checkable
 class ArrowStreamExportable(Protocol):
@@ -250,20 +255,24 @@ class _Source:
         elif isinstance(data, pa.RecordBatchReader):
             own, self._batches = data.schema, data
         elif isinstance(data, ArrowStreamExportable):
-            reader = pa.RecordBatchReader.from_stream(data)
+            reader = _stream_of(data)
             own, self._batches = reader.schema, reader
         elif isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
             own, self._batches = schema, data
         else:
             raise _no_data(data)
-        _check_schema(own, schema)
+        _check_schema(own, schema, data)
         self.schema: pa.Schema = own
 
     def batches(self) -> Iterator[Any]:
         """Batches that have rows, none of them huge."""
         for batch in self._batches:
             if not isinstance(batch, pa.RecordBatch):
-                raise _no_data(batch)
+                message = (
+                    f"an iterable gives batches, and this one has given a {_kind(batch)}; "
+                    f"{_MAKES_A_TABLE}"
+                )
+                raise RequestError(message, kind="not_arrow_data")
             if not batch.schema.equals(self.schema):
                 message = f"a batch does not have the schema that was given, but: {batch.schema}"
                 raise RequestError(message, kind="schema_mismatch")
@@ -277,14 +286,22 @@ def _batches_of(scanner: ds.Scanner) -> Iterator[Any]:
     yield from scanner.to_batches()
 
 
-def _check_schema(own: object, given: object) -> None:
+def _stream_of(data: ArrowStreamExportable) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(data)
+    except pa.ArrowInvalid as error:
+        message = f"a {_kind(data)} is no stream of batches ({error}); {_MAKES_A_TABLE}"
+        raise RequestError(message, kind="not_arrow_data") from error
+
+
+def _check_schema(own: object, given: object, data: object) -> None:
     if given is not None and not isinstance(given, pa.Schema):
         message = f"schema= is a pyarrow.schema(…), not {type(given).__name__}"
         raise RequestError(message, kind="invalid_option")
     if own is None:
         message = (
-            "an iterable of batches needs schema=: it is known before the first batch; of a list "
-            "of rows pyarrow.Table.from_pylist() makes a table"
+            f"a {_kind(data)} is taken for an iterable of batches, which needs schema=: it is "
+            f"known before the first batch; {_MAKES_A_TABLE}"
         )
         raise RequestError(message, kind="missing_schema")
     if given is not None and given != own:
@@ -293,13 +310,18 @@ def _check_schema(own: object, given: object) -> None:
 
 
 def _no_data(thing: object) -> RequestError:
-    kind = f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")
     message = (
-        f"cannot write an object of type {kind}: give a pyarrow table, batch, reader, dataset or "
-        "scanner, an iterable of batches, or anything with __arrow_c_stream__"
+        f"cannot write an object of type {_kind(thing)}: give a pyarrow table, batch, reader, "
+        "dataset or scanner, an iterable of batches, or anything with __arrow_c_stream__"
     )
     if isinstance(thing, str | os.PathLike):
         message += "; the data comes first, then the destination"
     elif isinstance(thing, dict):
         message += "; of columns pyarrow.table() makes a table"
+    elif hasattr(thing, "collect"):
+        message += "; what has still to be computed is given as .collect() returns it"
     return RequestError(message, kind="not_arrow_data")
+
+
+def _kind(thing: object) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")

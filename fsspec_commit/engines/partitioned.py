@@ -31,7 +31,7 @@ def partitioning_of(
     """How rows of *schema* are split into directories.
 
     Raises:
-        RequestError: Both ways are given, or a column that there is not.
+        RequestError: Both ways are given, or a column that there is not, or every one.
     """
     if partitioning is not None:
         if partition_by is not None:
@@ -44,13 +44,16 @@ def partitioning_of(
             )
             raise RequestError(message, kind="invalid_option")
         _fields(schema, partitioning.schema.names)
+        _refuse_all(schema, partitioning.schema.names)
         return partitioning
     names = _names(partition_by)
     if not names:
         return None
     if len(set(map(str, names))) != len(names):
         raise RequestError(f"partition_by={names!r} names a column twice", kind="invalid_option")
-    return ds.partitioning(pa.schema(_fields(schema, names)), flavor="hive")
+    fields = _fields(schema, names)
+    _refuse_all(schema, names)
+    return ds.partitioning(pa.schema(fields), flavor="hive")
 
 
 def _names(given: object) -> list[Any]:
@@ -74,6 +77,16 @@ def _fields(schema: pa.Schema, names: Sequence[str]) -> list[pa.Field]:
             message = f"cannot partition by {name!r}: the columns of the data are {there}{hint}"
             raise RequestError(message, kind="unknown_column")
     return [schema.field(name) for name in names]
+
+
+def _refuse_all(schema: pa.Schema, names: Sequence[str]) -> None:
+    """Refuse files of no columns: what reads them finds no rows, and they are lost."""
+    if names and len(names) == len(schema.names):
+        message = (
+            f"cannot partition by every column, {', '.join(map(repr, names))}: files of no "
+            "columns would hold no rows; leave one out, or add a column"
+        )
+        raise RequestError(message, kind="invalid_option")
 
 
 class TaskFiles(FileSystemHandler):

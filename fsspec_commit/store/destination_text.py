@@ -31,7 +31,9 @@ _DECODINGS_MAX = 3
 _BUCKETS = frozenset({"gcs", "gs", "s3", "s3a", "s3n"})
 _CONTAINERS = frozenset({"abfs", "abfss", "adl", "az", "wasb", "wasbs"})
 _CUT_AT_QUERIES = _CONTAINERS | {"ftp", "hdfs", "http", "https", "sftp", "ssh", "webhdfs"}
-_SCHEMES_OF_OTHERS = _BUCKETS | _CUT_AT_QUERIES | {"file", "local", "memory", "smb"}
+_SCHEMES_OF_OTHERS = (
+    _BUCKETS | _CUT_AT_QUERIES | {"dbfs", "file", "local", "memory", "oss", "smb", "viewfs"}
+)
 
 _SECRET_NAMES = frozenset({"pwd", "sas", "sig"})
 _SECRET_WORDS = ("signature", "secret", "token", "passw", "credential")

@@ -106,6 +106,12 @@ DESTINATIONS = [
         "invalid_url",
     ),
     Mistake(
+        "a place of Databricks",
+        a_job_at("dbfs:/mnt/x"),
+        ("neither a URL nor a path", "begins with 'dbfs://'", "'./dbfs:…'"),
+        "invalid_url",
+    ),
+    Mistake(
         "a protocol that nobody serves",
         a_job_at("ftp://host/x"),
         ("no adapter serves 'ftp' URLs", "known: abfs", "register()"),
@@ -257,6 +263,16 @@ OPTIONS = [
         "a function for a callback",
         a_job(callback=print),
         ("callback=", "no fsspec Callback", "set_size(files)", "TqdmCallback()"),
+    ),
+    Mistake(
+        "a key that is no text",
+        a_job(idempotency_key="\ud800"),
+        ("idempotency_key is a text of valid unicode", "not '\\ud800'"),
+    ),
+    Mistake(
+        "several values for a directory",
+        lambda _: fc.hive_path(day=["a", "b"]),
+        ("a directory is named by one text", "not by ['a', 'b']"),
     ),
     Mistake(
         "collecting without a count",

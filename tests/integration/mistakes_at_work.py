@@ -186,6 +186,34 @@ DATASETS = [
         "missing_schema",
     ),
     Mistake(
+        "a list of tables",
+        lambda out: fc.write_dataset([TABLE], out),
+        ("a list is taken for an iterable of batches", "needs schema=", "concat_tables()"),
+        "missing_schema",
+    ),
+    Mistake(
+        "a list of tables, with their schema",
+        lambda out: fc.write_dataset([TABLE], out, schema=TABLE.schema),
+        ("an iterable gives batches", "has given a pyarrow.lib.Table", "concat_tables()"),
+        "not_arrow_data",
+    ),
+    Mistake(
+        "one column",
+        lambda out: fc.write_dataset(TABLE["day"], out),
+        ("a pyarrow.lib.ChunkedArray is no stream of batches", "pyarrow.table() makes a table"),
+        "not_arrow_data",
+    ),
+    Mistake(
+        "every column for the directories",
+        a_dataset(partition_by=["day", "clicks"]),
+        ("cannot partition by every column", "'day', 'clicks'", "no rows", "leave one out"),
+    ),
+    Mistake(
+        "every column, by pyarrow's object",
+        a_dataset(partitioning=ds.partitioning(TABLE.schema, flavor="hive")),
+        ("cannot partition by every column", "'day', 'clicks'", "no rows", "leave one out"),
+    ),
+    Mistake(
         "a column there is not",
         a_dataset(partition_by="days"),
         ("cannot partition by 'days'", "'day', 'clicks'", "did you mean 'day'?"),
