@@ -5,6 +5,7 @@ package loads no terminal library and ``fsspec-commit --help`` no Arrow. The com
 public API and nothing deeper.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,10 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: What follows the program's name; the process's own by default.
 
     Raises:
-        SystemExit: Always: 0 done, 1 not committed, 2 usage, 3 partial or unknown.
+        SystemExit: Always: 0 done, 1 not committed, 2 refused, 3 partial or unknown.
     """
+    _open_closed_streams()
     try:
         from fsspec_commit.cli.application import run
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted; nothing was changed\n")
+        sys.exit(1)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "typer":
             raise
@@ -40,3 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     sys.exit(status)
+
+
+def _open_closed_streams() -> None:
+    """Give the process the standard streams that it was started without.
+
+    Else the next files that are opened get their numbers, and what a library in C tells the
+    standard error lands in the data.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w", closefd=False))

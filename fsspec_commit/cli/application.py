@@ -67,7 +67,7 @@ def fsspec_commit(
     A job's files become visible when it commits, and none of them before. What a job that died
     has left is found with `jobs` and settled with `resume` or `abort`.
 
-    Exit status: 0 done, 1 not committed, 2 wrong usage, 3 partial or unknown: then delete nothing
+    Exit status: 0 done, 1 not committed, 2 refused, 3 partial or unknown: then delete nothing
     and resume the job.
     """
 
@@ -99,6 +99,9 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     # A secret may stand where none was expected, and then it is no storage option yet.
     text = redacted_arguments(arguments)(printable(text)).rstrip(".")
     text = text.replace(": Value error, ", ": ")  # Typer's, of an enumeration
+    if text.lower().startswith("missing argument 'source'"):
+        # The last one is the destination: of a single one Typer says that the first is missing.
+        text = "Missing argument: write takes one SOURCE or more, and then the DESTINATION"
     sentence = f"{text[:1].lower()}{text[1:]}"
     help_command = f"{context.command_path if context else PROGRAM} --help"
     if "--json" in arguments:

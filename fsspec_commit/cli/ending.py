@@ -1,7 +1,7 @@
 """How a run of a command ends: every exception becomes one sentence and one exit status.
 
 The status says what stands on the store, so that a script never has to read the sentence: 0 done,
-1 not committed, 2 wrong usage, 3 partial, unknown, or committed by somebody else. Only after 1 and
+1 not committed, 2 refused, 3 partial, unknown, or committed by somebody else. Only after 1 and
 2 may a job be run again or cleaned up after; after 3 it is resumed, and nothing is deleted.
 """
 
@@ -59,6 +59,9 @@ PROBING = CutShort(
 NOT_COMMITTED = CutShort(Status.NOT_COMMITTED, "not_committed", "nothing was committed")
 COMMITTED = CutShort(Status.DONE, "committed", "the job had committed")
 
+_PROGRAM = "fsspec-commit"
+_SAME_OPTIONS = "and the same storage options"
+
 
 def unsettled(command: str) -> CutShort:
     """It may be half done: *command* finishes it, or shows what became of it."""
@@ -68,9 +71,12 @@ def unsettled(command: str) -> CutShort:
 
 
 def command_line(command: str, *arguments: str, options: bool = False) -> str:
-    """A command that can be pasted into a shell; *options* reminds of what is never printed."""
-    line = shlex.join(["fsspec-commit", command, *arguments])
-    return f"{line} (and the same storage options)" if options else line
+    """A command that can be pasted into a shell; *options* reminds of what is never printed.
+
+    By a comment, which a shell passes over.
+    """
+    line = shlex.join([_PROGRAM, command, *arguments])
+    return f"{line}  # {_SAME_OPTIONS}" if options else line
 
 
 class Run:
@@ -168,6 +174,10 @@ class Run:
                 said = " ".join([str(error), *notes])
                 if "fsspec-commit resume" not in said:
                     notes.append(f"finish it with: {self.command('resume', error.job_id)}")
+            # The API knows of no command line, nor of what was given on it.
+            names_command = f": {_PROGRAM} " in str(error) and _SAME_OPTIONS not in str(error)
+            if names_command and self.storage_options is not None:
+                notes.append("give that command the same storage options")
             return in_options(printable(error)), notes
         if isinstance(error, KeyboardInterrupt):
             if notes:

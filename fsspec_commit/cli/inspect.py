@@ -69,8 +69,9 @@ def explain(
 ) -> None:
     """Say which committer a job would use at a destination, and why.
 
-    Nothing is written. The capabilities are those that the adapter declares, each with how it is
-    known. The exit status is 1 where no committer is safe.
+    The capabilities are those that the adapter declares, each with how it is known. Nothing is
+    written, but where nobody vouches for an endpoint: there they are tried out, as by `probe`. The
+    exit status is 1 where no committer is safe.
 
     Examples:
       fsspec-commit explain s3://out/events

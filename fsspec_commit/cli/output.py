@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -21,27 +22,49 @@ from fsspec_commit.cli.options import Redactor
 
 _KILO = 1000
 _UNBOUNDED = 10_000
+_COMMAND = "fsspec-commit "
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
 def put(text: str) -> None:
-    """Print one line to the standard output."""
-    _put(sys.stdout, text)
+    """Print one line to the standard output.
+
+    A reader that left, as `head` does, changes nothing about what was done.
+
+    Raises:
+        OSError: It cannot be written, for a full disk perhaps.
+    """
+    try:
+        _put(sys.stdout, text)
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "the standard output") from error
 
 
 def put_error(text: str) -> None:
-    """Print one line to the standard error."""
-    _put(sys.stderr, text)
+    """Print one line to the standard error, where it can be written.
+
+    What cannot be said changes nothing about what was done, and must not hide its status.
+    """
+    with suppress(OSError):
+        _put(sys.stderr, text)
 
 
 def _put(stream: TextIO, text: str) -> None:
     try:
-        stream.write(f"{text}\n")
+        stream.write(f"{_encodable(text, stream)}\n")
         stream.flush()
-    except BrokenPipeError:
-        # A reader that left, as `head` does, changes nothing about what was done. The interpreter
-        # flushes once more when it ends, and must not stumble over it again.
+    except OSError:
+        # The interpreter flushes once more when it ends, and must not stumble over it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """*text*, with escapes for what the encoding of *stream* does not have."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def printable(text: object) -> str:
@@ -188,7 +211,14 @@ class Output:
         ):
             left_out += 1
             table = _drawn(columns, rows, spare[:left_out])
-        console.print(table)
+        if console.measure(table, options=unbounded).maximum <= console.width:
+            console.print(table)
+            return
+        # A command that is cut in two cannot be copied.
+        whole = [row for row in rows if row[-1].startswith(_COMMAND)]
+        console.print(_drawn(columns, [row for row in rows if row not in whole], spare))
+        for row in whole:
+            put(f"{row[0]}: {row[-1]}")
 
 
 def _drawn(columns: Sequence[str], rows: Sequence[Sequence[str]], without: Sequence[str]) -> Any:

@@ -131,16 +131,35 @@ def _format(name: str) -> Any:
 
 
 def _schema_of(file: SourceFile) -> Any:
+    hint = "; of JSON, lines are read: one object on each" if file.format == "json" else ""
     try:
         if file.format == "json":
             return json_lines.schema_of(file)
-        return ds.dataset(
+        schema = ds.dataset(
             [file.path], format=_format(file.format), filesystem=file.filesystem
         ).schema
     except (pa.ArrowException, EOFError, OSError, UnicodeDecodeError) as error:
         raise fc.RequestError(
-            f"cannot read source {file.path!r} as {file.format}: {error}", kind="unreadable_source"
+            f"cannot read source {file.path!r} as {file.format}: {error}{hint}",
+            kind="unreadable_source",
         ) from error
+    if file.format == "csv":
+        _refuse_other_encodings(file, schema)
+    return schema
+
+
+def _refuse_other_encodings(file: SourceFile, schema: Any) -> None:
+    """Refuse text that is not UTF-8 at the front of a file, as Arrow does further back.
+
+    There it would be taken for bytes, and written as such.
+    """
+    for field in schema:
+        if pa.types.is_binary(field.type):
+            raise fc.RequestError(
+                f"cannot read source {file.path!r} as csv: column {field.name!r} is not in UTF-8;"
+                " convert the file first, as iconv does",
+                kind="unreadable_source",
+            )
 
 
 def _together(files: Sequence[SourceFile], schemas: Sequence[Any]) -> Any:

@@ -105,10 +105,12 @@ def resume(
 
 def _finished_before(run: Run, job_id: str) -> None:
     """What was asked for has been done, by an earlier resume perhaps."""
-    if run.output.as_json:
+    if run.output.for_people:
+        run.output.say(f"job {job_id} is committed and finished already")
+    elif run.output.as_json or not run.output.quiet:
         document = {"destination": run.destination, "job_id": job_id, "state": "committed"}
-        run.output.document(document)
-    run.output.say(f"job {job_id} is committed and finished already")
+        row = (job_id, "committed", None, None, None, None, run.destination)
+        run.output.answer(document, (), [row])
 
 
 def abort(

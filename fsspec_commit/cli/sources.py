@@ -112,17 +112,19 @@ def _find(
         paths = sorted(path for path in filesystem.glob(pattern) if not _is_hidden(path, base))
     if not paths:
         what = "no file matches" if _GLOB.search(rest) else "there is no"
-        raise fc.RequestError(f"{what} source {source!r}", kind="missing_source")
+        # fsspec takes a server that does not answer for one that has no such file.
+        or_else = ", or its server does not answer" if source.startswith("http") else ""
+        raise fc.RequestError(f"{what} source {source!r}{or_else}", kind="missing_source")
     for path in paths:
         if not filesystem.isdir(path):
-            yield SourceFile(filesystem, path, base, as_format or _format_of(path, path))
+            yield SourceFile(filesystem, path, base, as_format or _format_of(path))
             continue
         directory = path.rstrip("/")
         files = list(_files_in(directory, filesystem, options))
         if not files:
             raise fc.RequestError(f"source {directory!r} holds no file", kind="missing_source")
         for file in files:
-            known = as_format or _format_of(file, directory)
+            known = as_format or _format_of(file, _of_known_format(directory, files))
             yield SourceFile(filesystem, file, base, known)
 
 
@@ -191,22 +193,36 @@ def _is_hidden(path: str, base: str) -> bool:
     return any(part.startswith(("_", ".")) for part in path.removeprefix(base).split("/"))
 
 
-def _format_of(path: str, where: str) -> str:
-    """The format that a file's name tells."""
+def _format_of(path: str, others: str = "") -> str:
+    """The format that a file's name tells; *others* is a glob of those whose names do."""
+    known = _told_format(path)
+    if known is None:
+        instead = f", or name the other files with a glob: {shlex.quote(others)}" if others else ""
+        raise fc.RequestError(
+            f"the name of {path!r} tells no format that is read here ({', '.join(FORMATS)});"
+            f" use --source-format{instead}",
+            kind="unknown_format",
+        )
+    return known
+
+
+def _of_known_format(directory: str, files: Iterable[str]) -> str:
+    """A glob of files in a directory whose names tell a format, or nothing."""
+    for file in files:
+        if _told_format(file) is not None:
+            _, dot, extension = file.rsplit("/", 1)[-1].partition(".")
+            return f"{glob.escape(directory)}/**/*{dot}{extension}"
+    return ""
+
+
+def _told_format(path: str) -> str | None:
     *_, name = path.rsplit("/", 1)
     extensions = name.lower().split(".")[1:]
     compressed = bool(extensions) and extensions[-1] in _COMPRESSIONS
     if compressed:
         extensions.pop()
     known = _BY_EXTENSION.get(extensions[-1]) if extensions else None
-    if known and (known in _TEXT_FORMATS or not compressed):
-        return known
-    instead = "" if where == path else f", or name its other files with a glob: '{where}/*.parquet'"
-    raise fc.RequestError(
-        f"the name of {path!r} tells no format that is read here ({', '.join(FORMATS)});"
-        f" use --source-format{instead}",
-        kind="unknown_format",
-    )
+    return known if known in _TEXT_FORMATS or not compressed else None
 
 
 def partition_types(files: Iterable[SourceFile]) -> dict[str, bool]:

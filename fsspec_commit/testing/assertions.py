@@ -1,5 +1,6 @@
 """What a user finds at a destination, seen with plain fsspec: none of our own code is asked."""
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +19,7 @@ _DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done")
 
 
 def assert_committed(
-    destination: str,
+    destination: str | os.PathLike[str],
     *,
     file_count: int | None = None,
     marker: bool = True,
@@ -53,7 +54,7 @@ def assert_committed(
 
 
 def assert_no_leftovers(
-    destination: str, *, storage_options: Mapping[str, object] | None = None
+    destination: str | os.PathLike[str], *, storage_options: Mapping[str, object] | None = None
 ) -> None:
     """Below ``_commit/`` there is nothing but the empty files that are meant to stay.
 
@@ -90,14 +91,15 @@ def plain_filesystem(
 
 
 def _everything_below(
-    destination: str, storage_options: Mapping[str, object] | None
+    destination: str | os.PathLike[str], storage_options: Mapping[str, object] | None
 ) -> dict[str, dict[str, Any]]:
     """Files and directories, by their names relative to the destination."""
-    if "://" in destination:
-        filesystem, root = plain_filesystem(destination, storage_options)
+    text = str(destination)
+    if "://" in text:
+        filesystem, root = plain_filesystem(text, storage_options)
     else:
         filesystem = LocalFileSystem()
-        root = filesystem._strip_protocol(destination)  # noqa: SLF001  # what makes a path absolute
+        root = filesystem._strip_protocol(text)  # noqa: SLF001  # what makes a path absolute
     beginning = f"{root.rstrip('/')}/"
     below: dict[str, dict[str, Any]] = filesystem.find(root, withdirs=True, detail=True)
     return {

@@ -21,7 +21,7 @@ def test_resume_finishes_what_was_decided(destination: Path) -> None:
     assert (destination / "_SUCCESS").exists()
     assert command("jobs", destination).rows == []
     again = command("resume", destination, job)
-    assert (again.status, again.out) == (0, "")
+    assert (again.status, again.out) == (0, f"{job}\tcommitted\t-\t-\t-\t-\t{destination}\n")
 
 
 def test_resume_for_programs(destination: Path) -> None:

@@ -31,7 +31,7 @@ def test_the_help_lists_every_command_and_the_statuses() -> None:
     text = help_of()
     for name in COMMANDS:
         assert f"│ {name} " in text
-    assert "0 done, 1 not committed, 2 wrong usage, 3 partial or unknown" in text
+    assert "0 done, 1 not committed, 2 refused, 3 partial or unknown" in text
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -89,7 +89,7 @@ def test_no_command_shows_the_help(command: Callable[..., Ran]) -> None:
     [
         (["writ"], "no such command 'writ'. Did you mean 'write'? see: fsspec-commit --help"),
         (["jobs"], "missing argument 'DESTINATION'; see: fsspec-commit jobs --help"),
-        (["write", "a"], "missing argument 'SOURCE'; see: fsspec-commit write --help"),
+        (["write", "a"], "missing argument: write takes one SOURCE or more, and then the DEST"),
         (["jobs", "a", "b"], "unexpected extra argument"),
         (["jobs", "a", "--nope"], "no such option: --nope"),
         (

@@ -129,8 +129,22 @@ def test_a_command_reminds_of_options_and_does_not_print_them() -> None:
     run = Run("s3://b/t")
     run.storage_options = run.hide({"key": "hunter2"})
     assert run.command("resume", JOB) == (
-        f"fsspec-commit resume s3://b/t {JOB} (and the same storage options)"
+        f"fsspec-commit resume s3://b/t {JOB}  # and the same storage options"
     )
+
+
+@pytest.mark.parametrize("options", [None, {"key": "hunter2"}])
+def test_a_command_of_the_api_is_told_to_lack_the_options(
+    options: dict[str, object] | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It was made where nobody knew of them, and asks another server without."""
+    error = fc.PartialCommitError(f"no; finish with: fsspec-commit resume s3://b/t {JOB}")
+    run = Run("s3://b/t")
+    run.storage_options = run.hide(options)
+    with pytest.raises(typer.Exit), ending(run):
+        raise error
+    told = "  give that command the same storage options\n"
+    assert capfd.readouterr().err == f"error: {error}\n{told if options else ''}"
 
 
 def test_ctrl_c_before_the_decision(capfd: pytest.CaptureFixture[str]) -> None:

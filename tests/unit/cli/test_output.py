@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -13,7 +14,15 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.cli.options import Redactor
-from fsspec_commit.cli.output import Output, counted, human_bytes, plain, printable, result_document
+from fsspec_commit.cli.output import (
+    Output,
+    counted,
+    human_bytes,
+    plain,
+    printable,
+    put,
+    result_document,
+)
 from tests.unit.cli.terminal import on_a_terminal
 
 if TYPE_CHECKING:
@@ -164,6 +173,26 @@ def test_eighty_columns_are_enough_for_any_job(
     lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert len(lines) == 3
     assert max(map(len, lines)) <= 80
+
+
+def test_a_command_is_not_cut_in_two(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Copied from two lines of a table it would run as two commands."""
+    monkeypatch.setattr(Output, "for_people", True)
+    command = f"fsspec-commit resume s3://bucket/a/long/way/to/clicks {ROW[0]}"
+    rows = [("state", "decided"), ("settle with", command)]
+    for columns, line in (("200", f" settle with   {command}"), ("80", f"settle with: {command}")):
+        monkeypatch.setenv("COLUMNS", columns)
+        Output().answer({}, ("what", "answer"), rows)
+        told = capsys.readouterr().out
+        assert line in [shown.rstrip() for shown in told.splitlines()]
+        assert told.count("settle with") == 1
+
+
+def test_what_an_encoding_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    put("/home/é")
+    assert stream.buffer.getvalue() == b"/home/\\xe9\n"
 
 
 def test_programs_get_one_document(capfd: pytest.CaptureFixture[str]) -> None:

@@ -53,6 +53,14 @@ WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
 }
 
 
+def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    """Arrow takes the first rows of it for bytes, and refuses it further back."""
+    path = tmp_path / "a.csv"
+    path.write_bytes("name\nJosé\n".encode("latin-1"))
+    with pytest.raises(fc.RequestError, match="column 'name' is not in UTF-8; convert the file"):
+        read(path)
+
+
 def _compressed(
     write: Callable[[pa.Table, Path], None],
     table: pa.Table,

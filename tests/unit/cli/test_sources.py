@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import fsspec
@@ -96,7 +97,11 @@ def test_another_filesystem() -> None:
         ("no.csv", "there is no source 'no.csv'", "missing_source"),
         ("no/*.csv", "no file matches source", "missing_source"),
         ("nope://b/a.csv", "cannot open source 'nope://b/a.csv'", "unknown_protocol"),
-        ("odd", "'.*/odd/notes.txt' tells no format .* use --source-format, or", "unknown_format"),
+        (
+            "odd",
+            "'.*/odd/notes.txt' tells no format .*, or .*: '.*/odd/\\*\\*/\\*.csv'$",
+            "unknown_format",
+        ),
         ("odd/notes.txt", "use --source-format$", "unknown_format"),
     ],
 )
@@ -226,3 +231,20 @@ def test_names_are_decoded_as_hive_encodes_them() -> None:
 def test_whole_numbers_are_told_from_text(values: list[str], whole: bool) -> None:
     files = [SourceFile(None, f"k={value}/f.csv", "", "csv") for value in values]
     assert partition_types(files) == {"k": whole}
+
+
+def test_the_glob_that_is_proposed_works() -> None:
+    with pytest.raises(fc.RequestError) as refused:
+        found("odd")
+    [_, proposed] = str(refused.value).rsplit(": ", 1)
+    assert found(*shlex.split(proposed)) == [("odd/[x].csv", "csv")]
+
+
+def test_a_server_that_does_not_answer_is_no_missing_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What fsspec says of both is the same."""
+    memory = fsspec.filesystem("memory")
+    monkeypatch.setattr("fsspec_commit.cli.sources._opened", lambda *_: (memory, "/no.csv"))
+    with pytest.raises(fc.RequestError, match=r"or its server does not answer$"):
+        found("http://localhost/no.csv")

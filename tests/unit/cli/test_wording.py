@@ -41,6 +41,10 @@ FOR_PROGRAMS |= {"local_tasks.py", "operations.py", "task.py"}
             "finish with job.commit() or: fsspec-commit resume s3://b/t 9c1e",
             "finish with: fsspec-commit resume s3://b/t 9c1e",
         ),
+        (
+            "give storage_options key= and secret=, a profile=, or set AWS_ACCESS_KEY_ID",
+            "give --storage-option key=… and secret=…, profile=, or set AWS_ACCESS_KEY_ID",
+        ),
         ("partitions=[…] is for", "--partitions is for"),
         ("'day=2026-11-20/mode=x' exists", "'day=2026-11-20/mode=x' exists"),
     ],
