@@ -5,8 +5,11 @@ Names follow ``StoreStatisticNames`` and ``ManifestCommitterStatisticNames`` of 
 ``.min``, ``.mean`` and ``.max`` in milliseconds, a failure ``.failures``.
 """
 
+import logging
 from dataclasses import dataclass, field
 from math import inf
+
+_log = logging.getLogger("fsspec_commit")
 
 
 @dataclass(slots=True)
@@ -32,6 +35,7 @@ class Statistics:
         """Record that *name* succeeded, so many *times*, and how long that took together."""
         if times == 0:
             return
+        _log.debug("%s, %d done in %.1f ms", name, times, seconds * 1000)
         duration = self.durations.get(name)
         if duration is None:
             duration = self.durations[name] = _Duration()

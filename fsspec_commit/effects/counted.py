@@ -1,6 +1,7 @@
 """Calls to a store, counted and timed under Hadoop's names."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -11,6 +12,8 @@ from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Store
 
 T = TypeVar("T")
+
+_log = logging.getLogger("fsspec_commit")
 
 
 class Counted:
@@ -26,7 +29,8 @@ class Counted:
         begin = self.clock()
         try:
             answer = await call
-        except StoreError:
+        except StoreError as error:
+            _log.debug("%s failed: %s", name, error)
             self._statistics.failed(name)
             raise
         self._statistics.took(name, self.clock() - begin)

@@ -181,10 +181,14 @@ def _web(
     timeout_s: float,
     threads: int,
 ) -> Requests:
-    from fsspec.implementations.webhdfs import WebHDFS
-    from requests.adapters import HTTPAdapter
+    try:
+        from fsspec.implementations.webhdfs import WebHDFS
+        from requests.adapters import HTTPAdapter
 
-    from fsspec_commit_stores.hdfs.web import WebRequests
+        from fsspec_commit_stores.hdfs.web import WebRequests
+    except ModuleNotFoundError as error:
+        message = f"webhdfs:// is served through requests ({error}): pip install requests"
+        raise ImportError(message) from error
 
     if not host:
         raise given.invalid("the URL names no host: webhdfs://namenode:9870/directory")

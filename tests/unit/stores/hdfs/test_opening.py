@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
@@ -126,3 +127,11 @@ def test_what_fsspec_refuses_is_refused(options: dict[str, object]) -> None:
 def test_both_clients_choose_v1() -> None:
     for url in ("hdfs://nn:8020/a", "webhdfs://nn:9870/a"):
         assert fc.explain(url).committer == "v1"
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.endswith("webhdfs") or ".hdfs.web" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "requests", None)
+    with pytest.raises(ImportError, match="webhdfs:// is served through requests"):
+        opened("webhdfs://namenode:9870/a")
