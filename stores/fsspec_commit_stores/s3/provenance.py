@@ -41,6 +41,12 @@ def is_marked(headers: Collection[str]) -> bool:
     return not _MARKS.isdisjoint(headers)
 
 
+def headers_of(answer: Mapping[str, Any]) -> frozenset[str]:
+    """The names of an answer's headers, in lower case."""
+    metadata = answer.get("ResponseMetadata") or {}
+    return frozenset(str(name).lower() for name in metadata.get("HTTPHeaders") or {})
+
+
 def note_form(
     response_dict: Mapping[str, Any], customized_response_dict: dict[str, Any], **_: Any
 ) -> None:
@@ -67,7 +73,7 @@ class Provenance:
             in_range: Whether a range of a file was asked for.
         """
         metadata = answer.get("ResponseMetadata") or {}
-        headers = {str(name).lower() for name in metadata.get("HTTPHeaders") or {}}
+        headers = headers_of(answer)
         status = metadata.get("HTTPStatusCode")
         is_part = in_range and status == HTTPStatus.PARTIAL_CONTENT
         found = answer.pop(_FORM, None)

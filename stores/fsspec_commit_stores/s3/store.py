@@ -27,6 +27,7 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
+from fsspec_commit_stores.s3.deleting import delete
 from fsspec_commit_stores.s3.listing import Listing
 from fsspec_commit_stores.s3.opening import (
     Place,
@@ -273,7 +274,7 @@ class S3Store:
         if not isinstance(expecting, Expect):
             await self._versions.check(path, expecting, method="delete_object")
         try:
-            await self._bucket.request("delete_object", path, **condition_of(expecting))
+            await delete(self._bucket, path, condition_of(expecting))
         except RequestFailedError as error:
             if expecting is Expect.ANYTHING and error.is_missing("NoSuchKey"):
                 return

@@ -55,7 +55,6 @@ ASKED: dict[str, Verb] = {
 # Of these an answer that carries no content and no mark is as S3 documents it.
 AS_DOCUMENTED = {
     ("abort", "204"),
-    ("delete", "204"),
     ("rename", "200 with nothing"),
     # Content may be anything.
     *((verb, "200 with a page that has an etag") for verb in ("range", "read", "stat")),
@@ -126,6 +125,43 @@ def test_a_server_without_marks_is_asked_again_for_a_word(
         assert caught.reply is Reply.REFUSED
         assert "access is denied (AccessDenied)" in str(caught)
     assert [one.method for one in responder.received][:2] == ["HEAD", "GET"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "known"),
+    [
+        ([Answer(404, headers=MARK)], True),
+        ([Answer(404), error(404, "NoSuchKey")], True),
+        ([Answer(200, headers={"ETag": '"e1"'})], False),
+        ([Answer(404), Answer(404, HTML)], False),
+        ([error(503, "SlowDown")], False),
+    ],
+    ids=["gone", "gone, by its word", "there", "not answered", "not now"],
+)
+def test_a_deletion_without_a_mark_is_believed_by_a_look(
+    runner: asyncio.Runner,
+    responder: Responder,
+    store: S3Store,
+    shown: list[Answer],
+    *,
+    known: bool,
+) -> None:
+    """An old file that somebody's 204 left would have passed for one that is gone."""
+    responder.script(Answer(204), *shown)
+    deleting = store.delete(PATH, expecting=Expect.ANYTHING)
+    if known:
+        runner.run(deleting)
+    else:
+        assert runner.run(failure_of(deleting)).reply is Reply.UNKNOWN
+    assert [one.method for one in responder.received] == ["DELETE", "HEAD", "GET"][: 1 + len(shown)]
+
+
+def test_a_marked_deletion_is_believed(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    responder.script(Answer(204, headers=MARK))
+    runner.run(store.delete(PATH, expecting=Expect.ANYTHING))
+    assert len(responder.received) == 1
 
 
 def test_what_an_ingress_says_is_missing_is_found(

@@ -267,7 +267,9 @@ class TestRequests:
                 return xml("InitiateMultipartUploadResult", tag("UploadId", "u1"))
             if request.method == "POST":
                 return xml("CompleteMultipartUploadResult", tag("ETag", '"e1"'))
-            return Answer(204) if request.method == "DELETE" else Answer(200, b"", headers)
+            if request.method == "DELETE":
+                return Answer(204, headers=MARK)
+            return Answer(200, b"", headers)
 
         responder.answering = answering
 

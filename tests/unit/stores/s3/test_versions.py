@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PATH = StorePath("bucket/out/a")
 ETAG = {"ETag": '"e1"'}
+DELETED = Answer(204, headers=MARK)
 
 
 def versioned(version: str) -> dict[str, str]:
@@ -193,7 +194,7 @@ def test_another_version_of_equal_bytes_is_neither_deleted_nor_replaced(
     assert responder.operations() == ["HEAD", "HEAD"]
     responder.received.clear()
     looked = responder.answering
-    responder.answering = lambda one: Answer(204) if one.method == "DELETE" else looked(one)
+    responder.answering = lambda one: DELETED if one.method == "DELETE" else looked(one)
     runner.run(store.delete(PATH, expecting=standing))
     assert responder.operations() == ["HEAD", "DELETE"]
     assert responder.received[1].headers["if-match"] == '"e1"'
@@ -202,7 +203,7 @@ def test_another_version_of_equal_bytes_is_neither_deleted_nor_replaced(
 def test_an_etag_alone_is_compared_by_the_store_alone(
     runner: asyncio.Runner, responder: Responder, store: S3Store
 ) -> None:
-    responder.script(Answer(204))
+    responder.script(DELETED)
     runner.run(store.delete(PATH, expecting=Token("e1")))
     runner.run(store.delete(PATH, expecting=Token('W/"e1"')))
     assert [request.headers["if-match"] for request in responder.received] == ['"e1"', 'W/"e1"']
