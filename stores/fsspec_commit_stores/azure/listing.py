@@ -263,7 +263,7 @@ class PathListing:
             return Directory(path)
         return Entry(
             path=path,
-            size_bytes=int(listed.get("contentLength") or 0),
+            size_bytes=int(listed["contentLength"]),
             token=token_of(str(listed.get("etag") or listed["eTag"])),
         )
 

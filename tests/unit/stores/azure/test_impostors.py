@@ -125,14 +125,14 @@ def test_an_entry_without_an_etag_or_a_size_is_none(
     runner: asyncio.Runner, responder: Responder, opening: Opening, name: str
 ) -> None:
     """No condition could name it."""
-    file = {"name": "out/a b/c", "contentLength": "1"}
     properties = "<Content-Length>many</Content-Length><Etag>e</Etag>"
     blob = f"<Blob><Name>out/a b/c</Name><Properties>{properties}</Properties></Blob>"
-    pages = {
-        True: json.dumps({"paths": [file]}),
-        False: f"<EnumerationResults><Blobs>{blob}</Blobs></EnumerationResults>",
-    }
-    for is_hierarchical, page in pages.items():
+    pages = [
+        (True, json.dumps({"paths": [{"name": "out/a b/c", "contentLength": "1"}]})),
+        (True, json.dumps({"paths": [{"name": "out/a b/c", "etag": "e"}]})),
+        (False, f"<EnumerationResults><Blobs>{blob}</Blobs></EnumerationResults>"),
+    ]
+    for is_hierarchical, page in pages:
         store = opening(is_hierarchical=is_hierarchical)
         namespaces._known.clear()
         responder.script(told(200, page.encode()))
