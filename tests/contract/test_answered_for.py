@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from tests.servers.plugin import S3Bucket
 
 OUT = "/some where/out=1"
-BELIEVES = "the adapter takes answers without the marks of its service for its service's own"
-still_believes = pytest.mark.xfail(reason=BELIEVES, strict=True)
-"""Of a store until its adapter is mended, and nothing else."""
 
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
@@ -80,7 +77,6 @@ class TestAzure(test_azure.OnServer, AnsweredForContract):
         runner.run(store.close())
 
 
-@still_believes
 @pytest.mark.slow
 @pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
 class TestWebHdfs(AnsweredForContract):

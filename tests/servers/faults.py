@@ -37,14 +37,16 @@ class AnswerInstead:
 
 @dataclass(frozen=True)
 class AnswerOfAnother:
-    """Somebody between answers as no store does; the server never hears of the request.
+    """Somebody between answers as no store does.
 
-    A proxy, an ingress, a login page: without the store's own headers and documents.
+    A proxy, an ingress, a login page: without the store's own headers and documents. The server
+    never hears of the request, or carries it out all the same.
     """
 
     status: int
     content: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
+    is_carried_out: bool = False
 
 
 @dataclass(frozen=True)

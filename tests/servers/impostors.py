@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tests.servers.proxy import FaultProxy
 
 
-def _fault(answer: ForeignAnswer) -> AnswerOfAnother:
-    return AnswerOfAnother(answer.status, answer.content, answer.headers)
+def _fault(answer: ForeignAnswer, *, is_carried_out: bool = False) -> AnswerOfAnother:
+    return AnswerOfAnother(answer.status, answer.content, answer.headers, is_carried_out)
 
 
 IMPOSTORS = {name: _fault(answer) for name, answer in FOREIGN_ANSWERS.items()}
@@ -44,9 +44,10 @@ class AnsweringProxy:
         self._proxy = proxy
         self._answered = Rule()
 
-    def begin(self, nth: int, answer: ForeignAnswer) -> None:
+    def begin(self, nth: int, answer: ForeignAnswer, *, is_carried_out: bool) -> None:
         """Answer the *nth* request from now on."""
-        self._answered, login = rules_of(_fault(answer), nth=nth, once=True)
+        fault = _fault(answer, is_carried_out=is_carried_out)
+        self._answered, login = rules_of(fault, nth=nth, once=True)
         self._proxy.add(self._answered)
         self._proxy.add(login)
 

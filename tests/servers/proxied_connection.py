@@ -108,7 +108,7 @@ class ProxiedConnection:
         if rule.before is not None:
             await asyncio.to_thread(rule.before)
         match rule.fault:
-            case AnswerInstead() | AnswerOfAnother() as fault:
+            case AnswerInstead() | AnswerOfAnother(is_carried_out=False) as fault:
                 return await self._answer_for_it(request, met, fault)
             case ResetRequest(after_bytes):
                 await self._break_off(request, met, after_bytes)
@@ -237,6 +237,12 @@ class ProxiedConnection:
                     pass
                 self._record(replace(met, heard=fault.status))
                 await self._send(error_reply(fault, request, close=False))
+                return True
+            case AnswerOfAnother() as fault:
+                async for _ in body:
+                    pass
+                self._record(replace(met, heard=fault.status))
+                await self._send(reply_of_another(fault, request, close=False))
                 return True
             case ResetReply(after_bytes):
                 # All of it first: the server must be done, and the last byte be known.

@@ -2,12 +2,13 @@
 
 None of them speaks for what is stored. An adapter believes an answer only with the marks of its
 service: its headers, its documents, the status that it documents for the request. Of any other
-answer it says that it is not known what happened.
+answer it says that it is not known what happened; or, of a look before the one request that counts,
+that nothing was done.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import pytest
@@ -72,8 +73,11 @@ FOREIGN_ANSWERS: Mapping[str, ForeignAnswer] = {
 class AnsweredFor(Protocol):
     """What lies between a store and its service, and can answer in its place."""
 
-    def begin(self, nth: int, answer: ForeignAnswer) -> None:
-        """From now on the *nth* request, counted from 1, is given *answer*, and goes nowhere."""
+    def begin(self, nth: int, answer: ForeignAnswer, *, is_carried_out: bool) -> None:
+        """From now on the *nth* request, counted from 1, is given *answer*.
+
+        It goes nowhere, or it goes to the service all the same, whose own answer is dropped.
+        """
 
     def end(self) -> bool:
         """Let every request through again, and say whether there was such a one."""
@@ -81,6 +85,10 @@ class AnsweredFor(Protocol):
 
 class _OpenError(Exception):
     """The store has said that it does not know, which is always true."""
+
+
+class _NotDoneError(Exception):
+    """The store has said that nothing was done."""
 
 
 @dataclass
@@ -94,6 +102,7 @@ class _Try:
         between: Answers in place of the service.
         nth: Which request is answered.
         answer: How.
+        is_carried_out: Whether the service carries it out all the same.
         met: Whether there was such a request.
     """
 
@@ -103,6 +112,7 @@ class _Try:
     between: AnsweredFor
     nth: int
     answer: ForeignAnswer
+    is_carried_out: bool = False
     met: bool = False
 
     async def asked(self, call: Awaitable[T]) -> T:
@@ -110,13 +120,16 @@ class _Try:
 
         Raises:
             _OpenError: It says that it is not known what happened.
+            _NotDoneError: It says that nothing was done.
         """
-        self.between.begin(self.nth, self.answer)
+        self.between.begin(self.nth, self.answer, is_carried_out=self.is_carried_out)
         try:
             return await call
         except StoreError as error:
             if error.reply is Reply.UNKNOWN:
                 raise _OpenError from error
+            if error.reply is Reply.NOT_DONE:
+                raise _NotDoneError from error
             message = f"the reply is {error.reply}, and the service has said nothing: {error}"
             raise AssertionError(message) from error
         finally:
@@ -240,6 +253,19 @@ async def _complete(one: _Try) -> None:
     assert one.read_raw(path) == b"new", f"{path!r} was completed, and does not stand"
 
 
+_BEFORE: Mapping[str, Mapping[str, bytes | None]] = {
+    "create": {"a": None},
+    "put": {"a": b"old"},
+    "delete": {"a": b"old"},
+    "delete_tree": {"d/a": b"old", "d/e/b": b"old"},
+    "write": {"work/a": None},
+    "rename": {"work/a": b"old", "a": None},
+    "rename_directory": {"work/a": b"old", "kept/a": None},
+    "complete": {"a": None},
+}
+"""What stands before each verb that changes something, and still, where nothing was done."""
+
+
 def _verbs(store: Store) -> Mapping[str, Callable[[_Try], Awaitable[None]]]:
     always: dict[str, Callable[[_Try], Awaitable[None]]] = {
         "stat": _stat,
@@ -283,7 +309,7 @@ class AnsweredForContract(Given):
                 for nth in range(1, _REQUESTS_MAX):
                     below = _Below(at, f"{verb} {name} {nth}")
                     one = _Try(store, below, read_raw, answered_for, nth, answer)
-                    failure = await _failure(body(one))
+                    failure = await _failure(verb, body, one)
                     if failure is not None:
                         failed.append(f"{verb}, request {nth}, answered {name}: {failure}")
                     if not one.met:
@@ -293,15 +319,28 @@ class AnsweredForContract(Given):
         assert not failed, f"{len(failed)} of {count} requests:\n" + "\n".join(failed)
 
 
-async def _failure(body: Awaitable[None]) -> str | None:
-    """Why the store is not to be trusted here; to say that it does not know is none."""
+async def _failure(verb: str, body: Callable[[_Try], Awaitable[None]], one: _Try) -> str | None:
+    """Why the store is not to be trusted here; to say that it does not know is no reason."""
     try:
-        await body
+        await body(one)
     except _OpenError:
         return None
+    except _NotDoneError:
+        if one.is_carried_out:
+            return _done(verb, one)
+        # True of a look that comes before the request that counts, and never of that one.
+        below = _Below(one.at, "carried out")
+        return await _failure(verb, body, replace(one, at=below, is_carried_out=True))
     except Exception as error:  # noqa: BLE001  # whatever it is, the caller fails with it
         return f"{type(error).__name__}: {error}".partition("\n")[0]
     return None
+
+
+def _done(verb: str, one: _Try) -> str | None:
+    """What has been done, though the store says that nothing was."""
+    before = _BEFORE.get(verb, {})
+    changed = [name for name, data in before.items() if one.read_raw(one.at(name)) != data]
+    return f"said to be not done, and done: {changed}" if changed else None
 
 
 @dataclass(frozen=True)
