@@ -102,7 +102,7 @@ async def commit_job(
     messages: Sequence[object],
     *,
     wait_s: float = 60,
-    deciding: Callable[[str], None] = lambda _: None,
+    deciding: Callable[[str, FileNames], None] = lambda *_: None,
     announce: Callable[[int], None] = lambda _: None,
     progress: Progress | None = None,
     others: bool = False,
@@ -113,8 +113,8 @@ async def commit_job(
         job: The job, bound.
         messages: One message for every task; none with ``collect="store"``.
         wait_s: How long to wait for a conflicting job.
-        deciding: Told the nonce of the decision just before it is taken; from then on the commit
-            must not be cancelled.
+        deciding: Told the nonce of the decision, and the files it would publish, just before it is
+            taken; from then on the commit must not be cancelled.
         announce: Told how many files will be published.
         progress: Told as they are.
         others: Some messages are of tasks elsewhere: whether all of them came is looked for.
@@ -131,7 +131,7 @@ async def commit_job(
         if prepared is None:
             await abort_job(job, by="the job itself, which had nothing to do")
             return None
-        deciding(prepared.decision.nonce)
+        deciding(prepared.decision.nonce, prepared.new.names)
         announce(prepared.new.count)
         decision = await _decide(job, prepared.decision)  # 4    P3 P7
     except CommitError as error:

@@ -13,7 +13,8 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import Finished, commit_job
-from fsspec_commit.protocol.overtaken import finished_by_another, is_over
+from fsspec_commit.protocol.file_names import FileNames
+from fsspec_commit.protocol.overtaken import is_over, over_after_deciding
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.records.job import Decision
 
@@ -22,9 +23,10 @@ class Driver:
     """Commits one job, as often as it is asked to; one call at a time."""
 
     def __init__(self) -> None:
-        # What it has tried to decide, as far as that stands or still may.
-        self._decisions: set[str] = set()
-        self._has_stood = False
+        # What it has tried to decide, as far as that stands or still may, and which files that are.
+        self._decisions: dict[str, FileNames] = {}
+        # The files of the one that has stood.
+        self._stood: FileNames | None = None
 
     async def commit(
         self,
@@ -51,13 +53,16 @@ class Driver:
         Returns:
             ``None`` when the job had nothing to do and was dropped.
         """
+        tried: FileNames | None = None
 
-        def decide(nonce: str) -> None:
-            self._decisions.add(nonce)
+        def decide(nonce: str, names: FileNames) -> None:
+            nonlocal tried
+            self._decisions[nonce] = tried = names
             deciding()
 
         try:
-            if not await self._has_decided(job):
+            tried = await self._decided(job)
+            if tried is None:
                 in_doubt = bool(self._decisions)
                 try:
                     return await commit_job(
@@ -71,23 +76,26 @@ class Driver:
                     )
                 except JobNotActiveError:
                     # A decision of ours, whose outcome was unknown, may have come through late.
-                    if not await self._has_decided(job):
+                    late = await self._decided(job)
+                    if late is None:
                         raise
+                    tried = late
                 except CommitError as error:
                     self._leave_open(error, in_doubt=in_doubt)
                     raise
             return await self._resume(job, announce=announce, progress=progress)
-        except PartialCommitError:
-            self._has_stood = True
+        except CommitError as error:
+            if isinstance(error, PartialCommitError) or error.stage == "finish":
+                self._stood = tried
             raise
 
     @failing_as(CommitStateUnknownError, "decide")
-    async def _has_decided(self, job: BoundJob) -> bool:
-        """Whether a decision that this very driver has tried to take stands, or has stood."""
-        if self._has_stood or not self._decisions:
-            return self._has_stood
+    async def _decided(self, job: BoundJob) -> FileNames | None:
+        """The files of the decision of this very driver that stands, or has stood; if one does."""
+        if self._stood is not None or not self._decisions:
+            return self._stood
         decision = await recall(job.store, job.layout, job.layout.decision, Decision)
-        return decision is not None and decision.record.nonce in self._decisions
+        return None if decision is None else self._decisions.get(decision.record.nonce)
 
     def _leave_open(self, error: CommitError, *, in_doubt: bool) -> None:
         """Let *error* say no more than is known: a decision tried earlier may yet come through."""
@@ -108,10 +116,10 @@ class Driver:
         try:
             return await resume_job(job, announce=announce, progress=progress)
         except JobNotActiveError as error:
-            if not self._has_stood or error.outcome != "unknown":
+            if self._stood is None or error.outcome == "not_committed":
                 raise
             if await is_over(job):
-                raise finished_by_another(job) from error
+                raise await over_after_deciding(job, self._stood) from error
             raise _out_of_sight(job) from error
 
 

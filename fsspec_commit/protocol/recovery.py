@@ -24,7 +24,7 @@ from fsspec_commit.protocol.committed_tasks import CommittedTasks, committed_tas
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
-from fsspec_commit.protocol.overtaken import ended_by_another, finished_by_another, is_over
+from fsspec_commit.protocol.overtaken import ended_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
 
 
@@ -151,7 +151,7 @@ async def resume_job(
         new = await _decided_files(job, decision.record)
     except PartialCommitError as error:
         if await is_over(job):
-            raise finished_by_another(job) from error
+            raise await ended_by_another(job) from error
         raise
     announce(new.count)
     return await finish_job(job, decision, new, accept_loss=accept_loss, progress=progress)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 
@@ -23,6 +24,10 @@ def write(url: Path, mode: fc.Mode) -> None:
         for number in range(4):
             with task.open(f"{number}.txt", "w") as file:
                 file.write(str(number))
+
+
+def remove(area: Path) -> None:
+    shutil.rmtree(area.rename(area.with_name(f"gone-{32 * '0'}")))
 
 
 @pytest.mark.parametrize("published", range(5))
@@ -52,7 +57,7 @@ def test_its_driver_says_committed_only_where_every_file_is_there(
             (area / damaged).write_bytes(b"garbage")
         else:
             (area / damaged).unlink()
-        shutil.rmtree(area.rename(area.with_name(f"gone-{32 * '0'}")))
+        remove(area)
 
     with (
         wrapping(lambda store: WrappedStore(store, carry)),
@@ -62,3 +67,46 @@ def test_its_driver_says_committed_only_where_every_file_is_there(
     there = len(list(url.glob("*.txt"))) - 4
     assert there == published
     assert caught.value.outcome == ("committed" if there == 4 else "unknown")
+
+
+@pytest.mark.parametrize("published", [0, 1, 4])
+@pytest.mark.parametrize("names", ["unique", "exact"])
+@pytest.mark.parametrize("given_up", ["meanwhile", "afterwards"])
+@pytest.mark.guarantees("P1", "P7")
+def test_a_driver_that_asks_again_is_told_no_more_than_is_there(
+    tmp_path: Path,
+    given_up: str,
+    names: Literal["unique", "exact"],
+    published: int,
+) -> None:
+    """A file that is named by the job was enough for it, or an epoch that any job has left."""
+    url = tmp_path / "out"
+    write(url, "append")
+    left = published
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        nonlocal left
+        if (verb, path.rpartition("/")[0]) == ("rename", str(url)) or path.endswith("/published"):
+            left -= 1
+            if left == -1 and given_up == "meanwhile":
+                remove(area)
+            if left < 0:
+                raise StoreError("refused", reply=Reply.REFUSED)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(url, mode="append", names=names).start()
+    job._begun_here = False
+    with job.task() as task:
+        for letter in "abcd":
+            with task.open(letter) as file:
+                file.write(b"x")
+    area = url / "_commit" / job.job_id
+    if given_up == "afterwards":
+        with pytest.raises(fc.PartialCommitError):
+            job.commit()
+        remove(area)
+    for _ in range(2):
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            job.commit()
+        assert caught.value.outcome == ("committed" if published == 4 else "unknown")
