@@ -137,13 +137,13 @@ class DestinationLayout:
         return self._is_one_of_ours(path, _GONE)
 
     def taken_from(self, path: StorePath) -> JobId | None:
-        """The job whose void area a listed child of :attr:`areas` was, if it was one."""
+        """The job whose area a listed child of :attr:`areas` was, if it was taken away."""
         job_id, _, nonce = path.rpartition(_VOID)[2].rpartition("-")
         is_one = is_job_id(job_id) and NONCE.fullmatch(nonce) is not None
         return JobId(job_id) if is_one and path == self.taken(job_id, nonce) else None
 
     def taken(self, job_id: str, nonce: str) -> StorePath:
-        """Where one ``clean`` renames a void area to before it looks whether it may delete it."""
+        """Where an area is renamed to by whoever looks into it before it goes."""
         return self._below(f"{AREA}/{_VOID}{job_id}-{nonce}")
 
     def deleted(self, moment: datetime, nonce: Nonce) -> StorePath:
@@ -216,7 +216,7 @@ class JobLayout:
         return self._record("job.json")
 
     def taken(self, nonce: Nonce) -> StorePath:
-        """Where one ``clean`` renames the area to, when it shows no ``job.json``."""
+        """Where the area is renamed to by whoever looks into it before it goes."""
         return self.destination.taken(self.job_id, nonce)
 
     def spec_in(self, taken: StorePath) -> StorePath:

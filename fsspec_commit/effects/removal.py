@@ -93,30 +93,31 @@ class RetiringByRename:
         leaving: Leaving | None = None,
     ) -> None:
         """Rename the area away whole, then delete it under its new name."""
+        areas = layout.destination.areas
+        source = layout.area if leaving is None else await self._left(layout, leaving)
         remains = layout.destination.gone(self._store.ids.nonce())
         permitted = deletion.of_retired(layout, permit, remains)
-        renamed = await self._directories.rename(
-            layout.area, remains, within=layout.destination.areas
-        )
-        if renamed:
-            if leaving is not None:
-                await self._leave(layout, remains, leaving)
+        if await self._directories.rename(source, remains, within=areas):
             await self._store.delete_tree(remains, permitted)
 
-    async def _leave(self, layout: JobLayout, remains: StorePath, leaving: Leaving) -> None:
-        """Let *leaving* look at what is about to go; where it fails, the area stands again.
+    async def _left(self, layout: JobLayout, leaving: Leaving) -> StorePath:
+        """Where the area is when *leaving* has looked at it; where that fails, it stands again.
 
-        Under its new name anybody may delete it, with what was not taken out of it.
+        Until then it has a name under which nobody deletes it: `clean` puts it back, for whoever
+        resumes the job, should we die with something in it that is not the job's.
         """
+        areas = layout.destination.areas
+        taken = layout.taken(self._store.ids.nonce())
+        if not await self._directories.rename(layout.area, taken, within=areas):
+            return layout.area
         left = False
         try:
-            await leaving(remains)
+            await leaving(taken)
             left = True
         finally:
             if not left:
-                await self._directories.rename(
-                    remains, layout.area, within=layout.destination.areas
-                )
+                await self._directories.rename(taken, layout.area, within=areas)
+        return taken
 
 
 class RetiringInOrder:
@@ -229,7 +230,9 @@ class TrashRemoval(_Retiring):
                     raise PartialCommitError(message, path=entry.path, stage="replace")
 
         await bring_back(layout.area)
-        await self._retirement.retire(layout, permit, published=published, leaving=bring_back)
+        await self._retirement.retire(
+            layout, permit, published=published, leaving=bring_back if missed else None
+        )
 
     async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> bool:
         """Put back what lies in the trash for *entry* and is not; False if its name is taken."""

@@ -26,7 +26,10 @@ async def delete_void_area(store: SettledStore, layout: JobLayout) -> bool:
 
 
 async def delete_taken_area(store: SettledStore, layout: JobLayout, path: StorePath) -> bool:
-    """Delete the area of *layout* that is at *path*, as it was left by a ``clean`` that died."""
+    """Delete the area of *layout* that is at *path*, where somebody who died had renamed it to.
+
+    One with ``job.json`` is put back: it was not void, or was to be looked into before it went.
+    """
     if store.directories is None:
         return False
     areas = layout.destination.areas

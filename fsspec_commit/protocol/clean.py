@@ -184,9 +184,12 @@ class _Found:
             self._bytes += size
 
     async def _settle_taken(self, layout: JobLayout, path: StorePath) -> None:
-        """Go on where a ``clean`` died that had taken a void area away."""
+        """Go on where somebody died who had taken an area away: a ``clean`` a void one, say."""
         size = await self._store.bytes_below(path)
         name = layout.destination.relative(path)
+        if self._dry_run and await self._store.stat(layout.spec_in(path)) is not None:
+            self._shown.append(f"{name}: the area of a job, taken away; it is put back")
+            return
         if await self._removed(name, partial(delete_taken_area, self._store, layout, path)):
             self._deleted.append(name)
             self._bytes += size

@@ -175,7 +175,7 @@ def taken_at_the_last_moment(destination: Path, giving_back: Callable[[], None])
     old = destination / "old.txt"
 
     async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
-        if verb == "rename_directory" and "/gone-" in path:
+        if verb == "rename_directory" and "/_commit/2" not in path:
             taken_by_a_slow_driver(destination, old.name)
         if verb == "rename" and path == str(old):
             giving_back()
@@ -227,4 +227,35 @@ def test_what_finds_its_name_taken_again_is_kept(destination: Path, published: s
     taken.unlink()  # The person has looked.
     fc.resume(destination, published)
     assert old.read_bytes() == b"newest"
+    assert fc.jobs(destination) == []
+
+
+@pytest.mark.guarantees("P8", "P9")
+def test_who_dies_before_giving_it_back_leaves_it_to_the_next(
+    destination: Path, published: str
+) -> None:
+    """The area had the name of remains by then, which `clean` deletes without a look."""
+    old, dead = destination / "old.txt", False
+
+    def die() -> None:
+        nonlocal dead
+        dead = True
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if dead:
+            raise Crash
+        return await call()
+
+    with (
+        wrapping(lambda store: WrappedStore(store, carry)),
+        taken_at_the_last_moment(destination, die),
+        pytest.raises(Crash),
+    ):
+        fc.resume(destination, published)
+    assert not old.exists()
+    tried = fc.clean(destination, older_than=timedelta(0), dry_run=True)
+    assert (len(tried.shown), tried.deleted) == (1, ())
+    fc.clean(destination, older_than=timedelta(0), dry_run=False)
+    assert fc.resume(destination, published).file_count == 1
+    assert old.read_bytes() == b"newer"
     assert fc.jobs(destination) == []
