@@ -85,7 +85,7 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
     """
     last: StoreError | None = None
     refusal: StoreError | None = None
-    doubt = False
+    doubt = unanswered = False
     overtaken = 0
     for _ in range(TRIES_MAX):
         if backoff or not pace.enter_now():
@@ -100,7 +100,7 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
                 is_obsolete = seen is Undone.OVERTAKEN and overtaken <= OVERTAKEN_MAX
                 # Of what is sent from now on it says nothing.
                 refusal = None if is_obsolete else refusal
-                _raise_unless_repeated(effect, refusal, last)
+                _raise_unless_repeated(effect, refusal, last, unanswered=unanswered)
             observing = False
             return await classified(effect.apply())
         except StoreError as error:
@@ -111,6 +111,7 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
             elif not observing:
                 refusal = error
             last, doubt = error, doubt or error.reply is not Reply.NOT_DONE
+            unanswered = unanswered or (not observing and error.reply is Reply.UNKNOWN)
             pace.heard(error)
         finally:
             pace.leave()
@@ -120,13 +121,17 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
 
 
 def _raise_unless_repeated(
-    effect: Effect[T], refusal: StoreError | None, last: StoreError | None
+    effect: Effect[T], refusal: StoreError | None, last: StoreError | None, *, unanswered: bool
 ) -> None:
-    """Of a change that has not been seen to happen: whether it may be sent again."""
-    if refusal is not None:
+    """Of a change that has not been seen to happen: whether it may be sent again.
+
+    A refusal is certain only of the request that was refused: one that was not answered before it
+    may still be carried out.
+    """
+    if refusal is not None and not unanswered:
         raise refusal
-    if not effect.is_repeatable:
-        raise _unknown(effect, last) from last
+    if refusal is not None or not effect.is_repeatable:
+        raise _unknown(effect, refusal or last) from (refusal or last)
 
 
 def _unknown(effect: Effect[T], last: StoreError | None) -> CommitStateUnknownError:

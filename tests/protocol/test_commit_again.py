@@ -35,11 +35,16 @@ class Silent:
     def __init__(self) -> None:
         self._silent: Callable[[str], bool] = lambda _: False
         self._late: list[Callable[[], Awaitable[object]]] = []
+        self._refuses = False
 
     @contextmanager
-    def about(self, part: str, *, whole: bool = False) -> Iterator[None]:
-        """Silent on paths that hold *part*, or with *whole* end in it."""
+    def about(self, part: str, *, whole: bool = False, refuses: bool = False) -> Iterator[None]:
+        """Silent on paths that hold *part*, or with *whole* end in it.
+
+        One that *refuses* does not answer the first creation, and refuses the others.
+        """
         self._silent = lambda path: path.endswith(part) if whole else part in path
+        self._refuses = refuses
         yield
         self._silent = lambda _: False
 
@@ -54,6 +59,10 @@ class Silent:
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         if not self._silent(path):
             return await call()
+        if self._refuses and verb != "create":
+            return await call()
+        if self._refuses and self._late:
+            raise StoreError("credentials have expired", reply=Reply.REFUSED)
         if verb == "create":
             self._late.append(call)
         raise StoreError(f"no answer to {verb}", reply=Reply.UNKNOWN)
@@ -100,6 +109,15 @@ def test_a_decision_that_may_still_come_is_not_called_off(job: fc.Job, silent: S
         fails(job, fc.CommitStateUnknownError, "unknown")  # It could not even be asked.
     with silent.about("/claim-"):
         fails(job, fc.CommitFailedError, "unknown")
+    silent.carry_out()
+    assert [one.state for one in fc.jobs(job.destination)] == ["decided"]
+    assert job.commit().file_count == 1
+
+
+def test_a_refusal_does_not_call_off_what_was_asked_before(job: fc.Job, silent: Silent) -> None:
+    """It was told "not committed", to be run again, and then its first request was carried out."""
+    with silent.about("/decision", refuses=True):
+        fails(job, fc.CommitStateUnknownError, "unknown")
     silent.carry_out()
     assert [one.state for one in fc.jobs(job.destination)] == ["decided"]
     assert job.commit().file_count == 1

@@ -17,7 +17,7 @@ from fsspec_commit.ids import IdSource
 from tests.unit.effects.virtual_time import run
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
-Happens: TypeAlias = Literal["now", "never", "late"]
+Happens: TypeAlias = Literal["now", "never", "late", "after all"]
 Step: TypeAlias = "tuple[Happens, Reply | None]"
 IDS = IdSource(random.Random(1), lambda: datetime(2026, 11, 20, tzinfo=UTC))
 
@@ -32,6 +32,7 @@ class Creation:
     Attributes:
         stands: What the store holds.
         calls: What was asked of it.
+        comes_after_all: A request is on its way that is carried out when nobody asks any more.
         is_repeated: One that was refused where nothing stands is tried again, as for records.
     """
 
@@ -49,6 +50,7 @@ class Creation:
         self.stands = stands
         self.calls: list[str] = []
         self._late = False
+        self.comes_after_all = False
 
     def effect(self) -> Effect[str]:
         return Effect(self.apply, self.observe, "creating", "x")
@@ -63,6 +65,7 @@ class Creation:
         if happens == "now":
             self.stands = "ours"
         self._late = happens == "late"
+        self.comes_after_all |= happens == "after all"
         if reply is not None:
             raise StoreError(f"apply: {reply.value}", reply=reply, path="x")
         return "ours"
@@ -161,6 +164,12 @@ DOWN: list[Reply | None] = [UNKNOWN] * TRIES_MAX
             id="unknown once is looked at always",
         ),
         pytest.param(
+            Creation([("after all", UNKNOWN), ("never", REFUSED)]),
+            "CommitStateUnknownError",
+            "apply observe apply observe",
+            id="a refusal says nothing about the request before",
+        ),
+        pytest.param(
             Creation([("never", UNKNOWN)] * TRIES_MAX),
             "CommitStateUnknownError",
             "apply observe apply observe apply observe apply observe "
@@ -187,6 +196,7 @@ STEPS: st.SearchStrategy[Step] = st.sampled_from(
         ("now", UNKNOWN),
         ("never", UNKNOWN),
         ("late", UNKNOWN),
+        ("after all", UNKNOWN),
     ]
 )
 
@@ -209,6 +219,7 @@ def test_no_answer_is_ever_wrong(
             # Certain: nothing of ours stands, and nothing of ours is on its way.
             assert creation.stands is None or creation.stands == "theirs"
             assert not creation._late
+            assert not creation.comes_after_all
         case "CommitStateUnknownError":
             pass
         case _:
