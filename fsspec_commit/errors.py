@@ -123,8 +123,19 @@ def _rebuild(
     return error
 
 
+_OUTCOMES_OF_KINDS: dict[str, Outcome] = {
+    "not_decided": "unknown",
+    "not_damaged": "unknown",
+    "committed": "partial",
+    "perhaps_committed": "unknown",
+}
+"""Of a job that cannot be settled as was asked: its driver may commit it yet, or has."""
+
+
 class RequestError(CommitError, ValueError):
     """The call cannot be honoured as it was made; nothing was changed.
+
+    Its outcome is ``"not_committed"``, but where it concerns a job that cannot be settled so.
 
     Attributes:
         kind: A stable code such as ``"missing_tasks"`` or ``"duplicate_file"``; new codes may
@@ -134,6 +145,7 @@ class RequestError(CommitError, ValueError):
     def __init__(self, message: str, *, kind: str = "invalid_request", **where: Any) -> None:
         super().__init__(message, **where)
         self.kind = kind
+        self.outcome = _OUTCOMES_OF_KINDS.get(kind, self.outcome)
 
 
 class UnsafeStoreError(RequestError):

@@ -141,7 +141,8 @@ async def abort(
     Raises:
         JobNotActiveError: It is committed (``outcome="committed"``), or over and nothing shows
             how it ended (``"unknown"``); nothing was deleted.
-        CommitStateUnknownError: The store did not say whether it is; nothing was deleted.
+        CommitStateUnknownError: The store did not say whether it is, or refused the abort, so
+            that the job's driver may still commit it; nothing was deleted.
     """
     async with _open_job(
         destination, storage_options, filesystem, job_id, single_writer=single_writer

@@ -2,7 +2,7 @@
 
 The status says what stands on the store, so that a script never has to read the sentence: 0 done,
 1 not committed, 2 refused, 3 partial, unknown, or committed by somebody else. Only after 1 and
-2 may a job be run again or cleaned up after; after 3 it is resumed, and nothing is deleted.
+2 may a job be run again or cleaned up after; after 3 one looks, and nothing is deleted.
 """
 
 import logging
@@ -168,8 +168,11 @@ class Run:
         notes = _notes(error)
         if isinstance(error, fc.CommitError):
             unsettled = outcome in {"partial", "unknown"}
-            # No job to be finished is behind these: it is over, or nobody may act on it.
-            finishable = not isinstance(error, fc.JobNotActiveError | fc.RecordError)
+            # No job to be finished is behind these: it is over, or nobody may act on it; and what
+            # cannot be done to a job says itself what can.
+            finishable = not isinstance(
+                error, fc.JobNotActiveError | fc.RecordError | fc.RequestError
+            )
             if error.job_id and unsettled and finishable:
                 said = " ".join([str(error), *notes])
                 if "fsspec-commit resume" not in said:
@@ -187,10 +190,10 @@ class Run:
 
 
 def _status_of(error: fc.CommitError) -> Status:
-    if isinstance(error, fc.RequestError):
-        return Status.USAGE
-    # A job that somebody else committed would, run again, write its rows twice.
-    return Status.NOT_COMMITTED if error.outcome == "not_committed" else Status.UNSETTLED
+    # A job that somebody else committed, or still may, would, run again, write its rows twice.
+    if error.outcome != "not_committed":
+        return Status.UNSETTLED
+    return Status.USAGE if isinstance(error, fc.RequestError) else Status.NOT_COMMITTED
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -25,6 +25,7 @@ async def abort_job(job: BoundJob, *, by: str) -> None:
 
     Raises:
         JobNotActiveError: A committed decision stands, or the job is over.
+        CommitStateUnknownError: It could not be decided: a driver may still commit the job.
         CommitFailedError: Nothing is visible, but not all could be removed; abort again.
     """
     aborted = await _aborted(job, by)
@@ -32,6 +33,7 @@ async def abort_job(job: BoundJob, *, by: str) -> None:
         await _remove_aborted(job, aborted)
 
 
+@failing_as(CommitStateUnknownError, "abort")
 async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
     """The aborted decision that stands, whoever took it; ``None`` when its job is over."""
     wanted = Decision(nonce=job.store.ids.nonce(), job_id=job.record.job_id, state="aborted", by=by)

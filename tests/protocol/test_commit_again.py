@@ -35,16 +35,18 @@ class Silent:
     def __init__(self) -> None:
         self._silent: Callable[[str], bool] = lambda _: False
         self._late: list[Callable[[], Awaitable[object]]] = []
-        self._refuses = False
+        self._unanswered: int | None = None
 
     @contextmanager
-    def about(self, part: str, *, whole: bool = False, refuses: bool = False) -> Iterator[None]:
+    def about(
+        self, part: str, *, whole: bool = False, refusing: int | None = None
+    ) -> Iterator[None]:
         """Silent on paths that hold *part*, or with *whole* end in it.
 
-        One that *refuses* does not answer the first creation, and refuses the others.
+        With *refusing*, only on so many creations there: later ones are refused.
         """
         self._silent = lambda path: path.endswith(part) if whole else part in path
-        self._refuses = refuses
+        self._unanswered = refusing
         yield
         self._silent = lambda _: False
 
@@ -59,10 +61,11 @@ class Silent:
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         if not self._silent(path):
             return await call()
-        if self._refuses and verb != "create":
-            return await call()
-        if self._refuses and self._late:
-            raise StoreError("credentials have expired", reply=Reply.REFUSED)
+        if self._unanswered is not None:
+            if verb != "create":
+                return await call()
+            if len(self._late) == self._unanswered:
+                raise StoreError("credentials have expired", reply=Reply.REFUSED)
         if verb == "create":
             self._late.append(call)
         raise StoreError(f"no answer to {verb}", reply=Reply.UNKNOWN)
@@ -116,10 +119,25 @@ def test_a_decision_that_may_still_come_is_not_called_off(job: fc.Job, silent: S
 
 def test_a_refusal_does_not_call_off_what_was_asked_before(job: fc.Job, silent: Silent) -> None:
     """It was told "not committed", to be run again, and then its first request was carried out."""
-    with silent.about("/decision", refuses=True):
+    with silent.about("/decision", refusing=1):
         fails(job, fc.CommitStateUnknownError, "unknown")
     silent.carry_out()
     assert [one.state for one in fc.jobs(job.destination)] == ["decided"]
+    assert job.commit().file_count == 1
+
+
+def test_whoever_cannot_settle_a_job_does_not_call_it_off(job: fc.Job, silent: Silent) -> None:
+    """Its driver lives, and may commit it at any time: it is not to be run again."""
+    with pytest.raises(fc.RequestError) as undecided:
+        fc.resume(job.destination, job.job_id)
+    assert (undecided.value.kind, undecided.value.outcome) == ("not_decided", "unknown")
+    for abort in (job.abort, lambda: fc.abort(job.destination, job.job_id)):
+        with (
+            wrapping(lambda store: WrappedStore(store, silent.carry)),
+            silent.about("/decision", refusing=0),
+            pytest.raises(fc.CommitStateUnknownError),
+        ):
+            abort()
     assert job.commit().file_count == 1
 
 

@@ -205,11 +205,11 @@ class DamagedContract(Given):
         records.write("job.json", b"garbage")
         there = place.everything()
         for accept_loss in (False, True):
-            with request_refused("committed"):
+            with request_refused("committed", "partial"):
                 self._remove(place, job.job_id, accept_loss=accept_loss)
         assert place.everything() == there
         records.put_right()
-        with request_refused("not_damaged"):
+        with request_refused("not_damaged", "unknown"):
             self._remove(place, job.job_id)
         fc.resume(place.url, job.job_id, **place.how)
         place.assert_committed(*TASKS)
@@ -219,7 +219,7 @@ class DamagedContract(Given):
         """It may be that of a commit: what is visible stays, old files too."""
         job, records = self._decided(place)
         _torn_decision(records)
-        with request_refused("perhaps_committed"):
+        with request_refused("perhaps_committed", "unknown"):
             self._remove(place, job.job_id)
         with pytest.raises(fc.ConcurrentJobError, match=f"--damaged {job.job_id}"):
             place.commit(mode="append", wait_s=0.1)

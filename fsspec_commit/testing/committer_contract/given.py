@@ -249,12 +249,14 @@ def write(task: fc.Task, files: Files) -> None:
 
 
 @contextmanager
-def request_refused(kind: str) -> Iterator[pytest.ExceptionInfo[fc.RequestError]]:
+def request_refused(
+    kind: str, outcome: str = "not_committed"
+) -> Iterator[pytest.ExceptionInfo[fc.RequestError]]:
     """Expect a request to be refused for this reason, before anything was touched."""
     with pytest.raises(fc.RequestError) as caught:
         yield caught
     assert caught.value.kind == kind, f"{caught.value.kind}: {caught.value}"
-    assert caught.value.outcome == "not_committed"
+    assert caught.value.outcome == outcome
 
 
 @contextmanager
