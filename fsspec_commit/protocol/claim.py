@@ -19,7 +19,14 @@ from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
+from fsspec_commit.protocol.job_records import not_answered, read_record
+from fsspec_commit.protocol.job_state import (
+    JobState,
+    Listed,
+    jobs_among,
+    read_state,
+    unusable_among,
+)
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.job import Claim, Decision, JobRecord
 from fsspec_commit.store import Directory, Entry, Unusable
@@ -31,6 +38,7 @@ PARTITIONS_MAX = 10_000
 _POLL_S = 0.01
 _POLL_S_MAX = 0.5
 _UNNOTICED_S = 0.1
+_LOOKS_MAX = 4
 
 
 def conflicts(one: Claim, other: Claim) -> bool:
@@ -127,11 +135,10 @@ async def take_claim(
         claim = claim_of(job.record, written, nonce, reusable_names=reusable_names)
         path = job.layout.claim(claim.nonce)
         if await establish(job.store, path, claim, within=job.layout.area) is None:
-            message = f"job {claim.job_id} is already finished or aborted"
-            raise JobNotActiveError(message, job_id=claim.job_id, outcome="unknown", stage="claim")
+            raise _over(job)
         alive.begin()
         try:
-            areas = await job.store.list_area(job.layout.destination.areas)
+            areas = await _list_areas(job)
             for unusable in unusable_among(areas, job.layout.destination):
                 raise _concurrent(job, unusable)
             others = jobs_among(areas, job.layout.destination)
@@ -146,6 +153,29 @@ async def take_claim(
         await alive.end()
         await withdraw_claim(job, claim)
         await _until_over(job, claim, older, deadline)
+
+
+async def _list_areas(job: BoundJob) -> list[Listed]:
+    """What stands beside the areas, and the areas: ours among them, else others may be missing.
+
+    Raises:
+        JobNotActiveError: Ours is not there any more.
+        CommitStateUnknownError: It is, and is not listed; where one writer is promised, that is
+            taken for a listing that lags behind.
+    """
+    for _ in range(_LOOKS_MAX):
+        areas = await job.store.list_area(job.layout.destination.areas)
+        if job.record.single_writer or job.layout in jobs_among(areas, job.layout.destination):
+            return areas
+        if await read_record(job.store, job.layout) is None:
+            raise _over(job)
+    raise not_answered(job.layout, job.layout.area, "stands and is not listed")
+
+
+def _over(job: BoundJob) -> JobNotActiveError:
+    job_id = job.record.job_id
+    message = f"job {job_id} is already finished or aborted"
+    return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="claim")
 
 
 async def withdraw_claim(job: BoundJob, claim: Claim) -> None:

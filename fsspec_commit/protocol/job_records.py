@@ -33,6 +33,21 @@ async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | Non
     return None if standing is None else standing.record
 
 
+async def list_records(store: SettledStore, layout: JobLayout) -> frozenset[StorePath] | None:
+    """What stands in the area, ``job.json`` among it; ``None`` when the job is over or never was.
+
+    Raises:
+        CommitStateUnknownError: ``job.json`` can be read, and is not listed.
+    """
+    for _ in range(_LOOKS_MAX):
+        children = frozenset(child.path for child in await store.list_area(layout.area))
+        if layout.spec in children:
+            return children
+        if await read_record(store, layout) is None:
+            return None
+    raise not_answered(layout, layout.spec, "stands and is not listed")
+
+
 async def _recall_listed(
     store: SettledStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:
@@ -43,11 +58,16 @@ async def _recall_listed(
             return standing
         if path not in {child.path for child in await store.list_area(layout.area)}:
             return None
+    raise not_answered(layout, path, "is listed and cannot be found")
+
+
+def not_answered(layout: JobLayout, path: StorePath, what: str) -> CommitStateUnknownError:
+    """What is said where two answers exclude each other."""
     message = (
-        f"{path!r} is listed and cannot be found: it may be somebody else who answers for the "
-        "store, such as a proxy; see what stands between, and ask again"
+        f"{path!r} {what}: it may be somebody else who answers for the store, such as a proxy; "
+        "see what stands between, and ask again"
     )
-    raise CommitStateUnknownError(message, path=path, job_id=layout.job_id)
+    return CommitStateUnknownError(message, path=path, job_id=layout.job_id)
 
 
 @failing_as(CommitStateUnknownError, "open")

@@ -8,7 +8,11 @@ from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
 from fsspec_commit.effects.standing import recall
 from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.protocol.job_records import standing_decision, standing_published
+from fsspec_commit.protocol.job_records import (
+    list_records,
+    standing_decision,
+    standing_published,
+)
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision
 from fsspec_commit.store import Directory, Entry, Unusable
@@ -81,8 +85,8 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
     decision: Standing[Decision] | None = None
     try:
         with refusals_as_damage():
-            children = {child.path for child in await store.list_area(layout.area)}
-            if layout.spec not in children:
+            children = await list_records(store, layout)
+            if children is None:
                 return JobState(layout, "void")
             if layout.decision in children:
                 decision = await standing_decision(store, layout)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import gc
+from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, recover
 from tests.integration.scenes import SCENES
@@ -23,6 +26,7 @@ from tests.sweeps import some_by_day
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
+    from typing import Unpack
 
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
@@ -173,6 +177,49 @@ class Absent:
                 self.was_asked = True
                 return None  # type: ignore[return-value]  # not found
         return await call()
+
+
+class Emptied:
+    """The first listing of a directory that is *wanted* comes back empty."""
+
+    def __init__(self, wanted: Callable[[StorePath], bool]) -> None:
+        self.was_asked = False
+        self._wanted = wanted
+
+    def __call__(self, store: Store) -> Store:
+        return WrappedStore(store, self.carry)
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "list_children" and not self.was_asked and self._wanted(path):
+            self.was_asked = True
+            return []  # type: ignore[return-value]  # the answer of a listing
+        return await call()
+
+
+@pytest.mark.parametrize("listed", ["_commit", "the other's area"])
+@pytest.mark.guarantees("P11")
+def test_one_empty_listing_hides_no_other_job(url: str, listed: str) -> None:
+    """An overwrite committed beside one that was decided, and both had their files there."""
+    with inject(Fault("rename"), Fault("complete")), suppress(Crash):
+        write(url, mode="overwrite")
+    [dead] = fc.jobs(url)
+    assert dead.state == "decided"
+    end = listed if listed == "_commit" else dead.job_id
+    emptied = Emptied(lambda path: path.endswith(end))
+    with wrapping(emptied), pytest.raises(fc.ConcurrentJobError):
+        write(url, mode="overwrite", wait_s=0)
+    assert emptied.was_asked
+    emptied = Emptied(lambda path: path.endswith(dead.job_id))
+    with wrapping(emptied):
+        assert fc.clean(url, older_than=timedelta(0), dry_run=False).deleted == ()
+    assert fc.resume(url, dead.job_id).file_count == 2
+
+
+def write(url: str, **options: Unpack[fc.JobOptions]) -> None:
+    with fc.Job(url, **options) as job, job.task() as task:
+        for name in ("a.txt", "b.txt"):
+            with task.open(name, "w") as file:
+                file.write(name)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
