@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import IO, Any
 
+from fsspec_commit.attempt_names import AttemptNames
 from fsspec_commit.errors import RequestError
 from fsspec_commit.names import Target
 
@@ -27,11 +28,13 @@ class LocalFile:
         name: Target,
         *,
         open_file: Callable[[str], IO[Any]],
+        names: AttemptNames,
         remove: Callable[[Target], None],
         keeps_names: bool,
     ) -> None:
         self._name = name
         self._open_file = open_file
+        self._names = names
         self._remove = remove
         self._keeps_names = keeps_names
         self._pid = os.getpid()
@@ -77,14 +80,18 @@ class LocalFile:
             )
             raise self._refusal(message, kind="directory_needs_names")
         uploaded: list[Target] = []
+        rewritten = self._names.whole()
         try:
             for path, name in _files_below(self._path, self._name):
                 self._upload_file(path, name)
                 uploaded.append(name)
         except BaseException:
-            # A part of a directory would look like a whole one.
+            # A part of a directory would look like a whole one, and so would one without what a
+            # name of it held before.
             for name in uploaded:
                 self._remove(name)
+                if name in rewritten:
+                    self._names.spoil(name)
             raise
         if not uploaded:
             raise self._nothing()

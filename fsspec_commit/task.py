@@ -190,6 +190,7 @@ class Task:
         return LocalFile(
             given_name(path),
             open_file=self.open,
+            names=self._names,
             remove=self._remove,
             keeps_names=self._job.record.names == "exact",
         )

@@ -143,20 +143,36 @@ def test_a_directory_is_written_under_its_own_names(url: str) -> None:
     assert_committed(url, file_count=2)
 
 
-def test_of_a_directory_that_was_not_uploaded_whole_nothing_stays(url: str) -> None:
-    def write(task: fc.Task) -> None:
-        with task.local_file("a.zarr") as path:
-            Path(path).mkdir()
-            for name in ("A", "_SUCCESS", "z"):
-                (Path(path) / name).write_bytes(b"1")
+def upload_directory(task: fc.Task, *names: str) -> None:
+    with task.local_file("a.zarr") as path:
+        Path(path).mkdir()
+        for name in names:
+            (Path(path) / name).write_bytes(b"1")
 
+
+def test_of_a_directory_that_was_not_uploaded_whole_nothing_stays(url: str) -> None:
     def work(task: fc.Task) -> None:
         with pytest.raises(fc.RequestError, match="kept"):
-            write(task)
+            upload_directory(task, "A", "_SUCCESS", "z")
         with task.open("b") as file:
             file.write(b"whole")
 
     assert list(in_task(url, work, names="exact")) == ["b"]
+
+
+def test_a_directory_that_fails_over_an_older_one_is_not_left_without_both(url: str) -> None:
+    """What a name of it held was gone, and the task committed without it."""
+
+    def work(task: fc.Task) -> None:
+        for name in ("a.zarr/0", "b"):
+            with task.open(name) as file:
+                file.write(b"first")
+        with pytest.raises(fc.RequestError, match="kept"):
+            upload_directory(task, "0", "_SUCCESS")
+
+    with pytest.raises(fc.RequestError, match=r"opened 'a\.zarr/0' a second time") as caught:
+        in_task(url, work, names="exact")
+    assert caught.value.kind == "file_discarded"
 
 
 def test_a_forked_child_leaves_the_file_to_its_parent(url: str) -> None:
