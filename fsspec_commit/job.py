@@ -349,10 +349,7 @@ class Job:
             raise RuntimeError(f"job {bound.record.job_id} is aborted: make a new Job")
 
     def _committed_result(self) -> CommitResult:
-        exit_, self._progress.exit = self._progress.exit, None
-        if exit_ is not None:
-            exit_.add_note(f"{self.result.state}: {self.result!r}")
-            raise exit_
+        self._progress.raise_exit(self.result)
         return self.result
 
     def _deciding(self) -> None:

@@ -121,7 +121,9 @@ def resume(
             return result_of(job, finished, clock() - begin)
 
     # A decided job is better finished than left: the first Ctrl-C waits, the second stops.
-    return run(finish(), may_interrupt=lambda: False)
+    result = run(finish(), may_interrupt=lambda: False)
+    progress.raise_exit(result)
+    return result
 
 
 @blocking

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fsspec.callbacks import Callback
 
+    from fsspec_commit.protocol.result import CommitResult
+
 _log = logging.getLogger("fsspec_commit")
 _INTERVAL_S = 0.1
 
 
 class ProgressReport:
-    """Tells a callback about published files, at most ten times a second, from one thread.
-
-    Attributes:
-        exit: What the callback raised to end the program, which has to wait until the job is done.
-    """
+    """Tells a callback about published files, at most ten times a second, from one thread."""
 
     def __init__(self, callback: "Callback | None") -> None:
         self._callback = callback
         self._untold = 0
         self._told_at = 0.0
-        self.exit: BaseException | None = None
+        self._exit: BaseException | None = None
 
     def announce(self, files: int) -> None:
         """Say how many files there will be."""
@@ -46,6 +44,13 @@ class ProgressReport:
         if untold:
             self._tell(lambda callback: callback.relative_update(untold))
 
+    def raise_exit(self, result: "CommitResult") -> None:
+        """Raise what the callback raised to end the program; it had to wait for *result*."""
+        exit_, self._exit = self._exit, None
+        if exit_ is not None:
+            exit_.add_note(f"{result.state}: {result!r}")
+            raise exit_
+
     def _tell(self, what: Callable[["Callback"], object]) -> None:
         if self._callback is None:
             return
@@ -54,4 +59,4 @@ class ProgressReport:
         except Exception:  # noqa: BLE001  # a progress bar must not decide the fate of a job
             _log.warning("the progress callback failed", exc_info=True)
         except BaseException as exit_:  # noqa: BLE001  # nor one with a button to end the program
-            self.exit = self.exit or exit_
+            self._exit = self._exit or exit_

@@ -14,6 +14,7 @@ import pytest
 from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
+from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
 from fsspec_commit.testing.committer_contract.given import write
 from tests.flat import store as _flat  # noqa: F401  # the protocol of `flat://`
@@ -127,6 +128,21 @@ def test_a_callback_that_ends_the_program_waits_for_the_commit(
     assert job.result == job.commit()
     assert_committed(url, file_count=len(FILES))
     assert_no_leftovers(url)
+
+
+@pytest.mark.guarantees("P8")
+def test_a_callback_that_ends_the_program_waits_for_a_resume(url: str) -> None:
+    """The exit was swallowed: the program went on."""
+    with inject(Fault("rename"), Fault("complete")), suppress(Crash):
+        started(url).commit()
+    [dead] = fc.jobs(url)
+    exit_ = SystemExit("cancelled")
+    with pytest.raises(SystemExit) as caught:
+        fc.resume(url, dead.job_id, callback=StopButton(exit_, "advanced"))
+    assert caught.value is exit_
+    assert any(note.startswith("committed:") for note in exit_.__notes__)
+    assert_committed(url, file_count=len(FILES))
+    assert fc.jobs(url) == []
 
 
 @pytest.fixture
