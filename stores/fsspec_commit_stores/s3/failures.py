@@ -53,6 +53,8 @@ _CREDENTIALS = (
     "AWS_SECRET_ACCESS_KEY"
 )
 
+_CHECK = "check the credentials and the profile"
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -191,8 +193,8 @@ def _unsent(error: BaseException) -> tuple[Reply, str, int]:
         return Reply.REFUSED, why, errno.EACCES
     broken = OSError | sdk.HTTPClientError | aiohttp.ClientError | ResponseParserError
     if isinstance(error, broken):
-        return Reply.NOT_DONE, f"no credentials could be fetched ({kind})", errno.EACCES
-    why = f"the client failed before it sent the request ({kind}); check the credentials"
+        return Reply.NOT_DONE, f"no credentials could be fetched ({kind}); {_CHECK}", errno.EACCES
+    why = f"the client failed before it sent the request ({kind}); {_CHECK}"
     return Reply.REFUSED, why, errno.EIO
 
 

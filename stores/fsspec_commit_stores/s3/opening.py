@@ -222,7 +222,8 @@ async def filesystem_of(
         client = await filesystem.get_s3(place.bucket)
     except (TypeError, KeyError) as error:
         failure = _invalid(url, str(error))
-    except (ValueError, sdk.BotoCoreError) as error:
+    # Of any class: credentials come from files, and from programs that the profile names.
+    except Exception as error:  # noqa: BLE001
         failure = _not_opened(url, place, error)
     else:
         client.meta.events.register_last("before-call.s3", _without_expecting)
@@ -301,8 +302,11 @@ def _not_opened(url: str, place: Place, error: Exception) -> StoreError | Reques
     asked = Asked("open", place.root, "s3:ListBucket", "the endpoint")
     if isinstance(error, ValueError):
         # Of an endpoint that is no URL; it may hold a password.
-        why = "an option is not valid; check endpoint_url= (https://host:port) and region_name"
+        why = (
+            "an option is not valid; check endpoint_url= (https://host:port), region_name and the "
+            "profile"
+        )
         return made(asked, why, Reply.REFUSED)
     if is_timeout(error):
         return silent(asked)
-    return failed(asked, error, first_tries=FIRST_TRIES_MAX)
+    return failed(asked, error, first_tries=FIRST_TRIES_MAX, has_left=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.errors import Reply
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.s3 import S3Store
 from fsspec_commit_stores.s3.sending import Sending, note_sending
@@ -16,7 +16,8 @@ from tests.unit.stores.s3.responder import CLOSED, Answer, Responder, error, xml
 from tests.unit.stores.s3.verbs import CHANGES, PATH, VERBS, all_of, failure_of, versioning_or
 
 if TYPE_CHECKING:
-    from fsspec_commit.errors import StoreError
+    from pathlib import Path
+
     from tests.unit.stores.s3.conftest import Opening
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
@@ -127,6 +128,40 @@ def test_without_credentials_nothing_is_sent(
     assert caught.reply is REFUSED
     assert "no credentials were found" in str(caught)
     assert responder.received == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "says"),
+    [
+        (
+            "credential_process = /nonexistent",
+            "no credentials could be fetched (FileNotFoundError)",
+        ),
+        ("credential_process = /bin/echo planted", "region_name and the profile"),
+        (
+            "credential_process = /bin/echo []",
+            "(AttributeError); check the credentials and the pro",
+        ),
+        (
+            "role_arn = arn\nsource_profile = none",
+            "(InvalidConfigError); check the credentials and",
+        ),
+        ("planted", "(ConfigParseError); check the credentials and the profile"),
+    ],
+    ids=["no program", "no JSON", "no object", "no source", "no setting"],
+)
+def test_a_profile_that_is_wrong_is_told_as_such(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, profile: str, says: str
+) -> None:
+    """It left the adapter as it was, or as a broken connection, and was tried eight times."""
+    config = tmp_path / "config"
+    config.write_text(f"[default]\n{profile}\n", "utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    with pytest.raises(StoreError) as caught:
+        opening(key=None, secret=None)
+    assert caught.value.reply is REFUSED
+    assert says in str(caught.value)
+    assert "planted" not in str(caught.value)
 
 
 ANY_CLASS = (RuntimeError, ValueError, TypeError, KeyError, AttributeError, NotImplementedError)
