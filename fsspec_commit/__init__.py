@@ -47,11 +47,6 @@ from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.store.registry import register
 from fsspec_commit.task import Task
 
-if TYPE_CHECKING:
-    from fsspec_commit.engines.arrow import write_dataset
-
-    __version__: str
-
 __all__ = [
     "AtomicRename",
     "Capabilities",
@@ -96,22 +91,33 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what needs pyarrow, or takes its time, on its first use."""
-    if name == "write_dataset":
-        try:
-            from fsspec_commit.engines.arrow import write_dataset
-        except ModuleNotFoundError as error:
-            if error.name != "pyarrow":
-                raise
-            raise ImportError(
-                "fsspec_commit.write_dataset needs pyarrow, which is not installed;"
-                " install it with: pip install 'fsspec-commit[arrow]'",
-                name=error.name,
-            ) from error
-        return write_dataset
-    if name == "__version__":
-        from importlib.metadata import version
+if TYPE_CHECKING:
+    from fsspec_commit.engines.arrow import write_dataset
 
-        return version("fsspec-commit")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __version__: str
+else:
+    # Unseen by type checkers, which would take every name for one that is there.
+    def __getattr__(name: str) -> Any:
+        """Import what needs pyarrow, or takes its time, on its first use."""
+        if name == "write_dataset":
+            try:
+                from fsspec_commit.engines.arrow import write_dataset
+            except ModuleNotFoundError as error:
+                if error.name != "pyarrow":
+                    raise
+                raise ImportError(
+                    "fsspec_commit.write_dataset needs pyarrow, which is not installed;"
+                    " install it with: pip install 'fsspec-commit[arrow]'",
+                    name=error.name,
+                ) from error
+            return write_dataset
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("fsspec-commit")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Every public name, so that it is completed before its first use."""
+    return sorted({*globals(), *__all__, "__version__"})

@@ -99,6 +99,10 @@ class LayeredFile(ClosedOnSuccess):
         """Append text or bytes, as the file was opened for."""
         if self.closed or self._file.closed:
             self._file.refuse_write()
+        if "b" not in self.mode and not isinstance(data, str):
+            kind = type(data).__name__
+            message = f"{self.name!r} is open for text, and this is {kind}: open it with mode='wb'"
+            raise TypeError(message)
         written: int = self._outer.write(data)
         return written
 

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from fsspec_commit.errors import RequestError, UnknownProtocolError
 from fsspec_commit.store.destination_text import refuse_secrets
@@ -16,9 +16,25 @@ from fsspec_commit.store.registry import are_served_alike, known_protocols, prot
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
-    from upath import UPath
 
-DestinationLike: TypeAlias = "str | os.PathLike[str] | UPath"
+
+class UniversalPath(Protocol):
+    """What a ``UPath`` is known by; its package need not be installed for types to be known."""
+
+    @property
+    def protocol(self) -> str:
+        """That of its URL."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, in the terms of its filesystem."""
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """What its filesystem is opened with."""
+
+
+DestinationLike: TypeAlias = "str | os.PathLike[str] | UniversalPath"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
 _DISKS = frozenset({"file", "local"})

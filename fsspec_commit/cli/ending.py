@@ -186,7 +186,10 @@ class Run:
             if notes:
                 return f"interrupted; {notes[0]}", notes[1:]
             return f"interrupted; {self.cut_short.consequence}", notes
-        return f"{_described(error)}; {self.cut_short.consequence}", notes
+        # What is not installed has been asked for nothing.
+        is_missing = isinstance(error, ImportError) and outcome == "not_committed"
+        cut_short = NOTHING_CHANGED if is_missing else self.cut_short
+        return f"{_described(error)}; {cut_short.consequence}", notes
 
 
 def _status_of(error: fc.CommitError) -> Status:

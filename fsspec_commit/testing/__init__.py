@@ -41,10 +41,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:
+    # Unseen by type checkers, which would take every name for one that is there.
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            home = import_module(f"{__name__}.{_HOMES[name]}")
+        except ModuleNotFoundError as error:
+            if error.name != "pytest":
+                raise
+            raise ImportError(
+                f"{__name__}.{name} needs pytest, which is not installed;"
+                " install it with: pip install 'fsspec-commit[testing]'",
+                name=error.name,
+            ) from error
+        return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -68,6 +68,13 @@ FILES = [
         TypeError,
     ),
     Mistake(
+        "bytes for text",
+        in_a_task(lambda task: task.open("a", "w").write(b"x")),
+        ("'a' is open for text", "this is bytes", "mode='wb'"),
+        None,
+        TypeError,
+    ),
+    Mistake(
         "no bytes at all",
         in_a_task(lambda task: task.open("a").write(None)),
         ("cannot write NoneType to 'a'", "bytes are wanted"),

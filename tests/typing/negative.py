@@ -4,6 +4,8 @@ The order is that of what they protect: an ability that a store may lack, the pr
 deletion, where a path comes from, and what is settled.
 """
 
+import fsspec_commit as fc
+from fsspec_commit import testing
 from fsspec_commit.committers.v1 import V1Committer
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.settled import SettledStore
@@ -73,3 +75,13 @@ def no_target_is_unchecked(layout: DestinationLayout, attempt: AttemptLayout) ->
     layout.final("../x")  # E: arg-type
     layout.final(target("x"))
     attempt.working_file("../x")  # E: arg-type
+
+
+def a_name_there_is_not() -> None:
+    fc.wrtie_dataset()  # E: attr-defined
+    testing.asert_committed("x")  # E: attr-defined
+
+
+def a_destination_that_is_none() -> None:
+    fc.Job(5)  # E: arg-type
+    fc.jobs(b"x")  # E: arg-type

@@ -57,7 +57,7 @@ def test_without_arrow_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatc
 
 def test_no_other_name_is_promised() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        fc.nothing  # noqa: B018
+        fc.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_every_name_of_the_parts_is_there() -> None:
@@ -110,3 +110,16 @@ def test_the_options_of_a_job_are_those_of_the_specification() -> None:
         *("single_writer", "delete_by_name", "storage_options", "filesystem", "share_secrets"),
         *("callback",),
     }
+
+
+def test_every_name_is_completed_before_its_first_use() -> None:
+    """Editors and notebooks ask for `dir`."""
+    assert {*fc.__all__, "__version__"} <= set(dir(fc))
+
+
+def test_without_pytest_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if "testing.store_contract" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    with pytest.raises(ImportError, match=r"pip install 'fsspec-commit\[testing\]'"):
+        _ = testing.StoreContract

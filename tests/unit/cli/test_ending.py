@@ -14,6 +14,7 @@ import fsspec_commit as fc
 from fsspec_commit.cli.ending import (
     COMMITTED,
     NOT_COMMITTED,
+    PROBING,
     CutShort,
     Run,
     Status,
@@ -131,6 +132,12 @@ def test_a_command_reminds_of_options_and_does_not_print_them() -> None:
     assert run.command("resume", JOB) == (
         f"fsspec-commit resume s3://b/t {JOB}  # and the same storage options"
     )
+
+
+def test_what_is_not_installed_has_left_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """A probe says that something may remain, but not where it could not begin."""
+    assert ended(ImportError("pip install it"), cut_short=PROBING) == 2
+    assert capfd.readouterr().err == "error: pip install it; nothing was changed\n"
 
 
 @pytest.mark.parametrize("options", [None, {"key": "hunter2"}])
