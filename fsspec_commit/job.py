@@ -18,6 +18,7 @@ from fsspec_commit.progress import ProgressReport
 from fsspec_commit.protocol.aborting import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.protocol.job_records import reached
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.records.job import Mode, TaskCommit
@@ -86,9 +87,10 @@ class Job:
         """Another driver of a job that was started elsewhere; at most one of them commits."""
         check_spec(spec)
         job = cls(spec.destination, mode=spec.record.mode, callback=callback)
-        destination = bridge.run(
-            open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
+        opening = open_spec(
+            spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS
         )
+        destination = bridge.run(reached(opening))
         job._selection = chosen_before(spec.record)
         job._bound = destination.bind(spec.record)
         job._state = "open"

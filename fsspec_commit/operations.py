@@ -21,7 +21,7 @@ from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.clean import clean as clean_up
 from fsspec_commit.protocol.hadoop import HadoopJob
 from fsspec_commit.protocol.hadoop import hadoop_jobs as jobs_of_hadoop
-from fsspec_commit.protocol.job_records import begun_record
+from fsspec_commit.protocol.job_records import begun_record, reached
 from fsspec_commit.protocol.overtaken import ended
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
@@ -276,7 +276,12 @@ async def _open(
     options: OpenOptions,
 ) -> AsyncIterator[Destination]:
     where = place(destination, storage_options, filesystem)
-    to = await open_destination(where, options, ids=SYSTEM_IDS)
+    async with _closing(await open_destination(where, options, ids=SYSTEM_IDS)) as to:
+        yield to
+
+
+@asynccontextmanager
+async def _closing(to: Destination) -> AsyncIterator[Destination]:
     try:
         yield to
     finally:
@@ -293,14 +298,15 @@ async def _open_job(
     single_writer: bool,
 ) -> AsyncIterator[BoundJob]:
     """A job that goes on, on a store that flushes what the job's own driver flushes."""
+    where = place(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
-    async with _open(destination, storage_options, filesystem, options) as to:
+    async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
         record = await _record(to, job_id)
         if record.durability == options.durability:
             yield to.bind(record)
             return
     options = replace(options, durability=record.durability)
-    async with _open(destination, storage_options, filesystem, options) as to:
+    async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
         yield to.bind(record)
 
 

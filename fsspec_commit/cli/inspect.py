@@ -264,7 +264,11 @@ def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:
     """
     if _is_whole(text):
         return text
-    found = _jobs(run, single_writer=single_writer, probe=probe)
+    try:
+        found = _jobs(run, single_writer=single_writer, probe=probe)
+    except fc.StoreError as error:
+        error.outcome = "unknown"  # Of the job that is meant: it may be decided.
+        raise
     return _matching(run, found, text).job_id
 
 

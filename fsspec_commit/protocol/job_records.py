@@ -4,6 +4,7 @@ That a record is absent ends a job, or lets it be aborted. So one answer is not 
 somebody may have answered in place of the store. A listing is asked as well.
 """
 
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from fsspec_commit.effects.settled import SettledStore
@@ -19,6 +20,7 @@ from fsspec_commit.records import Record, Standing
 from fsspec_commit.records.job import Decision, JobRecord, Published
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 _LOOKS_MAX = 4
 
@@ -68,6 +70,16 @@ def not_answered(layout: JobLayout, path: StorePath, what: str) -> CommitStateUn
         "see what stands between, and ask again"
     )
     return CommitStateUnknownError(message, path=path, job_id=layout.job_id)
+
+
+@failing_as(CommitStateUnknownError, "open")
+async def reached(opening: Awaitable[T]) -> T:
+    """What *opening* opens, for somebody who did not begin the job that is there.
+
+    Raises:
+        CommitStateUnknownError: The store cannot be reached, so nothing is known of the job.
+    """
+    return await opening
 
 
 @failing_as(CommitStateUnknownError, "open")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Store
 
 T = TypeVar("T")
 
@@ -139,6 +140,17 @@ def test_whoever_cannot_settle_a_job_does_not_call_it_off(job: fc.Job, silent: S
         ):
             abort()
     assert job.commit().file_count == 1
+
+
+def test_whoever_cannot_reach_a_job_does_not_call_it_off(job: fc.Job) -> None:
+    """As where the kind of an account is asked for when it is opened: the job may be decided."""
+
+    def unreachable(_: Store) -> Store:
+        raise StoreError("the account cannot be reached", reply=Reply.NOT_DONE)
+
+    for settle in (fc.resume, fc.abort, lambda *_: fc.Job.from_spec(job.spec)):
+        with wrapping(unreachable), pytest.raises(fc.CommitStateUnknownError, match="account"):
+            settle(job.destination, job.job_id)
 
 
 def test_one_that_was_called_off_is_aborted(job: fc.Job, silent: Silent) -> None:

@@ -8,7 +8,7 @@ import stat
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities
-from fsspec_commit_stores.local.failures import refusal
+from fsspec_commit_stores.local.failures import failed, refusal
 from fsspec_commit_stores.local.mounts import existing_part, is_local
 from fsspec_commit_stores.local.tokens import keeps_whole_seconds
 
@@ -52,6 +52,8 @@ def root_of(url: str) -> StorePath:
     except UnicodeError:
         message = f"{url!a} is not valid unicode, or lies in a directory whose name is not"
         raise RequestError(message, kind="invalid_name", path=ascii(url)) from None
+    except OSError as error:
+        raise failed("resolve", text, error) from error
     try:
         mode = os.lstat(root.encode()).st_mode
     except OSError:

@@ -86,6 +86,17 @@ def test_a_directory_that_may_not_be_read_is_on_its_mount_all_the_same() -> None
         shutil.rmtree(place)
 
 
+def test_a_link_that_may_not_be_followed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `/proc/1/root` of a container: `realpath` raises, and that was raised as it was."""
+
+    def realpath(path: bytes) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os.path, "realpath", realpath)
+    with refused(code=errno.EACCES):
+        run(LocalStore.open("/proc/1/root/out", OpenOptions()))
+
+
 def test_where_no_directory_can_be_made_is_said() -> None:
     """The kernel says of each that what is above it is missing, and that stands."""
     store = run(LocalStore.open("/proc/none", OpenOptions()))
