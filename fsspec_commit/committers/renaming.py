@@ -15,7 +15,7 @@ from fsspec_commit.names import Partition, Target, lowest
 from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
-from fsspec_commit.store import Expect, Token
+from fsspec_commit.store import Entry, Expect, Token
 
 
 class Sealed(NamedTuple):
@@ -122,16 +122,28 @@ class RenamingCommitter:
     ) -> bool:
         """Rename the prepared marker into place, over *stale* alone, unless another's stands there.
 
-        The source is consumed, so a stale driver cannot write its marker over a later job's.
+        The source is consumed, so a stale driver cannot write its marker over a later job's. It is
+        known by its name, which nobody writes twice: its token may be another by now, where
+        metadata change that.
         """
-        return await self._renames.rename(
-            layout.prepared_success(claim_nonce),
-            layout.destination.success,
-            token=Token(marker.token),
-            expecting=Expect.ABSENT if stale is None else Token(stale.token),
-            within=layout.destination.root,
-            yielding=True,
-        )
+        prepared = layout.prepared_success(claim_nonce)
+
+        async def publish(token: str) -> bool:
+            return await self._renames.rename(
+                prepared,
+                layout.destination.success,
+                token=Token(token),
+                expecting=Expect.ABSENT if stale is None else Token(stale.token),
+                within=layout.destination.root,
+                yielding=True,
+            )
+
+        if await publish(marker.token):
+            return True
+        there = await self._store.stat(prepared)
+        if not isinstance(there, Entry) or there.size_bytes != marker.size:
+            return False
+        return await publish(there.token)
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """It goes with the area."""

@@ -298,7 +298,8 @@ async def _finish(
         published = await say_published(job, decision, len(lost))
     else:
         beware_of_stale_success(job, decision)
-    warnings = [f"lost: {name!r} is gone, and was left out" for name in lost]
+    left_out = "is gone, or no longer what its task wrote, and was left out"
+    warnings = [f"lost: {name!r} {left_out}" for name in lost]
     if not published.record.lost:
         await delete_replaced(job, published, replaced)  # 6    P9
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7

@@ -72,6 +72,19 @@ def test_what_is_written_after_the_task_has_committed_is_not_published(bucket: B
     assert fc.jobs(job.destination) == []
 
 
+def test_a_marker_that_has_another_token_by_now_is_published(bucket: Bucket) -> None:
+    """Its name is the claim's, so it is the claim's own, whoever has changed its metadata."""
+    with inject(Fault("rename", 1, "crash_before")):
+        job = started(bucket)
+        write(job.task(), "a.txt").commit()
+        with pytest.raises(Crash):
+            job.commit()
+    (prepared,) = [path for path in bucket.objects if "_SUCCESS-" in path]
+    bucket.put(prepared, b"", None, Expect.ANYTHING)
+    assert fc.resume(job.destination, job.job_id).warnings == ()
+    assert StorePath(f"{bucket.name}/out/_SUCCESS") in bucket.objects
+
+
 @pytest.mark.parametrize("applied", ["applied_late", "error_but_applied", "hang"])
 def test_a_name_is_not_written_again_while_a_request_may_come_late(
     bucket: Bucket, applied: str
