@@ -12,6 +12,9 @@ INSTALLED := .venv/.installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Images with Python in them often set it, and then each of the thousands of processes that the tests start
+# compiles anew what it imports of us. `make clean` removes what is compiled.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Reinstalled only when what is asked for has changed. The build backend is installed with the development
 # tools and used as it is: an isolated build would ignore the constraints.
