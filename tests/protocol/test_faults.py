@@ -33,6 +33,7 @@ from tests.protocol.invariants import (
     state_of,
     visible,
 )
+from tests.sweeps import by_day
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -40,18 +41,25 @@ if TYPE_CHECKING:
 
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store, WritesDirectly
+    from fsspec_commit.testing.sweeps import Sweep
 
 T = TypeVar("T")
 
 CRASHES: tuple[Kind, ...] = ("crash_before", "crash_after")
 ERRORS: tuple[Kind, ...] = ("error", "error_but_applied", "applied_late", "throttled")
+TELLING: tuple[Kind, ...] = ("crash_after", "error", "error_but_applied", "applied_late")
+"""Before a call there is what there was after the one before it, and who is throttled tries again
+as after an error: by day some of these will do."""
 NAMES = ("append", "overwrite", "overwrite, in place", "overwrite_partitions")
 COLLECTED = Scene(
     {"mode": "append", "names": "exact", "collect": "store", "tasks": 2, "success": "json"},
     SCENES["append, exact"].tasks,
 )
 ALL = {**{name: SCENES[name] for name in NAMES}, "collected": COLLECTED}
-every_scene = pytest.mark.parametrize("scene", ALL.values(), ids=ALL.keys())
+FAULTS: dict[str, tuple[Scene, Kind]] = {
+    f"{name}-{kind}": (scene, kind) for name, scene in ALL.items() for kind in [*CRASHES, *ERRORS]
+}
+WHOLE = {f"{name}-{kind}" for name in ALL for kind in TELLING}
 
 
 @pytest.fixture(autouse=True)
@@ -191,14 +199,13 @@ def check(scene: Scene, place: Place, *, happened: bool) -> None:
     assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN
 
 
-@every_scene
-@pytest.mark.parametrize("kind", [*CRASHES, *ERRORS])
+@pytest.mark.parametrize(("scene", "kind", "every"), by_day(FAULTS, whole=WHOLE, every=6))
 def test_one_fault_at_any_store_call(
-    scene: Scene, kind: Kind, make_place: Callable[[Scene], Place]
+    scene: Scene, kind: Kind, make_place: Callable[[Scene], Place], sweep: Sweep
 ) -> None:
     calls = calls_of(scene, make_place(scene))
     assert len(calls) > 25
-    for verb, nth in calls:
+    for verb, nth in sweep(calls):
         place = make_place(scene)
         plan = FaultPlan([Fault(verb, nth, kind)])
         told = attempt(scene, place, partial(FaultyStore, faults=plan))
@@ -241,7 +248,7 @@ class OutageStore(WrappedStore):
         return None
 
 
-@every_scene
+@pytest.mark.parametrize("scene", ALL.values(), ids=ALL.keys())
 @pytest.mark.parametrize("last", ["done", "lost"])
 def test_a_store_that_falls_silent_at_any_call(
     scene: Scene,

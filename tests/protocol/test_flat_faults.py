@@ -32,7 +32,7 @@ from tests.protocol.invariants import (
     state_of,
     visible,
 )
-from tests.protocol.test_faults import COLLECTED, CRASHES, ERRORS, Outage, attempt, run
+from tests.protocol.test_faults import COLLECTED, CRASHES, ERRORS, TELLING, Outage, attempt, run
 from tests.sweeps import by_day
 
 if TYPE_CHECKING:
@@ -64,19 +64,24 @@ ALL: dict[str, tuple[Scene, list[str]]] = {
     "overwrite_partitions": (SCENES["overwrite_partitions"], ANY),
     "overwrite_partitions, never reused": (named("overwrite_partitions"), ["unversioned", "minio"]),
 }
-WHOLE_ON = {"versioned", "gcs"}
-"""By day: one where uploads are completed, one where files are renamed, else the first."""
+WHOLE_ON = "versioned"
+"""By day: one where uploads are completed, else the scene's first.
+
+Where files are renamed, `tests/contract/test_flat.py` tries every call by day.
+"""
 CASES = {
     f"{scene}-{habits}": (scene, habits) for scene, (_, places) in ALL.items() for habits in places
 }
 WHOLE = {
-    f"{scene}-{habits}"
-    for scene, (_, places) in ALL.items()
-    for habits in WHOLE_ON.intersection(places) or places[:1]
+    f"{scene}-{WHOLE_ON if WHOLE_ON in places else places[0]}" for scene, (_, places) in ALL.items()
 }
 every_case = pytest.mark.parametrize(
-    ("name", "habits", "every"), by_day(CASES, whole=WHOLE, every=3)
+    ("name", "habits", "every"), by_day(CASES, whole=WHOLE, every=6)
 )
+FAULTS: dict[str, tuple[str, str, Kind]] = {
+    f"{case}-{kind}": (*CASES[case], kind) for case in CASES for kind in [*CRASHES, *ERRORS]
+}
+WHOLE_FAULTS = {f"{case}-{kind}" for case in WHOLE for kind in TELLING}
 
 
 @pytest.fixture(autouse=True)
@@ -166,8 +171,9 @@ def check(scene: Scene, place: Place, *, happened: bool) -> None:
     assert place.pending() == []
 
 
-@every_case
-@pytest.mark.parametrize("kind", [*CRASHES, *ERRORS])
+@pytest.mark.parametrize(
+    ("name", "habits", "kind", "every"), by_day(FAULTS, whole=WHOLE_FAULTS, every=6)
+)
 def test_one_fault_at_any_store_call(
     name: str, habits: str, kind: Kind, make_place: Callable[[str, Scene], Place], sweep: Sweep
 ) -> None:
