@@ -155,6 +155,9 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         except BaseException as error:
             # How much was taken, nobody knows. The number alone: the error would hold the file.
             self._torn_by = getattr(error, "errno", None) or errno.EIO
+            if isinstance(error, OSError) and not isinstance(error, StoreError):
+                # The system does not say which file was being written when the disk was full.
+                error.filename = error.filename or self.name
             raise
         self._position += length
         return length

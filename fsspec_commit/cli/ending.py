@@ -181,7 +181,8 @@ class Run:
             names_command = f": {_PROGRAM} " in str(error) and _SAME_OPTIONS not in str(error)
             if names_command and self.storage_options is not None:
                 notes.append("give that command the same storage options")
-            return in_options(printable(error)), notes
+            message = in_options(printable(error))
+            return message, [n for n in notes if _PROGRAM not in n or n not in message]
         if isinstance(error, KeyboardInterrupt):
             if notes:
                 return f"interrupted; {notes[0]}", notes[1:]

@@ -269,7 +269,8 @@ class _Source:
         for batch in self._batches:
             if not isinstance(batch, pa.RecordBatch):
                 message = (
-                    f"an iterable gives batches, and this one has given a {_kind(batch)}; "
+                    f"an iterable gives batches, and this one has given an object of "
+                    f"type {_kind(batch)}; "
                     f"{_MAKES_A_TABLE}"
                 )
                 raise RequestError(message, kind="not_arrow_data")
@@ -290,7 +291,9 @@ def _stream_of(data: ArrowStreamExportable) -> pa.RecordBatchReader:
     try:
         return pa.RecordBatchReader.from_stream(data)
     except pa.ArrowInvalid as error:
-        message = f"a {_kind(data)} is no stream of batches ({error}); {_MAKES_A_TABLE}"
+        message = (
+            f"an object of type {_kind(data)} is no stream of batches ({error}); {_MAKES_A_TABLE}"
+        )
         raise RequestError(message, kind="not_arrow_data") from error
 
 
@@ -300,8 +303,8 @@ def _check_schema(own: object, given: object, data: object) -> None:
         raise RequestError(message, kind="invalid_option")
     if own is None:
         message = (
-            f"a {_kind(data)} is taken for an iterable of batches, which needs schema=: it is "
-            f"known before the first batch; {_MAKES_A_TABLE}"
+            f"an object of type {_kind(data)} is taken for an iterable of batches, which needs "
+            f"schema=: it is known before the first batch; {_MAKES_A_TABLE}"
         )
         raise RequestError(message, kind="missing_schema")
     if given is not None and given != own:

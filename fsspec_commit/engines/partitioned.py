@@ -205,7 +205,9 @@ class _TaskFile:
                 if self._file is not None:
                     self._file.write(data)
         except BaseException as error:  # noqa: BLE001  # kept, see TaskFiles
-            error.add_note(f"this happened in {self.path.removeprefix(f'{ROOT}/')!r}")
+            name = self.path.removeprefix(f"{ROOT}/")
+            if name not in str(error):
+                error.add_note(f"this happened in {name!r}")
             self._files.fail(error)
         return len(data)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+# Types are texts here: releases of pytest that do not have one would not start.
 _SUITES = ("store_contract", "committer_contract")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: "pytest.Parser") -> None:
     """The seed of the sweeps that do not run whole: see :mod:`fsspec_commit.testing.sweeps`."""
     parser.getgroup("fsspec-commit").addoption(
         "--sweep-seed",
@@ -21,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config: "pytest.Config") -> None:
     """Make the markers known, so that ``--strict-markers`` can stay on, and draw a seed."""
     if config.option.sweep_seed is None:
         drawn = random.SystemRandom().randrange(1_000_000)
@@ -42,7 +43,8 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: "pytest.TerminalReporter",
+    config: "pytest.Config",
 ) -> None:
     """Say how many cases of the sweeps ran, and how to have the same ones again."""
     found: dict[bool, list[tuple[int, int]]] = {True: [], False: []}

@@ -195,19 +195,23 @@ DATASETS = [
     Mistake(
         "a list of tables",
         lambda out: fc.write_dataset([TABLE], out),
-        ("a list is taken for an iterable of batches", "needs schema=", "concat_tables()"),
+        ("type list is taken for an iterable of batches", "needs schema=", "concat_tables()"),
         "missing_schema",
     ),
     Mistake(
         "a list of tables, with their schema",
         lambda out: fc.write_dataset([TABLE], out, schema=TABLE.schema),
-        ("an iterable gives batches", "has given a pyarrow.lib.Table", "concat_tables()"),
+        (
+            "an iterable gives batches",
+            "has given an object of type pyarrow.lib.Table",
+            "concat_tables()",
+        ),
         "not_arrow_data",
     ),
     Mistake(
         "one column",
         lambda out: fc.write_dataset(TABLE["day"], out),
-        ("a pyarrow.lib.ChunkedArray is no stream of batches", "pyarrow.table() makes a table"),
+        ("type pyarrow.lib.ChunkedArray is no stream of batches", "pyarrow.table() makes a table"),
         "not_arrow_data",
     ),
     Mistake(

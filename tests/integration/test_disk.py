@@ -121,6 +121,7 @@ def test_a_disk_that_is_full_while_a_file_is_written(disk: Path) -> None:
     ):
         file.write(bytes(600 * 1024))
     assert raised.value.errno == errno.ENOSPC
+    assert "large" in str(raised.value)
     recover(destination, happened=False)
     assert write(destination).file_count == 4
     check_settled(snapshot_of(destination), expected=SCENE.after)

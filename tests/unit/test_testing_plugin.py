@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import runpy
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
-import fsspec_commit.testing
+import fsspec_commit.testing.plugin
 from fsspec_commit.testing import CommitterContract, StoreContract
 
 if TYPE_CHECKING:
@@ -137,3 +139,10 @@ def test_the_markers_select_the_suites(tmp_path: Path) -> None:
     ran = run_pytest(tmp_path, "--collect-only", "-m", "store_contract")
     assert "TestMyStore" in ran.stdout
     assert "TestMyCommits" not in ran.stdout
+
+
+def test_an_older_pytest_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It loads the plugin, whoever has the package installed, and has fewer names."""
+    older = SimpleNamespace(hookimpl=pytest.hookimpl, register_assert_rewrite=lambda *_: None)
+    monkeypatch.setitem(sys.modules, "pytest", older)
+    assert "pytest_terminal_summary" in runpy.run_path(fsspec_commit.testing.plugin.__file__)

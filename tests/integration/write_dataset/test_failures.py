@@ -44,7 +44,7 @@ def batch_of_another_schema() -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({"id": [1]})
 
 
-@failing(fc.RequestError, "cannot write an object of type int", schema=TABLE.schema)
+@failing(fc.RequestError, "has given an object of type int", schema=TABLE.schema)
 def batch_that_is_none() -> Iterator[Any]:
     yield from batches()
     yield 3

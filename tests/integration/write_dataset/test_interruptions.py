@@ -45,7 +45,7 @@ print("ready", flush=True)
 try:
     fc.write_dataset(data, destination, mode="overwrite", **options)
 except OSError as error:
-    print("OSError", error.errno, *error.__notes__)
+    print("OSError", error.errno, error)
 """
 
 

@@ -126,6 +126,12 @@ def test_a_command_that_is_already_named_is_not_named_again(
     assert capfd.readouterr().err.count("resume") == 1
 
 
+def test_a_note_that_is_in_the_message_is_not_repeated(capfd: pytest.CaptureFixture[str]) -> None:
+    todo = f"delete nothing; finish with: fsspec-commit resume s3://b/t {JOB}"
+    ended(noted(fc.PartialCommitError(f"1 of 2 files; {todo} (no space)", job_id=JOB), todo))
+    assert capfd.readouterr().err == f"error: 1 of 2 files; {todo} (no space)\n"
+
+
 def test_a_command_reminds_of_options_and_does_not_print_them() -> None:
     run = Run("s3://b/t")
     run.storage_options = run.hide({"key": "hunter2"})
