@@ -7,8 +7,9 @@ death costs a second and there are thousands, a *sweep* tries some of the calls.
 from __future__ import annotations
 
 import random
-from itertools import count
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from tests.integration.scenes import HIDDEN, Scene
 from tests.protocol.invariants import (
@@ -20,9 +21,36 @@ from tests.protocol.invariants import (
 )
 
 if TYPE_CHECKING:
-    from fsspec_commit.testing.sweeps import Sweep
+    from collections.abc import Iterable, Iterator
+
     from tests.integration.places import Place, Places
     from tests.integration.processes import Answer, Processes
+
+T = TypeVar("T")
+
+
+class Sweep(Protocol):
+    """Chooses the calls at which something happens."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+
+    def __call__(self, cases: Iterable[T], /) -> Iterator[T]:
+        """Those of *cases* that are to be tried."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Part *number* of *of* parts of a sweep that would keep one worker for minutes."""
+
+    sweep: Sweep
+    number: int
+    of: int
+    is_whole = False
+
+    def __call__(self, cases: Iterable[T], /) -> Iterator[T]:
+        return self.sweep(islice(cases, self.number, None, self.of))
 
 
 def run(processes: Processes, scene: Scene, place: Place, **fate: object) -> Answer:

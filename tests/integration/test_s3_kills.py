@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fsspec_commit.testing.sweeps import sweep_of
 from tests.integration import kills
 from tests.integration.places import keep_versions, s3_places
 from tests.integration.scenes import SCENES, Scene, named
 from tests.sweeps import WHOLE_ON
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import Places
     from tests.integration.processes import Processes
@@ -39,6 +42,8 @@ UNVERSIONED = {
 }
 WITH_VERSIONS = ["ministack", "seaweedfs"]
 SOME = 5
+PARTS = 3
+"""In which a driver is killed: as one, the sweep kept a worker of CI for two minutes."""
 ALL = ["ministack", "seaweedfs", "versitygw"]
 
 
@@ -71,17 +76,24 @@ def every(every: int, s3_bucket: S3Bucket) -> int:
 
 
 @pytest.fixture
+def some(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
+    """Of the calls of those who settle a dead driver's job, by day. On disks they run whole."""
+    yield from sweep_of(request, max(every, SOME))
+
+
+@pytest.fixture
 def places(s3_bucket: S3Bucket, scene: Scene) -> Places:
     if scene in VERSIONED.values():
         keep_versions(s3_bucket)
     return s3_places(s3_bucket)
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @cases({("ministack", "overwrite, in place"), ("seaweedfs", "append")})
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep, part: int
 ) -> None:
-    kills.kill_the_driver(processes, scene, places, sweep)
+    kills.kill_the_driver(processes, scene, places, kills.Part(sweep, part, PARTS))
 
 
 @cases({("ministack", "append, exact"), ("versitygw", "append, exact")})
@@ -100,16 +112,16 @@ def test_a_driver_elsewhere_killed_at_any_store_call(
 
 @cases({("ministack", "append"), ("versitygw", "append")})
 def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
+    processes: Processes, scene: Scene, places: Places, some: Sweep
 ) -> None:
-    kills.kill_the_resumer(processes, scene, places, sweep)
+    kills.kill_the_resumer(processes, scene, places, some)
 
 
 @cases({("ministack", "append, exact"), ("seaweedfs", "append, exact")})
 def test_a_zombie_changes_nothing(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
+    processes: Processes, scene: Scene, places: Places, some: Sweep
 ) -> None:
-    kills.wake_a_zombie(processes, scene, places, sweep)
+    kills.wake_a_zombie(processes, scene, places, some)
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(RANDOM_KILLS, marks=pytest.mark.slow)])

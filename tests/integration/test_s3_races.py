@@ -112,7 +112,7 @@ def text_of(label: int) -> str:
 
 
 @pytest.mark.guarantees("P11")
-@pytest.mark.parametrize("seconds", [6, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_ten_processes(
     processes: Processes,
     s3_bucket: S3Bucket,

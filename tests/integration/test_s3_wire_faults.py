@@ -33,7 +33,7 @@ from tests.servers.faults import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.places import S3Place
@@ -105,8 +105,13 @@ FAULTS: dict[str, Fault] = {
     "slow": DelayReply(0.1),
 }
 OF_A_QUESTION = ("reply lost", "500, and it did not", "503", "reset in the reply")
-IN_EVERY_RUN = {"reply lost", "503"}
-"""Of which one is no answer and one a refusal; the others are slow: each takes half a minute."""
+IN_EVERY_RUN = {"reply lost": 1, "503": 3}
+"""By day: at each of the targets, or at every so-many-th. One is no answer, the other a refusal.
+
+The others are slow: each takes half a minute.
+"""
+HALVES = (0, 1)
+"""Of the targets, for two workers."""
 STEP = 5
 """So much of a job lies between its requests that are tried by day."""
 CASES_LEAST = 220
@@ -164,31 +169,30 @@ def plain_wire(s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> Wire:
 
 
 def some_slow(faults: Iterable[str]) -> pytest.MarkDecorator:
-    """All of *faults*, those that are not of every run marked."""
-    return pytest.mark.parametrize(
-        "fault",
-        [
-            pytest.param(fault, marks=() if fault in IN_EVERY_RUN else pytest.mark.slow)
-            for fault in faults
-        ],
-    )
+    """By night *faults* at each target; by day those of every run, at as many as they say."""
+    by_night = [pytest.param(fault, 1, marks=pytest.mark.slow) for fault in faults]
+    by_day = [
+        pytest.param(fault, every, id=f"{fault}, by day") for fault, every in IN_EVERY_RUN.items()
+    ]
+    return pytest.mark.parametrize(("fault", "every"), by_day + by_night)
 
 
 @every_server
+@pytest.mark.parametrize("half", HALVES)
 @some_slow(FAULTS)
-def test_one_fault_at_any_change(wire: Wire, fault: str) -> None:
+def test_one_fault_at_any_change(wire: Wire, fault: str, half: int, sweep: Sweep) -> None:
     """Each single one is got over: the job commits, and says so."""
-    fail_each(wire, fault, TARGETS)
+    fail_each(wire, fault, sweep(TARGETS[half :: len(HALVES)]))
 
 
 @every_server
 @some_slow(OF_A_QUESTION)
-def test_one_fault_at_any_question(wire: Wire, fault: str) -> None:
+def test_one_fault_at_any_question(wire: Wire, fault: str, sweep: Sweep) -> None:
     """The same of what changes nothing."""
-    fail_each(wire, fault, QUESTIONS)
+    fail_each(wire, fault, sweep(QUESTIONS))
 
 
-def fail_each(wire: Wire, fault: str, targets: Sequence[At]) -> None:
+def fail_each(wire: Wire, fault: str, targets: Iterable[At]) -> None:
     for number, target in enumerate(targets):
         if target in ONLY_EXACT and wire.scene is not EXACT:
             continue

@@ -22,7 +22,7 @@ from tests.servers.server import Server, Servers
 from tests.servers.server_process import AnyServer, RunningServers, ServerDiedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.servers.kinds import ServerKind
@@ -47,6 +47,22 @@ class S3Bucket:
     @property
     def storage_options(self) -> dict[str, Any]:
         return self.server.storage_options
+
+
+class KeptBuckets:
+    """One bucket of each server, and one that is made ready in some way."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, str], S3Bucket] = {}
+
+    def get(self, server: Server, prepare: Callable[[S3Bucket], None] | None = None) -> S3Bucket:
+        """The bucket of *server*, *prepared*; another one where a test has killed the server."""
+        key = server.pid, "" if prepare is None else prepare.__qualname__
+        if key not in self._made:
+            self._made[key] = S3Bucket(server, server.new_bucket())
+            if prepare is not None:
+                prepare(self._made[key])
+        return self._made[key]
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +103,15 @@ def s3_server(
 def s3_bucket(s3_server: Server) -> S3Bucket:
     """A new bucket on each of the three servers in turn."""
     return S3Bucket(s3_server, s3_server.new_bucket())
+
+
+@pytest.fixture(scope="session")
+def kept_buckets() -> KeptBuckets:
+    """Buckets that many tests share, each in a directory of its own.
+
+    Whatever a process must find out about a bucket, it finds out once.
+    """
+    return KeptBuckets()
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ class DriversContract(Given):
 
     def test_abort_and_commit_race(self, place: Place) -> None:
         """One of them wins, the other is told the truth, and the store agrees with both (P7)."""
-        for turn in range(8):
+        for turn in range(4):
             there = place.beside(f"-{turn}")
             job, messages = self._ready(there)
 

@@ -109,7 +109,8 @@ class ListingsContract(Given):
     async def test_a_long_listing_is_whole(self, store: Store, at: At) -> None:
         """All pages of it, files and directories."""
         many = _MORE_THAN_A_PAGE if store.capabilities.paged_listing else _MANY
-        paths = [at(f"d/{number % 7}/{number:05d}") for number in range(many)]
+        # Fewer in directories: each is a request, and a page is full of files alone.
+        paths = [at(f"d/{number % 7}/{number:05d}") for number in range(many // 5)]
         paths += [at(f"d/file{number:05d}") for number in range(many)]
         for start in range(0, len(paths), 100):
             await asyncio.gather(

@@ -26,7 +26,7 @@ from fsspec_commit.testing.store_contract.given import (
 )
 
 _NO_TOKEN = Token("0-no-content-ever-had-this")
-_ROUNDS = 8
+_ROUNDS = 4
 
 
 def _files(store: Store) -> RenamesFiles:
