@@ -92,13 +92,22 @@ class RetiringByRename:
         published: PublishedIds = nothing_published,  # noqa: ARG002  # nothing of it is elsewhere
         leaving: Leaving | None = None,
     ) -> None:
-        """Rename the area away whole, then delete it under its new name."""
+        """Rename the area away whole, then delete it under its new name.
+
+        Raises:
+            PartialCommitError: A ``clean`` that runs meanwhile has put it back.
+        """
         areas = layout.destination.areas
         source = layout.area if leaving is None else await self._left(layout, leaving)
         remains = layout.destination.gone(self._store.ids.nonce())
         permitted = deletion.of_retired(layout, permit, remains)
         if await self._directories.rename(source, remains, within=areas):
             await self._store.delete_tree(remains, permitted)
+        elif source != layout.area:
+            message = (
+                "every file is in place, and a clean that ran meanwhile has kept the work area"
+            )
+            raise PartialCommitError(message, remaining=0, stage="retire")
 
     async def _left(self, layout: JobLayout, leaving: Leaving) -> StorePath:
         """Where the area is when *leaving* has looked at it; where that fails, it stands again.

@@ -14,7 +14,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.hooks import at_call, before
+from tests.integration.hooks import at, at_call, before
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -257,5 +257,28 @@ def test_who_dies_before_giving_it_back_leaves_it_to_the_next(
     assert (len(tried.shown), tried.deleted) == (1, ())
     fc.clean(destination, older_than=timedelta(0), dry_run=False)
     assert fc.resume(destination, published).file_count == 1
+    assert old.read_bytes() == b"newer"
+    assert fc.jobs(destination) == []
+
+
+@pytest.mark.guarantees("P8", "P9")
+def test_a_clean_that_puts_the_area_back_meanwhile_is_told(
+    destination: Path, published: str
+) -> None:
+    """The driver looked for what it was to give back where nothing was any more, and was done."""
+    old = destination / "old.txt"
+
+    def put_back() -> None:
+        [taken] = destination.glob("_commit/void-*")
+        taken.rename(taken.with_name(published))
+
+    with (
+        taken_at_the_last_moment(destination, lambda: None),
+        before(at("stat", "/void-"), put_back),
+        pytest.raises(fc.PartialCommitError, match="kept the work area") as caught,
+    ):
+        fc.resume(destination, published)
+    assert any("fsspec-commit resume" in note for note in caught.value.__notes__)
+    fc.resume(destination, published)
     assert old.read_bytes() == b"newer"
     assert fc.jobs(destination) == []
