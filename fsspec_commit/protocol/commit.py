@@ -23,6 +23,7 @@ from fsspec_commit.errors import (
     failing_as,
     unforeseen_as,
 )
+from fsspec_commit.names import SUCCESS
 from fsspec_commit.protocol.aborting import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
@@ -298,8 +299,7 @@ async def _finish(
         published = await say_published(job, decision, len(lost))
     else:
         beware_of_stale_success(job, decision)
-    left_out = "is gone, or no longer what its task wrote, and was left out"
-    warnings = [f"lost: {name!r} {left_out}" for name in lost]
+    warnings = _losses(published.record, lost)
     if not published.record.lost:
         await delete_replaced(job, published, replaced)  # 6    P9
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
@@ -312,10 +312,19 @@ async def _finish(
     return Finished(
         new,
         new.manifests.chosen.count,
-        replaced.count,
+        len(replaced.in_place) if published.record.lost else replaced.count,
         replaced.in_place,
         tuple(warnings),
     )
+
+
+def _losses(published: Published, lost: Sequence[str]) -> list[str]:
+    """What is said of files that were left out; where another has left them out, how many."""
+    if published.lost and not lost:
+        others = f"lost: {published.lost} of the files were left out by who resumed the job before"
+        return [f"{others}; no old file is deleted, and no {SUCCESS} written"]
+    left_out = "is gone, or no longer what its task wrote, and was left out"
+    return [f"lost: {name!r} {left_out}" for name in lost]
 
 
 async def _retired(

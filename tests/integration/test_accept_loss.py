@@ -73,6 +73,22 @@ def test_what_is_left_is_published_and_nothing_deleted(
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_whoever_finishes_it_after_that_is_told_of_the_loss(
+    left_partial: Callable[[], tuple[Path, str]],
+) -> None:
+    """Whoever accepted it died, and the next one said that all was there and the old one gone."""
+    destination, _ = left_partial()
+    (job,) = fc.jobs(destination)
+    with inject(Fault("create", 2, "crash_before")), pytest.raises(Crash):
+        fc.resume(destination, job.job_id, accept_loss=True)
+    result = fc.resume(destination, job.job_id)
+    [warning] = result.warnings
+    assert warning.startswith("lost: 1 of the files")
+    assert result.replaced_count == 0
+    assert (destination / "old.txt").exists()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("success", ["marker", "json"])
 def test_a_lost_marker_is_found_out(tmp_path: Path, success: Literal["marker", "json"]) -> None:
     """And nothing is lost with it: old files have gone, new ones are in place."""
