@@ -83,6 +83,9 @@ def unanswered(asked: Asked, error: UnansweredError, *, first_tries: int) -> Sto
     reply, why, number = (_lost if error.is_sent and not is_challenged else _unsent)(
         asked, error.error
     )
+    if isinstance(_cause_of(error.error), aiohttp.ClientSSLError) and not first_tries:
+        # Who has answered may be restarting, and show a certificate of its own meanwhile.
+        reply = Reply.NOT_DONE
     if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:
         # Nobody is there: to go on would only keep the user waiting.
         reply = Reply.REFUSED
