@@ -8,6 +8,7 @@ equal tokens, a request that is carried out late can take a newer file: there na
 """
 
 from collections.abc import Awaitable, Callable
+from enum import Enum
 from typing import Literal, Protocol, TypeAlias
 
 from fsspec_commit.effects import deletion
@@ -25,6 +26,18 @@ LateTakes: TypeAlias = Literal["equal", "any"]
 """A newer file of the same bytes, or whatever has the name by then."""
 Leaving: TypeAlias = Callable[[StorePath], Awaitable[None]]
 """Told where the area is, when no late driver finds it any more, and before it is deleted."""
+
+
+class Removed(Enum):
+    """What became of an old file.
+
+    ``CHANGED`` was left alone: it is not the one that was listed any more. ``KEPT`` is what was
+    taken in its place, and lies in the job's trash for a person to look at.
+    """
+
+    GONE = "gone"
+    CHANGED = "changed"
+    KEPT = "kept"
 
 
 class Retirement(Protocol):
@@ -62,12 +75,8 @@ class Removal(Protocol):
     def late_takes(self, name: str) -> "LateTakes | None":
         """What a request to delete *name* that is carried out late may take; ``None``: nothing."""
 
-    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
+    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:
         """Remove *entry* if it still stands as it was listed; safe to repeat, by anyone.
-
-        Returns:
-            False when something that is not *entry* was taken and could not be put back: it is
-            kept in the job's trash, for a person to look at.
 
         Raises:
             PermitExpiredError: *permit* was for a time, which is over.
@@ -193,7 +202,7 @@ class TrashRemoval(_Retiring):
         """Whatever is taken by mistake is put back."""
         return True
 
-    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
+    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:
         """Look, rename into the trash, look again; put back what is not the listed file."""
         permit.check(entry.path)
         trash = layout.trash(layout.destination.relative(entry.path))
@@ -209,9 +218,13 @@ class TrashRemoval(_Retiring):
             )
         taken = await self._store.stat(trash)
         if isinstance(taken, Entry) and taken.token == entry.token:
-            return True  # It keeps every other driver from taking another file of that name.
+            # It keeps every other driver from taking another file of that name.
+            return Removed.GONE
         self.beware(layout, entry)
-        return await self._put_back(layout, layout.area, entry)
+        if not await self._put_back(layout, layout.area, entry):
+            return Removed.KEPT
+        is_changed = isinstance(there, Entry) and there.token != entry.token
+        return Removed.CHANGED if is_changed else Removed.GONE
 
     def beware(self, layout: JobLayout, entry: Entry) -> None:
         """Another driver may still be about to take what stands there by now: look at the end."""
@@ -290,10 +303,10 @@ class ConditionalRemoval(_Retiring):
             return False
         return self._replaces_if_match or not in_place
 
-    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:  # noqa: ARG002
+    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:  # noqa: ARG002
         """Delete if it is the listed file; what is not stays."""
-        await self._store.delete_if_same(entry, permit)
-        return True
+        is_gone = await self._store.delete_if_same(entry, permit)
+        return Removed.GONE if is_gone else Removed.CHANGED
 
 
 class NamedRemoval(_Retiring):
@@ -345,13 +358,13 @@ class NamedRemoval(_Retiring):
             return None
         return "equal" if self._deletes_if_match else "any"
 
-    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> bool:
+    async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:
         """Delete by name where that is enough, else on condition."""
         name = layout.destination.relative(entry.path)
         if not self.may_take(name, in_place=False):
             raise AssertionError(f"{entry.path!r} may have been replaced")
         if is_never_reused(name):
             await self._store.delete(entry.path, permit)
-        else:
-            await self._store.delete_if_same(entry, permit)
-        return True
+            return Removed.GONE
+        is_gone = await self._store.delete_if_same(entry, permit)
+        return Removed.GONE if is_gone else Removed.CHANGED

@@ -337,24 +337,29 @@ class SettledStore(Counted):
         with suppress(StoreError, CommitStateUnknownError):
             await self.delete(path, permit)
 
-    async def delete_if_same(self, entry: Entry, permit: Permit) -> None:
+    async def delete_if_same(self, entry: Entry, permit: Permit) -> bool:
         """Delete a file if it still is *entry*; gone or replaced by another, it is done.
+
+        Returns:
+            Whether it is gone; False when another stands in its place.
 
         Raises:
             PermitExpiredError: *permit* was for a time, which is over.
         """
         permit.check(entry.path)
 
-        async def apply() -> None:
+        async def apply() -> bool:
             permit.check_time(self.ids.now())
             await self._counted("op_delete", self._store.delete(entry.path, expecting=entry.token))
+            return True
 
-        async def observe() -> Undone | None:
+        async def observe() -> bool | Undone:
             there = await self._store.stat(entry.path)
-            same = isinstance(there, Entry) and there.token == entry.token
-            return Undone.UNDONE if same else None
+            if not isinstance(there, Entry):
+                return True
+            return Undone.UNDONE if there.token == entry.token else False
 
-        await settle(Effect(apply, observe, "deleting", entry.path), self._pace)
+        return await settle(Effect(apply, observe, "deleting", entry.path), self._pace)
 
     async def delete_tree(self, path: StorePath, permit: Permit) -> None:
         """Delete a directory and all below it."""

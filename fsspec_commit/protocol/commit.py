@@ -301,7 +301,7 @@ async def _finish(
         beware_of_stale_success(job, decision)
     warnings = _losses(published.record, lost)
     if not published.record.lost:
-        await delete_replaced(job, published, replaced)  # 6    P9
+        warnings += await delete_replaced(job, published, replaced)  # 6    P9
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
     await mark_done(job)
     if beside is None:

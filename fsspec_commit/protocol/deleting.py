@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.effects.removal import Removed
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import read_record
@@ -14,23 +15,28 @@ from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
 from fsspec_commit.store import Entry
 
+_SHOWN_MAX = 3
 LASTS = timedelta(minutes=5)
 """How long after a look for ``job.json`` files are still deleted because of it."""
 
 
 async def delete_replaced(
     job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
-) -> None:
+) -> tuple[str, ...]:
     """Remove every listed file that still stands as it was listed.
 
     ``job.json`` is read before each batch, and again when that has taken long: a driver that was
     overtaken by a resumer which finished must not delete beside a later job.
+
+    Returns:
+        What to warn of: old files that stay, since they are not what was listed any more.
 
     Raises:
         PartialCommitError: This driver was overtaken, perhaps; or a file that is not the listed
             one was taken and cannot be put back.
     """
     kept: list[Entry] = []
+    changed_count, changed = 0, list[str]()
     async for batch in replaced.batches():
         permit, entries = deletion.of_replaced(job.layout, published, batch)
         lease = _Lease(job, permit)
@@ -38,8 +44,14 @@ async def delete_replaced(
             await lease.permit()
 
         async def remove(entry: Entry, lease: _Lease = lease) -> None:
-            if not await lease.remove(entry):
+            nonlocal changed_count
+            removed = await lease.remove(entry)
+            if removed is Removed.KEPT:
                 kept.append(entry)
+            elif removed is Removed.CHANGED:
+                changed_count += 1
+                if len(changed) < _SHOWN_MAX:
+                    changed.append(job.layout.destination.relative(entry.path))
 
         await for_each(_once(entries), remove, in_flight_max=job.store.in_flight_max)
     if kept:
@@ -51,6 +63,20 @@ async def delete_replaced(
             f"{job.settle_command('resume')}"
         )
         raise PartialCommitError(message, job_id=job.record.job_id, path=path, stage="replace")
+    return _staying(changed_count, changed)
+
+
+def _staying(count: int, names: list[str]) -> tuple[str, ...]:
+    """What to warn of: nothing, or *count* old files, the first of which have these names."""
+    if not count:
+        return ()
+    shown = ", ".join(map(repr, sorted(names)))
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    message = (
+        "old files that somebody else has changed since they were listed stay beside the new ones: "
+        f"{shown}{more}"
+    )
+    return (message,)
 
 
 class _Lease:
@@ -81,7 +107,7 @@ class _Lease:
         message = f"every file is in place, and job.json of job {job_id} is not there"
         return PartialCommitError(message, job_id=job_id, remaining=0, stage="replace")
 
-    async def remove(self, entry: Entry) -> bool:
+    async def remove(self, entry: Entry) -> Removed:
         """Remove one file, as :meth:`~fsspec_commit.effects.removal.Removal.remove` does."""
         while True:
             permit = await self.permit()

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from tests.servers.proxy import FaultProxy
 
 
-def write(container: AzureContainer, names: str, mode: Any, endpoint_url: str) -> None:
+def write(container: AzureContainer, names: str, mode: Any, endpoint_url: str) -> tuple[str, ...]:
     options = container.server.storage_options_through(endpoint_url)
     job = fc.Job(f"{container.url}/out", mode=mode, storage_options=options)
     with job, job.task() as task:
         for name in names.split():
             with task.open(f"{name}.txt", "w") as file:
                 file.write(name)
+    return job.result.warnings
 
 
 def data(container: AzureContainer) -> list[str]:
@@ -63,8 +64,9 @@ def test_an_old_file_stays_as_if_it_were_rewritten(
     rule = gen2_proxy.add(
         At("path.rename", "new").rule(None, before=touching(gen2_container, "out/kept"))
     )
-    write(gen2_container, "new", "overwrite", gen2_proxy.endpoint_url)
+    (warning,) = write(gen2_container, "new", "overwrite", gen2_proxy.endpoint_url)
     assert rule.met
+    assert "stay beside the new ones: 'kept-" in warning
     assert data(gen2_container) == ["kept", "new"]
 
 

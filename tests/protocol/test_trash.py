@@ -101,6 +101,17 @@ def test_a_marker_that_goes_and_comes_while_it_is_removed(
     assert marker.read_bytes() == b"another job's"
 
 
+def test_of_a_file_that_stays_it_is_said_that_it_does(destination: Path) -> None:
+    """It stands beside the new ones, and nobody would look for it."""
+    old = destination / "old.txt"
+    listed = calls_of(destination).index("list_tree") + 1
+    replace(old, b"old")
+    with before(at_call(listed + 2), lambda: replace(old, b"newer")):
+        (warning,) = write(destination).warnings
+    assert warning.endswith("stay beside the new ones: 'old.txt'")
+    assert old.exists()
+
+
 def test_a_file_that_others_replace_at_any_call(destination: Path) -> None:
     """A foreign writer's newer file is never deleted for the old one that was listed."""
     old = destination / "old.txt"
@@ -205,7 +216,7 @@ def test_what_the_disk_does_not_give_back_is_not_deleted_with_the_area(
         raise StoreError("the disk does not say why", reply=reply)
 
     with taken_at_the_last_moment(destination, refuse):
-        warning = fc.resume(destination, published).warnings[0]
+        warning = fc.resume(destination, published).warnings[-1]
     assert "the work area was not removed" in warning
     fc.clean(destination, older_than=timedelta(0), dry_run=False)
     fc.resume(destination, published)
