@@ -69,6 +69,7 @@ class Job:
         self._tasks = LocalTasks()
         self._driver = Driver()
         self._begun_here = True
+        self._is_shared = False  # Its spec was asked for: there may be tasks elsewhere.
         # Of the loop: an interrupt cannot come between taking it and giving it back.
         self._settling = asyncio.Lock()
         self._pid = os.getpid()
@@ -115,6 +116,7 @@ class Job:
     @property
     def spec(self) -> JobSpec:
         """What a worker needs; picklable, and without secrets unless they are shared."""
+        self._is_shared = True
         shared = self._place.storage_options if self._options.get("share_secrets") else None
         return JobSpec(self._started().record, shared)
 
@@ -317,7 +319,7 @@ class Job:
                 deciding=self._deciding,
                 announce=self._progress.announce,
                 progress=self._progress.advance,
-                others=self._tasks.has_others,
+                others=self._is_shared or self._tasks.has_others,
             )
         self._result = result_of(bound, finished, clock() - begin)
         self.skipped = finished is None

@@ -61,6 +61,16 @@ def test_a_part_of_what_was_written_is_committed_with_a_warning(
     assert warning in caplog.text
 
 
+def test_a_task_of_its_own_does_not_hide_those_that_were_forgotten(url: str) -> None:
+    """With no message passed at all nobody looked, and one task of seven was committed."""
+    with fc.Job(url, mode="append") as job:
+        ran_elsewhere(job, *range(1, TASKS + 1))
+        with job.task(0) as task, task.open("part.txt", "w") as file:
+            file.write("0")
+    [warning] = job.result.warnings
+    assert "6 tasks committed, their messages were not passed" in warning
+
+
 def test_all_of_what_was_written_is_committed_without_one(url: str) -> None:
     with fc.Job(url, mode="append") as job:
         assert job.commit(ran_elsewhere(job, *range(TASKS))).warnings == ()
