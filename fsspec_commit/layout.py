@@ -44,6 +44,7 @@ _VOID = "void-"
 _PROBE = "probe-"
 _DELETED = "deleted-"
 _DONE = "done"
+_LOST = "lost"
 _UPLOADS = "uploads"
 
 
@@ -127,6 +128,10 @@ class DestinationLayout:
     def done(self, key_digest: str) -> StorePath:
         """The empty file that says: a job with this idempotency key has committed."""
         return self._below(f"{AREA}/{_DONE}/{key_digest}")
+
+    def lost(self, job_id: JobId) -> StorePath:
+        """The empty file that says: a person has given up this job, which may have committed."""
+        return self._below(f"{AREA}/{_LOST}/{job_id}")
 
     def gone(self, nonce: Nonce) -> StorePath:
         """Where a settled job's area is renamed to before it is deleted."""

@@ -77,6 +77,8 @@ async def remove_damaged(
     if doubt is None:
         permit = deletion.of_aborted(layout, await _fenced(store, layout))
     else:
+        # Whoever asks later must not take what is in place of it for all of it.
+        await store.create(destination.lost(layout.job_id), b"", within=destination.areas)
         permit = deletion.of_given_up(layout, doubt)
     await retirement.retire(layout, permit)
 

@@ -127,25 +127,34 @@ async def ended(
     """What is known of a job that has no ``job.json``.
 
     No tombstone says how the job ended, but its files do: their names carry its id, and only a
-    committed job has any. Without one it is not known: a later job may have replaced them.
+    committed job has any. Without one it is not known: a later job may have replaced them. Nor is
+    it of a job that somebody has given up, which leaves word of that.
     """
     job_id = layout.job_id
-    if await _has_finished(store, layout) and await _shows_files(store, layout):
+    if await _has_finished(store, layout) and await _shows_all(store, layout):
         message = f"job {job_id} is committed and finished already; do not run it again"
         return JobNotActiveError(message, job_id=job_id, outcome="committed", stage=stage)
     message = (
-        f"job {job_id} is not to be found: it was aborted, or committed and replaced since, or it "
-        f"never was; look at {destination!r} before you run it again"
+        f"job {job_id} is not to be found: it was aborted, given up as damaged, or committed and "
+        f"replaced since, or it never was; look at {destination!r} before you run it again"
     )
     return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage=stage)
 
 
-async def _shows_files(store: SettledStore, layout: JobLayout) -> bool:
-    """Whether a file is named by the job; what cannot be listed shows none."""
+async def _shows_all(store: SettledStore, layout: JobLayout) -> bool:
+    """Whether a file is named by the job, which nobody has given up; an unanswered question is no.
+
+    Of one that was given up a file may be there, and others lost.
+    """
     try:
-        return await _lists_files(store, layout)
+        return await _lists_files(store, layout) and not await _is_given_up(store, layout)
     except CommitError:
         return False
+
+
+@failing_as(CommitStateUnknownError, "decide")
+async def _is_given_up(store: SettledStore, layout: JobLayout) -> bool:
+    return await store.stat(layout.destination.lost(layout.job_id)) is not None
 
 
 @failing_as(CommitStateUnknownError, "decide")

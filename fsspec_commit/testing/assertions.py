@@ -14,8 +14,8 @@ _SUCCESS = "_SUCCESS"
 _JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _UNFINISHED = re.compile(rf"{_AREA}/(?P<job>{_JOB_ID})/job\.json")
 _DELETED = rf"{_AREA}/deleted-[^/]+"
-_MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|done/[^/]+)|{_DELETED}/[^/]+")
-_DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done")
+_MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|(?:done|lost)/[^/]+)|{_DELETED}/[^/]+")
+_DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done", f"{_AREA}/lost")
 
 
 def assert_committed(

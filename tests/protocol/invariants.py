@@ -21,7 +21,7 @@ AREA = "_commit/"
 JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _UNIQUE = re.compile(rf"-{JOB_ID}-(\d+)(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
 _MAY_STAY = re.compile(
-    r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
+    rf"_commit/(?:epoch-[0-9a-f]{{32}}|done/[0-9a-f]{{64}}|lost/{JOB_ID}"
     r"|deleted-[0-9]{8}T[0-9]{6}-[0-9a-f]{32}/(?:[0-9a-f]{16}){1,15})"
 )
 _RECORD = re.compile(rf"_commit/({JOB_ID})/(job\.json|decision|published)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Crash, Fault, assert_no_leftovers, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
@@ -110,3 +112,23 @@ def test_a_driver_that_asks_again_is_told_no_more_than_is_there(
         with pytest.raises(fc.JobNotActiveError) as caught:
             job.commit()
         assert caught.value.outcome == ("committed" if published == 4 else "unknown")
+
+
+@pytest.mark.parametrize("settle", [fc.resume, fc.abort])
+@pytest.mark.guarantees("P7")
+def test_whoever_comes_after_it_was_given_up_does_not_take_a_part_for_all(
+    tmp_path: Path, settle: Callable[[Path, str], object]
+) -> None:
+    """It was "committed and finished already", with one of four files, for all time."""
+    url = tmp_path / "out"
+    write(url, "append")
+    with inject(Fault("rename", 2)), suppress(Crash):
+        write(url, "append")
+    [dead] = fc.jobs(url)
+    (url / "_commit" / dead.job_id / "decision").write_bytes(b"torn")
+    fc.clean(url, damaged=[dead.job_id], accept_loss=True, dry_run=False)
+    assert len(list(url.glob("*.txt"))) == 5
+    with pytest.raises(fc.JobNotActiveError) as caught:
+        settle(url, dead.job_id)
+    assert caught.value.outcome == "unknown"
+    assert_no_leftovers(url)
