@@ -276,7 +276,7 @@ class JobLayout:
     def trash(self, name: str) -> StorePath:
         """Where a replaced file waits for its deletion: the trash name encodes its path."""
         encoded = quote(name, safe="")
-        if len(encoded) > NAME_BYTES_MAX:
+        if len(encoded) > NAME_BYTES_MAX or encoded in {".", ".."}:
             encoded = sha256(name.encode()).hexdigest()
         return self._record(f"trash/{encoded}")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsspec_commit.errors import RequestError
@@ -161,6 +161,7 @@ def test_a_claims_nonce_is_read_from_claims_only(name: str) -> None:
 
 
 @given(st.text(min_size=1, max_size=600), st.text(min_size=1, max_size=600))
+@example(".", "..")
 def test_trash_names_encode_the_path(one: str, other: str) -> None:
     job = DestinationLayout(StorePath("/data/out")).job(JOB)
     try:
