@@ -36,8 +36,16 @@ async def delete_taken_area(store: SettledStore, layout: JobLayout, path: StoreP
     taken = layout.taken(store.ids.nonce())
     if not await store.directories.rename(path, taken, within=areas):
         return True
-    if await store.stat(layout.spec_in(taken)) is None:
+    if not await _is_begun(store, layout, taken):
         await store.delete_tree(taken, deletion.of_taken(layout, taken))
         return True
     await store.directories.rename(taken, layout.area, within=areas)
     return False
+
+
+async def _is_begun(store: SettledStore, layout: JobLayout, taken: StorePath) -> bool:
+    """Whether ``job.json`` is in an area; asked twice, lest it was not the store that answered."""
+    spec = layout.spec_in(taken)
+    if await store.stat(spec) is not None:
+        return True
+    return spec in {child.path for child in await store.list_area(taken)}

@@ -6,20 +6,24 @@ import shutil
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
 from tests.integration.hooks import at, before
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+
+T = TypeVar("T")
 
 pytestmark = [
     pytest.mark.guarantees("P6", "P8"),
@@ -112,6 +116,28 @@ def test_one_that_was_taken_away_is_put_back_by_the_next(place: Place) -> None:
     assert fc.jobs(place.url) == []
     fc.clean(place.url, older_than=timedelta(hours=1), dry_run=False)
     assert place.areas() == [job.job_id]
+    assert commits(job)
+
+
+@pytest.mark.parametrize("lie", ["stat", "list_children"])
+def test_one_absent_record_does_not_remove_it(place: Place, lie: str) -> None:
+    """Nor one empty listing: the whole area of a job went with it, for good."""
+    job = started(place)
+    data = place.take(job.job_id)
+    with (
+        before(at("rename_directory", job.job_id), lambda: place.put(job.job_id, data)),
+        inject(Fault("rename_directory", 1, "crash_after")),
+        suppress(Crash),
+    ):
+        place.clean()
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == lie and "/void-" in path:
+            return [] if verb == "list_children" else None  # type: ignore[return-value]
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        fc.clean(place.url, older_than=timedelta(hours=1), dry_run=False)
     assert commits(job)
 
 
