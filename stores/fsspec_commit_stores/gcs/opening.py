@@ -186,7 +186,8 @@ async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
     wanted = dict(filesystem.session_kwargs)
     if "connector" in wanted:
         wanted.setdefault("connector_owner", False)
-    elif not filesystem._use_client_cert:  # noqa: SLF001  # then gcsfs makes one with it
+    # Then gcsfs makes one with it. Its older releases know of none.
+    elif not getattr(filesystem, "_use_client_cert", False):
         wanted["connector"] = aiohttp.TCPConnector(limit=connections)
     filesystem.session_kwargs = wanted
     session: aiohttp.ClientSession = await filesystem._set_session()  # noqa: SLF001  # no other way

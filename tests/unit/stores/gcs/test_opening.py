@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import aiohttp
 import pytest
@@ -13,6 +14,7 @@ from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Entry, Expect, OpenOptions, Token
 from fsspec_commit.store.registry import adapter
 from fsspec_commit_stores.gcs import GcsStore
+from fsspec_commit_stores.gcs.opening import _session
 from tests.unit.stores.gcs.answers import DELETED, NO_BUCKET, bucket, error, resource, said
 from tests.unit.stores.gcs.verbs import CHANGES, PATH, TARGET, VERBS, all_of, failure_of, files
 from tests.unit.stores.s3.responder import Answer, Responder
@@ -366,3 +368,17 @@ def test_a_closed_store_can_be_closed_again(
     runner.run(store.close())
     with pytest.raises(RuntimeError, match="closed"):
         runner.run(CHANGES[verb][0](store))
+
+
+def test_an_older_gcsfs_opens(runner: asyncio.Runner) -> None:
+    """It knows of no certificates of clients; that was told as missing credentials."""
+
+    class Older:
+        session_kwargs: ClassVar[dict[str, Any]] = {}
+
+        async def _set_session(self) -> Any:
+            return SimpleNamespace(**self.session_kwargs)
+
+    session: Any = runner.run(_session(Older(), 3))
+    assert session.connector.limit == 3
+    runner.run(session.connector.close())
