@@ -116,7 +116,8 @@ class TestFromTheBeginning:
         mistake = MISTAKES[name]
         url, options = mistake.url(s3_bucket), mistake.options(right)
         line = told_by_the_command("write", tmp_path / "a.csv", url, options=options)
-        assert all(words in line for words in mistake.words), line
+        # By its own options: `--storage-option key=…`.
+        assert all(words in line.replace("=…", "=") for words in mistake.words), line
         settle(f"{s3_bucket.url}/out", right)
         assert leftovers(s3_bucket) == []
 
