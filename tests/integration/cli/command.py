@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 COMMAND = "from fsspec_commit.cli import main; main()"
 
@@ -34,15 +34,38 @@ class Ran:
 
 def command(*arguments: object, program: str = COMMAND) -> Ran:
     """Run ``fsspec-commit`` in a process of its own, its output on pipes."""
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program, *map(str, arguments)],
-        capture_output=True,
-        check=False,
+    ran = run(program, *arguments)
+    assert "Traceback" not in ran.err or "--debug" in arguments, ran.err
+    return ran
+
+
+def run(program: str, *arguments: object) -> Ran:
+    """Run a program in a process of its own: a fork, see `forks.py`."""
+    request = {
+        "program": program,
+        "arguments": [str(argument) for argument in arguments],
+        "environment": dict(os.environ),
+        "directory": str(Path.cwd()),
+    }
+    forks = _forks()
+    assert forks.stdin is not None
+    assert forks.stdout is not None
+    forks.stdin.write(json.dumps(request) + "\n")
+    forks.stdin.flush()
+    answer = forks.stdout.readline()
+    assert answer, "what forks the processes has died"
+    return Ran(*json.loads(answer))
+
+
+@cache
+def _forks() -> subprocess.Popen[str]:
+    """One for all tests of this process; it ends when its input does."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(Path(__file__).with_name("forks.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
     )
-    assert "Traceback" not in ran.stderr or "--debug" in arguments, ran.stderr
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
 def files_of(destination: Path) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
+
+from tests.integration.cli.command import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,10 +30,6 @@ os._exit(0)
 
 def left_behind(destination: Path, state: str) -> str:
     """The id of a job whose driver died: ``"open"``, or ``"decided"`` and not finished."""
-    ran = subprocess.run(
-        [sys.executable, "-c", LEAVE, str(destination), state],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return ran.stdout.strip()
+    ran = run(LEAVE, destination, state)
+    assert ran.status == 0, ran.err
+    return ran.out.strip()
