@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.guarantees("P5", "P7")
 
-ROUNDS = 8
+every_round = pytest.mark.parametrize(
+    "rounds", [pytest.param(3, id="some"), pytest.param(12, id="many", marks=pytest.mark.slow)]
+)
 NAMES = ["append", "append, exact", "error", "overwrite", "overwrite_partitions, in place"]
 every_mode = pytest.mark.parametrize("scene", [SCENES[name] for name in NAMES], ids=NAMES)
 
@@ -29,20 +31,32 @@ def places(fast: Path) -> Places:
 
 
 @every_mode
-def test_two_drivers_of_one_job(processes: Processes, scene: Scene, places: Places) -> None:
-    drivers.two_drivers_of_one_job(processes, scene, places, ROUNDS)
+@every_round
+def test_two_drivers_of_one_job(
+    processes: Processes, scene: Scene, places: Places, rounds: int
+) -> None:
+    drivers.two_drivers_of_one_job(processes, scene, places, rounds)
 
 
 @every_mode
-def test_a_driver_and_an_aborter(processes: Processes, scene: Scene, places: Places) -> None:
-    drivers.a_driver_and_an_aborter(processes, scene, places, ROUNDS)
+@every_round
+def test_a_driver_and_an_aborter(
+    processes: Processes, scene: Scene, places: Places, rounds: int
+) -> None:
+    drivers.a_driver_and_an_aborter(processes, scene, places, rounds)
 
 
 @every_mode
-def test_a_driver_and_a_resumer(processes: Processes, scene: Scene, places: Places) -> None:
-    drivers.a_driver_and_a_resumer(processes, scene, places, ROUNDS)
+@every_round
+def test_a_driver_and_a_resumer(
+    processes: Processes, scene: Scene, places: Places, rounds: int
+) -> None:
+    drivers.a_driver_and_a_resumer(processes, scene, places, rounds)
 
 
 @every_mode
-def test_resumers_of_one_job(processes: Processes, scene: Scene, places: Places) -> None:
-    drivers.resumers_of_one_job(processes, scene, places, ROUNDS)
+@every_round
+def test_resumers_of_one_job(
+    processes: Processes, scene: Scene, places: Places, rounds: int
+) -> None:
+    drivers.resumers_of_one_job(processes, scene, places, rounds)
