@@ -105,12 +105,19 @@ def _plugins_by_entry_point() -> set[str]:
     return {point.name for point in entry_points(group="pytest11")}
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_stranger_tests_a_store_in_twenty_lines(tmp_path: Path, workers: str) -> None:
+@pytest.mark.parametrize(
+    ("workers", "chosen"),
+    [
+        pytest.param("0", "TestMyStore or lifecycle or appends", id="0"),
+        # Whether workers find the same tests, and run them: which ones is all the same.
+        pytest.param("2", "root or lifecycle or appends", id="2"),
+    ],
+)
+def test_a_stranger_tests_a_store_in_twenty_lines(
+    tmp_path: Path, workers: str, chosen: str
+) -> None:
     (tmp_path / "test_mine.py").write_text(THIRD_PARTY)
-    ran = run_pytest(
-        tmp_path, "-p", "no:randomly", "-n", workers, "-k", "TestMyStore or lifecycle or appends"
-    )
+    ran = run_pytest(tmp_path, "-p", "no:randomly", "-n", workers, "-k", chosen)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "failed" not in ran.stdout
 
