@@ -19,7 +19,7 @@ from fsspec_commit.testing.store_contract.given import Given, driven, place_at, 
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.new_directories import NewDirectoriesContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
-from fsspec_commit_stores.azure import AzureStore
+from fsspec_commit_stores.azure import AzureStore, listing
 
 if TYPE_CHECKING:
     import asyncio
@@ -88,6 +88,13 @@ class OnServer(Given):
 class TestAzureStore(OnServer, StoreContract):
     """In a directory of a container."""
 
+    page_entries = 100
+
+    @pytest.fixture(autouse=True)
+    def short_pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The adapter asks for fewer: a listing is cut without thousands of files."""
+        monkeypatch.setattr(listing, "_PAGE", self.page_entries)
+
 
 class TestAzureContainerRoot(OnServer, FilesContract):
     """In a container itself: no prefix to be joined with."""
@@ -106,6 +113,8 @@ class TestAzurePages(
     NewDirectoriesContract,
 ):
     """Where every answer is cut short: two paths a call, three entries a page."""
+
+    page_entries = 3
 
     @pytest.fixture(autouse=True)
     def cut(self, azure_server: AzureServer) -> None:

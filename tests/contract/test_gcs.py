@@ -20,7 +20,7 @@ from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit.testing.store_contract.writers import WritersContract
-from fsspec_commit_stores.gcs import GcsStore
+from fsspec_commit_stores.gcs import GcsStore, listing
 from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL
 from tests.servers.gcs.plugin import GcsBucket
 
@@ -66,6 +66,13 @@ class OnServer(Given):
     Races run as tasks of one loop, each on a connection of its own: it is the server that decides
     them.
     """
+
+    page_entries = 100
+
+    @pytest.fixture(autouse=True)
+    def short_pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The adapter asks for fewer: a listing is cut without a thousand files."""
+        monkeypatch.setattr(listing, "_PAGE_MAX", self.page_entries)
 
     @pytest.fixture
     def bucket(self, gcs_bucket: GcsBucket) -> GcsBucket:

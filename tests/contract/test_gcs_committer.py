@@ -5,7 +5,8 @@ What replaces files needs no versions here: a generation never comes back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -32,16 +33,34 @@ given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:Re
 strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 
 
+@pytest.fixture(scope="module")
+def kept_buckets_of_gcs() -> dict[tuple[int, str], GcsBucket]:
+    """One of each kind: what a process must find out about a bucket it finds out once."""
+    return {}
+
+
 class OnServer(Given):
-    """A directory of a bucket."""
+    """A directory of a bucket that the tests share.
+
+    Attributes:
+        settings: Of the bucket.
+    """
+
+    settings: ClassVar[dict[str, Any]] = {}
 
     @pytest.fixture
-    def bucket(self, gcs_bucket: GcsBucket) -> GcsBucket:
-        return gcs_bucket
+    def bucket(
+        self, gcs_server: GcsServer, kept_buckets_of_gcs: dict[tuple[int, str], GcsBucket]
+    ) -> GcsBucket:
+        key = gcs_server.pid, str(self.settings)
+        if key not in kept_buckets_of_gcs:
+            made = GcsBucket(gcs_server, gcs_server.new_bucket(**self.settings))
+            kept_buckets_of_gcs[key] = made
+        return kept_buckets_of_gcs[key]
 
     @pytest.fixture
     def destination(self, bucket: GcsBucket) -> str:
-        url = f"{bucket.url}/top/out"
+        url = f"{bucket.url}/{token_hex(8)}/top/out"
         # Its calls are the first job's only: every later one of a process knows the answer.
         assert fc.explain(url, storage_options=bucket.storage_options).committer == "manifest"
         return url
@@ -86,10 +105,8 @@ class TestGcsCommitsInFull(OnServer, CommitterContract):
 class TestGcsHierarchicalCommitsInFull(OnServer, CommitterContract):
     """Everything, in a bucket with folders."""
 
+    settings = HIERARCHICAL
+
     @pytest.fixture
     def every(self) -> int:
         return 9
-
-    @pytest.fixture
-    def bucket(self, gcs_server: GcsServer) -> GcsBucket:
-        return GcsBucket(gcs_server, gcs_server.new_bucket(**HIERARCHICAL))

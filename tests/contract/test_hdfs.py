@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class TestHdfsStore(StoreContract):
     """Reads and writes past the adapter with hdfs-native's synchronous client."""
 
+    page_entries = LISTED_AT_ONCE
+
     @pytest.fixture
     def store(self, runner: asyncio.Runner, hdfs_directory: HdfsDirectory) -> Iterator[HdfsStore]:
         url = f"{hdfs_directory.url}/some where/out=1"

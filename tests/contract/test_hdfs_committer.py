@@ -14,7 +14,6 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.testing import CommitterContract
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
-from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Files, Given, Place, shown
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
@@ -22,7 +21,6 @@ from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
 from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
-from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
 from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
 from tests.integration.hdfs_places import HdfsPlace
 from tests.protocol.invariants import AREA
@@ -89,13 +87,11 @@ class TestHdfsCommits(
     RewritesContract,
     DriversContract,
     OvertakenContract,
-    DamagedContract,
     ModesContract,
     NamesContract,
     NeighboursContract,
-    PartitionsContract,
 ):
-    """All but what is tried at every call."""
+    """All but what is tried at every call, and what the committer does alike on a local disk."""
 
 
 @given_up

@@ -60,7 +60,7 @@ class AnsweredForTests:
         day_every: So many cases of an overwrite lie between those that are tried by day.
     """
 
-    day_every: ClassVar[int] = 120
+    day_every: ClassVar[int] = 240
 
     @pytest.fixture(autouse=True)
     def no_long_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from tests.servers.faults import (
     ResetRequest,
     Rule,
 )
-from tests.sweeps import some_by_day
+from tests.sweeps import WHOLE_ON, by_day, some_by_day
 
 if TYPE_CHECKING:
     from fsspec_commit.testing.sweeps import Sweep
@@ -95,12 +95,20 @@ FAULTS: dict[str, Fault] = {
     "reset in the reply": ResetReply(after_bytes=10),
 }
 IN_EVERY_RUN = {"reply lost", "503"}
+CASES = {f"{server}-{fault}": (server, fault) for server in ("gen2", "azurite") for fault in FAULTS}
+BY_DAY = {name: case for name, case in CASES.items() if case[1] in IN_EVERY_RUN}
+WHOLE = {name for name in BY_DAY if name.startswith(WHOLE_ON["azure"])}
 every_fault = pytest.mark.parametrize(
-    "fault",
+    ("azure_server", "fault", "every"),
     [
-        pytest.param(fault, marks=() if fault in IN_EVERY_RUN else pytest.mark.slow)
-        for fault in FAULTS
+        *by_day(BY_DAY, whole=WHOLE, every=4),
+        *(
+            pytest.param(*case, 1, id=name, marks=pytest.mark.slow)
+            for name, case in CASES.items()
+            if name not in BY_DAY
+        ),
     ],
+    indirect=["azure_server"],
 )
 
 
@@ -115,9 +123,11 @@ def wire(azure_container: AzureContainer, azure_proxy: FaultProxy) -> Wire:
 
 
 @every_fault
-def test_one_fault_at_any_change(wire: Wire, azure_server: AzureServer, fault: str) -> None:
+def test_one_fault_at_any_change(
+    wire: Wire, azure_server: AzureServer, fault: str, sweep: Sweep
+) -> None:
     """Each single one is got over: the job commits, and says so."""
-    fail_each(wire, FAULTS[fault], TARGETS[azure_server.name])
+    fail_each(wire, FAULTS[fault], sweep(TARGETS[azure_server.name]))
 
 
 @pytest.mark.slow
@@ -137,7 +147,7 @@ def test_each_change_fails_the_first_time(
 
 
 @pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
-@some_by_day(9)
+@some_by_day(18)
 def test_credentials_that_expire_half_way(wire: Wire, sweep: Sweep) -> None:
     """From any request on: the error says so, nothing wrong is seen, fresh ones finish it."""
     place = wire.ready("whole")

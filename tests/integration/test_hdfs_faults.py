@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -20,7 +21,9 @@ from tests.servers.faults import (
     ResetReply,
     Rule,
 )
+from tests.servers.hdfs.plugin import PROTOCOLS, HdfsDirectory
 from tests.servers.hdfs.requests import HdfsRequest
+from tests.servers.ports import free_ports
 from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
     from tests.servers.hdfs.cluster import HdfsCluster, HdfsProcess
-    from tests.servers.hdfs.plugin import HdfsDirectory
     from tests.servers.http_messages import Request
 
 T = TypeVar("T")
@@ -170,7 +172,12 @@ WHEN = {
     "publishing": ("rename", ".txt", "after"),
     "before the end": ("rename_directory", "", "before"),
 }
-IN_SHORT = {("NameNode", "publishing"), ("DataNode", "writing a file")}
+IN_SHORT = {
+    ("hdfs", "NameNode", "publishing"),
+    ("webhdfs", "NameNode", "publishing"),
+    # This client writes to DataNodes itself; for the other one a DataNode does.
+    ("hdfs", "DataNode", "writing a file"),
+}
 
 
 def _bounce(cluster: HdfsCluster, who: str) -> None:
@@ -184,12 +191,12 @@ def _bounce(cluster: HdfsCluster, who: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "when"),
+    ("hdfs_directory", "who", "when"),
     [
-        pytest.param(who, when, marks=() if (who, when) in IN_SHORT else pytest.mark.slow)
-        for who in WHO
-        for when in WHEN
+        pytest.param(*case, marks=() if case in IN_SHORT else pytest.mark.slow)
+        for case in product(PROTOCOLS, WHO, WHEN)
     ],
+    indirect=["hdfs_directory"],
 )
 @given_up
 def test_a_process_of_the_cluster_is_killed_and_comes_back(
@@ -219,12 +226,21 @@ def test_a_data_node_is_killed_and_stays_away(hdfs_directory: HdfsDirectory, whe
     recover(SCENE, place, told)
 
 
+@dataclass(frozen=True)
+class Nowhere(HdfsPlace):
+    """Where no NameNode is: killed and started again, one would cost each test seconds."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"{self.above.protocol}://127.0.0.1:{self.port}{self.root}"
+
+
 def test_a_cluster_that_is_not_there_is_named(hdfs_directory: HdfsDirectory) -> None:
     """Soon, and without a job left open anywhere."""
-    cluster = hdfs_directory.cluster
-    place = HdfsPlace(hdfs_directory, "out")
-    cluster.name_node.kill()
-    told, message = attempt(replace(SCENE), place)
+    [port] = free_ports(1)
+    told, message = attempt(SCENE, Nowhere(hdfs_directory, "out", port))
     assert told == "not_committed"
     assert "127.0.0.1" in message
     assert "cannot be reached" in message

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
 
 RANDOM_KILLS = 60
+PARTS = 3
+"""In which a driver is killed: as one, the sweep kept a worker of CI for minutes."""
 PROTOCOLS = ("hdfs", "webhdfs")
 
 
@@ -45,11 +47,12 @@ def places(hdfs_directory: HdfsDirectory) -> Places:
     return hdfs_places(hdfs_directory)
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @cases(("hdfs", "overwrite, in place"))
 def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep, part: int
 ) -> None:
-    kills.kill_the_driver(processes, scene, places, sweep)
+    kills.kill_the_driver_in_part(processes, scene, places, sweep, part=part, of=PARTS)
 
 
 @cases(("hdfs", "append"))

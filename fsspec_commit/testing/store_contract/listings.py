@@ -1,6 +1,7 @@
 """Listings: all of it, nothing else, and as it is now."""
 
 import asyncio
+from typing import ClassVar
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Store
@@ -15,12 +16,17 @@ from fsspec_commit.testing.store_contract.given import (
     tree,
 )
 
-_MORE_THAN_A_PAGE = 1_100
 _MANY = 200
 
 
 class ListingsContract(Given):
-    """`list_tree` and `list_children`."""
+    """`list_tree` and `list_children`.
+
+    Attributes:
+        page_entries: So many a page of the store's listings holds at most, if there are pages.
+    """
+
+    page_entries: ClassVar[int] = 1_000
 
     @driven
     async def test_a_missing_directory_lists_nothing(self, store: Store, at: At) -> None:
@@ -108,7 +114,8 @@ class ListingsContract(Given):
     @driven
     async def test_a_long_listing_is_whole(self, store: Store, at: At) -> None:
         """All pages of it, files and directories."""
-        many = _MORE_THAN_A_PAGE if store.capabilities.paged_listing else _MANY
+        paged = store.capabilities.paged_listing
+        many = max(_MANY, self.page_entries * 11 // 10) if paged else _MANY
         # Fewer in directories: each is a request, and a page is full of files alone.
         paths = [at(f"d/{number % 7}/{number:05d}") for number in range(many // 5)]
         paths += [at(f"d/file{number:05d}") for number in range(many)]
