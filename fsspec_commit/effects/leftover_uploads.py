@@ -123,7 +123,8 @@ class LeftoverUploads:
         """Which of the *named* uploads may be of jobs at destinations above or below this one.
 
         Looks once at each directory that one of them is below. An upload was begun when its job
-        had an area, and was listed before we look: where there is none, the job is over.
+        had an area, and was listed before we look: where there is none, the job is over. Since it
+        may not have been the store that listed none, its ``job.json`` is looked for as well.
         """
         others = {
             other.root: other for _, one in named for other in destination.others_above(one.path)
@@ -139,12 +140,27 @@ class LeftoverUploads:
         for root, jobs in found.items():
             for job_id in jobs or ():
                 recorded.update(map(_key, await self._recorded(others[root].job(job_id))))
+        unlisted = {
+            other.job(job_id).spec: None
+            for job_id, one in named
+            for other in destination.others_above(one.path)
+            if found[other.root] is not None and _key(one) not in recorded
+        }
+        stands: dict[StorePath, bool | None] = {}
+
+        async def seek(spec: StorePath) -> None:
+            stands[spec] = await self._store.stands_if_allowed(spec)
+
+        await for_each(_once([*unlisted]), seek, in_flight_max=self._store.in_flight_max)
         theirs, doubtful = set[_Key](), set[_Key]()
         for job_id, one in named:
-            jobs_above = [found[other.root] for other in destination.others_above(one.path)]
-            if _key(one) in recorded or any(job_id in (jobs or ()) for jobs in jobs_above):
+            above = [*destination.others_above(one.path)]
+            jobs_above = [found[other.root] for other in above]
+            begun = [stands.get(other.job(job_id).spec, False) for other in above]
+            listed = any(job_id in (jobs or ()) for jobs in jobs_above)
+            if _key(one) in recorded or listed or True in begun:
                 theirs.add(_key(one))
-            elif None in jobs_above:
+            elif None in jobs_above or None in begun:
                 doubtful.add(_key(one))
         return Elsewhere(frozenset(theirs), frozenset(doubtful))
 

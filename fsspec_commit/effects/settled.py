@@ -214,6 +214,15 @@ class SettledStore(Counted):
                 raise
             return None
 
+    async def stands_if_allowed(self, path: StorePath) -> bool | None:
+        """Whether anything stands at *path*; ``None`` when the store refuses to tell."""
+        try:
+            return await self.stat(path) is not None
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None
+
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
     ) -> Writer[Entry]:

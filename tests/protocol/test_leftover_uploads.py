@@ -333,3 +333,28 @@ def test_what_may_be_of_a_job_that_cannot_be_looked_for_is_shown(listed: Bucket)
     assert report.deleted == ()
     assert len(report.shown) == 1
     assert names_pending(listed) == [f"part-{OTHER}-0.txt"]
+
+
+@pytest.mark.parametrize("answer", ["", "403"], ids=["there", "denied"])
+@pytest.mark.guarantees("P4", "P8")
+def test_one_empty_listing_takes_no_upload_from_another_destination(
+    listed: Bucket, answer: str
+) -> None:
+    """It was taken for there being no job, and a decided one lost the rest of its files."""
+    job = job_at(listed)
+    message = write(job.task(), "a.txt", "b.txt").commit()
+    with inject(Fault("complete", 2, "crash_before")), suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([message])
+    pending = names_pending(listed)
+
+    async def lied(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if (verb, path) == ("list_children", f"{listed.name}/out/_commit"):
+            return []  # type: ignore[return-value]  # the answer of a listing
+        if answer and verb == "stat" and "/out/_commit/" in path:
+            raise refused(path, answer)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, lied)):
+        report = fc.clean(f"{FLAT}://{listed.name}", older_than=timedelta(0), dry_run=False)
+    assert (report.deleted, names_pending(listed)) == ((), pending)
+    assert fc.resume(url(listed), job.job_id).file_count == 2
