@@ -10,6 +10,7 @@ import errno
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Any, Protocol
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
@@ -204,14 +205,14 @@ class PathListing:
             StoreError: It was not deleted, or not whole.
         """
         query = {"paginated": "true"}
-        while True:
+        for turn in count(1):
             try:
                 answer = await self._container.request("Path - Delete", path, query=query)
             except RequestFailedError as error:
                 if error.is_missing:
                     return
                 raise error.failure from None
-            following = self._container.following("Path - Delete", path, answer, query)
+            following = self._container.following("Path - Delete", path, answer, query, turn)
             if not following:
                 return
             query["continuation"] = following

@@ -6,6 +6,7 @@ moves into a directory that stands in its way.
 """
 
 import errno
+import itertools
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
@@ -137,10 +138,10 @@ class Renames:
         self, source: StorePath, target: StorePath, conditions: dict[str, str]
     ) -> None:
         headers = {"x-ms-rename-source": self._container.source(source), **conditions}
-        query: dict[str, str] = {}
-        while True:
-            answer = await self._container.request("Path - Rename", target, headers, query=query)
-            following = self._container.following("Path - Rename", target, answer, query)
+        operation, query = "Path - Rename", dict[str, str]()
+        for turn in itertools.count(1):
+            answer = await self._container.request(operation, target, headers, query=query)
+            following = self._container.following(operation, target, answer, query, turn)
             if not following:
                 return
             query = {"continuation": following}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit_stores.azure.requests import TURNS_MOST
 from tests.unit.stores.azure.verbs import (
     PATH,
     ROOT,
@@ -97,7 +98,7 @@ def test_the_same_page_again_is_an_error(
 def test_what_goes_on_where_it_was_is_in_doubt(
     runner: asyncio.Runner, responder: Responder, gen2: AzureStore, verb: Verb, sent: str
 ) -> None:
-    """It went on for ever."""
+    """It went on for ever; it goes on for a while, as long as the service may mean it."""
     directory = {"ETag": '"e1"', "x-ms-resource-type": "directory"}
     answers = {
         "HEAD": told(200, b"", directory),
@@ -108,4 +109,5 @@ def test_what_goes_on_where_it_was_is_in_doubt(
     caught = runner.run(failure_of(verb(gen2)))
     assert caught.reply is Reply.UNKNOWN
     assert "there is more, and not where" in str(caught)
-    assert [one.method for one in responder.received if one.method != "HEAD"] == [sent, sent]
+    changes = [one.method for one in responder.received if one.method != "HEAD"]
+    assert changes == [sent] * TURNS_MOST
