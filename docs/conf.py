@@ -52,7 +52,10 @@ nitpick_ignore_regex = [
     # What a task hands out is an fsspec filesystem, and a block that gives a path: no more is said.
     (r"py:class", r"(AttemptFileSystem|fsspec_commit\.local_file\.LocalFile)"),
     # Short names in annotations that are imported for the type checker only.
-    (r"py:class", r"(AbstractFileSystem|Callback|Any|Self|UPath|Unpack|ArrowStreamExportable)"),
+    (
+        r"py:class",
+        r"(AbstractFileSystem|Callback|Any|Self|UPath|UniversalPath|Unpack|ArrowStreamExportable)",
+    ),
 ]
 
 
