@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-BLOCKS_UNTIL_ALL = 250
+BLOCKS_UNTIL_ALL = 500
 """Every so-many-th block begins with a collection of everything."""
 
 _frozen: list[bool] = []

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
-TRIED_AT_EVERY_CALL = {"unversioned", "gcs"}
-"""By day, one with each committer."""
+ONE_WITH_EACH_COMMITTER = {"unversioned", "gcs"}
+"""By day, where the others' habits make no difference to what is tried, or it takes long."""
 given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 
 
@@ -82,30 +82,37 @@ class OnFlat(Given):
         ] == []
 
 
-@given_up
-class TestFlatCommits(
-    OnFlat,
-    LifecycleContract,
-    AttemptsContract,
-    DriversContract,
-    OvertakenContract,
-    DamagedContract,
-    ModesContract,
-    PartitionsContract,
-    NamesContract,
-    NeighboursContract,
-):
-    """All but what is tried at every call."""
-
-
-@given_up
-@pytest.mark.parametrize(
+one_with_each_committer = pytest.mark.parametrize(
     "bucket",
     [
-        pytest.param(name, marks=() if name in TRIED_AT_EVERY_CALL else pytest.mark.slow)
+        pytest.param(name, marks=() if name in ONE_WITH_EACH_COMMITTER else pytest.mark.slow)
         for name in ALL_HABITS
     ],
     indirect=True,
 )
+
+
+@given_up
+class TestFlatCommits(
+    OnFlat, DriversContract, ModesContract, PartitionsContract, NeighboursContract
+):
+    """What habits make a difference to: what is deleted, and when, and beside whom."""
+
+
+@given_up
+@one_with_each_committer
+class TestFlatJobs(
+    OnFlat,
+    LifecycleContract,
+    AttemptsContract,
+    OvertakenContract,
+    DamagedContract,
+    NamesContract,
+):
+    """What is alike on all."""
+
+
+@given_up
+@one_with_each_committer
 class TestFlatFaults(OnFlat, CrashesContract, LostRepliesContract):
     """What is tried at every call: `tests/protocol` does so on all of them, in its own way."""
