@@ -13,6 +13,7 @@ import msgspec
 
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import JobLayout, StorePath
+from fsspec_commit.store.json_forms import decode_json
 
 RECORD_BYTES_MAX = 64 << 20
 """The longest record; what can grow beyond it is streamed."""
@@ -93,6 +94,6 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
         message = f"a {kind.__name__} record of {len(data)} bytes is over its cap of {limit_bytes}"
         raise RecordError(message)
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decode_json(data, kind)
     except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError) as error:
         raise RecordError(f"not a readable {kind.__name__} record: {error}") from error

@@ -23,6 +23,7 @@ from fsspec_commit.store.abilities import (
     ask_once,
 )
 from fsspec_commit.store.capabilities import AtomicRename
+from fsspec_commit.store.json_forms import decode_json
 from fsspec_commit.store.values import Entry, Expect, Expectation, PendingUpload, Token
 
 T = TypeVar("T")
@@ -323,7 +324,7 @@ async def _listed_uploads(uploads: CompletesUploads, path: StorePath) -> set[str
 
 async def _completes(ground: TrialGround, uploads: CompletesUploads, upload: PendingUpload) -> bool:
     """Whether *upload* is completed from what another process would be sent of it."""
-    sent = msgspec.json.decode(msgspec.json.encode(upload), type=PendingUpload)
+    sent = decode_json(msgspec.json.encode(upload), PendingUpload)
     await _answer(uploads.complete(sent, expecting=Expect.ABSENT))
     return await ground.content(upload.path) == upload.nonce.encode()
 

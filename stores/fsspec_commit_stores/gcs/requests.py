@@ -18,6 +18,7 @@ from yarl import URL
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
+from fsspec_commit.store.json_forms import decode_json
 from fsspec_commit_stores.gcs.answers import CHECK_THE_WAY, Answer, answer_of, why_not_believed
 from fsspec_commit_stores.gcs.authorization import Authorization
 from fsspec_commit_stores.gcs.failures import (
@@ -269,7 +270,7 @@ class Bucket:
             StoreError: It carries something else, so what was done is not known.
         """
         try:
-            return msgspec.json.decode(answered.body, type=form)
+            return decode_json(answered.body, form)
         except (msgspec.MsgspecError, RecursionError):
             pass
         why = f"the answer has not the form of the store's; {CHECK_THE_WAY}"

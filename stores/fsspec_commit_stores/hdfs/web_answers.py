@@ -17,6 +17,7 @@ import msgspec
 import requests
 
 from fsspec_commit.errors import Reply
+from fsspec_commit.store.json_forms import decode_json
 from fsspec_commit_stores.hdfs.failures import (
     Asked,
     RequestFailedError,
@@ -193,7 +194,7 @@ def said_in(answer: requests.Response) -> bool | None:
 def _read(answer: requests.Response, form: type[T]) -> T | None:
     """The body, where it is JSON of this form."""
     try:
-        return msgspec.json.decode(answer.content, type=form)
+        return decode_json(answer.content, form)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
