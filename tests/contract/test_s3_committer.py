@@ -1,9 +1,9 @@
 """Whole jobs on S3 keep their contract, on real servers of three makers.
 
 Whatever depends on the server itself, races above all, is tried on two of the three in every run.
-What depends on the protocol alone is tried on one of them; records that are damaged and odd names
-are not S3's own, and are tried by day on the stores within the process, on GCS, Azure and HDFS. By
-night everything is tried on all three.
+What depends on the protocol alone is tried on one of them. Damaged records and odd names are tried
+by day on other kinds of stores, and odd names by the tests of S3's adapter. By night everything is
+tried on all three.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from fsspec_commit.testing.committer_contract.drivers import DriversContract
 from fsspec_commit.testing.committer_contract.given import Given
 from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
+from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
 from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tests.servers.plugin import KeptBuckets, S3Bucket
     from tests.servers.server import Server
 
+NOT_BY_DAY: Any = None
+"""In place of a test of a contract."""
 given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 
 
@@ -72,6 +75,17 @@ class TestS3Commits(
     NeighboursContract,
 ):
     """All that is S3's own but for what is tried at every call."""
+
+
+@given_up
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+class TestS3Names(OnServer, NamesContract):
+    """What a file may be called; each odd name, and each thing in the way, by night."""
+
+    test_an_odd_name_is_committed_or_refused = NOT_BY_DAY
+    test_an_odd_name_is_overwritten = NOT_BY_DAY
+    test_a_file_in_the_way_of_a_directory_is_refused = NOT_BY_DAY
+    test_an_emptied_directory_in_the_way_is_refused = NOT_BY_DAY
 
 
 @given_up
