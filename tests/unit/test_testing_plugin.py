@@ -94,6 +94,8 @@ class TestMyCommits(CommitterContract):
 def run_pytest(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (directory / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     command = [sys.executable, "-m", "pytest", "--strict-markers", "-q", *arguments]
+    # Runs that tidy up after each other in pytest's own folder stumble over one another.
+    command += ["--basetemp", str(directory / "temporary")]
     if "fsspec_commit" not in _plugins_by_entry_point():
         command += ["-p", PLUGIN]
     return subprocess.run(command, capture_output=True, check=False, cwd=directory, text=True)
