@@ -121,6 +121,8 @@ def smoke(interpreter: Path, wheel: Path, away: Path) -> bool:
     command: Command = [environment / "bin/fsspec-commit", "--help"]
     subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
     tests: Command = [python, "-m", "pytest", "-m", "not slow and not checkout", *TRIED]
+    # Another run that tidies up pytest's own folder meanwhile would be an error of this one.
+    tests += ["--basetemp", away / "temporary"]
     return subprocess.run(tests, cwd=tree, check=False).returncode == 0
 
 
