@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
