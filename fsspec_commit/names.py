@@ -120,13 +120,14 @@ def standing_name(text: str) -> Target:
     if not {"", ".", ".."}.isdisjoint(names) or AREA in map(str.casefold, names) or "\0" in text:
         message = f"cannot take {text!a} for a file of the destination: no path leads to it alone"
         raise RequestError(message, kind="outside_destination", path=ascii(text))
-    if len(text.encode(errors="surrogatepass")) > PATH_BYTES_MAX or not _is_unicode(text):
+    if len(text.encode(errors="surrogatepass")) > PATH_BYTES_MAX or not is_unicode(text):
         message = f"cannot write down the name {text[:80]!a}: it is too long, or no valid unicode"
         raise RequestError(message, kind="invalid_name", path=ascii(text))
     return Target(text)
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether *text* can be written down: it holds no half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:

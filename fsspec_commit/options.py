@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.ids import IdSource
-from fsspec_commit.names import declared_partition
+from fsspec_commit.names import declared_partition, is_unicode
 from fsspec_commit.records.job import (
     MODES,
     Collect,
@@ -147,7 +147,7 @@ def _check_together(given: dict[str, Any]) -> None:
         raise _invalid(message)
     _check_partitions(given.get("partitions", ()), given.get("mode"))
     key = given.get("idempotency_key")
-    if key is not None and not (isinstance(key, str) and key and _is_unicode(key)):
+    if key is not None and not (isinstance(key, str) and key and is_unicode(key)):
         raise _invalid(f"idempotency_key is a text of valid unicode, not empty, and not {key!r}")
     callback = given.get("callback")
     if callback is not None and not _is_callback(callback):
@@ -177,14 +177,6 @@ def _check_partitions(partitions: object, mode: object) -> None:
 def _is_callback(thing: object) -> bool:
     is_class = isinstance(thing, type)
     return not is_class and all(hasattr(thing, name) for name in ("set_size", "relative_update"))
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_int(value: object) -> bool:

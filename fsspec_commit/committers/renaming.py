@@ -143,7 +143,8 @@ class RenamingCommitter:
         there = await self._store.stat(prepared)
         if not isinstance(there, Entry) or there.size_bytes != marker.size:
             return False
-        return await publish(there.token)
+        # With the token it had, another's marker stands in the way, and would again.
+        return there.token != marker.token and await publish(there.token)
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """It goes with the area."""

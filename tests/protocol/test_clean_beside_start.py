@@ -101,16 +101,21 @@ def test_a_job_that_begins_after_the_look_stays(place: Place, verb: str) -> None
     assert commits(job)
 
 
-def test_one_that_was_taken_away_is_put_back_by_the_next(place: Place) -> None:
-    """The first one died between its rename and its look."""
-    job = started(place)
-    data = place.take(job.job_id)
+def take_away_and_die(place: Place, job_id: str) -> None:
+    """A `clean` that finds an area without its record, which comes before it has looked again."""
+    data = place.take(job_id)
     with (
-        before(at("rename_directory", job.job_id), lambda: place.put(job.job_id, data)),
+        before(at("rename_directory", job_id), lambda: place.put(job_id, data)),
         inject(Fault("rename_directory", 1, "crash_after")),
         suppress(Crash),
     ):
         place.clean()
+
+
+def test_one_that_was_taken_away_is_put_back_by_the_next(place: Place) -> None:
+    """The first one died between its rename and its look."""
+    job = started(place)
+    take_away_and_die(place, job.job_id)
     (taken,) = place.areas()
     assert taken.startswith(f"void-{job.job_id}-")
     assert fc.jobs(place.url) == []
@@ -123,13 +128,7 @@ def test_one_that_was_taken_away_is_put_back_by_the_next(place: Place) -> None:
 def test_one_absent_record_does_not_remove_it(place: Place, lie: str) -> None:
     """Nor one empty listing: the whole area of a job went with it, for good."""
     job = started(place)
-    data = place.take(job.job_id)
-    with (
-        before(at("rename_directory", job.job_id), lambda: place.put(job.job_id, data)),
-        inject(Fault("rename_directory", 1, "crash_after")),
-        suppress(Crash),
-    ):
-        place.clean()
+    take_away_and_die(place, job.job_id)
 
     async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
         if verb == lie and "/void-" in path:
