@@ -10,10 +10,11 @@ later time, once. Who dies is who never takes another step: that is in it, since
 is looked for in every state. Breadth first, so the trace found is a shortest.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from tests.specs.explore import Found, explore
 
 Weakened: TypeAlias = Literal[
     "decision_believed",  # another's decision is believed, whether the job is over or not
@@ -225,38 +226,7 @@ def wrong(store: Store) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Found:
-    """What an exhaustive search has found: how many states, and the shortest way to a wrong one."""
-
-    states: int
-    problem: str | None = None
-    trace: tuple[str, ...] = ()
-
-
-def explore(weakened: Weakened | None = None) -> Found:
+def search(weakened: Weakened | None = None) -> Found:
     """Search every interleaving."""
     model = Model(weakened)
-    start = model.start()
-    came_from: dict[Store, tuple[Store, str] | None] = {start: None}
-    waiting = deque([start])
-    while waiting:
-        store = waiting.popleft()
-        problem = wrong(store)
-        if problem is not None:
-            return Found(len(came_from), problem, tuple(_trace(came_from, store)))
-        for label, following in model.steps(store):
-            if following not in came_from:
-                came_from[following] = (store, label)
-                waiting.append(following)
-    return Found(len(came_from))
-
-
-def _trace(came_from: dict[Store, tuple[Store, str] | None], store: Store) -> list[str]:
-    labels: list[str] = []
-    step = came_from[store]
-    while step is not None:
-        store, label = step
-        labels.append(label)
-        step = came_from[store]
-    return labels[::-1]
+    return explore(model.start(), model.steps, wrong)

@@ -6,17 +6,17 @@ from typing import get_args
 
 import pytest
 
-from tests.specs.job_over import Weakened, explore
+from tests.specs.job_over import Weakened, search
 
 
 def test_the_rules_hold() -> None:
-    found = explore()
+    found = search()
     assert found.problem is None, f"{found.problem}: {' | '.join(found.trace)}"
     assert found.states > 10_000, "it explored next to nothing"
 
 
 @pytest.mark.parametrize("weakened", get_args(Weakened))
 def test_each_weaker_rule_fails(weakened: Weakened) -> None:
-    found = explore(weakened)
+    found = search(weakened)
     assert found.problem is not None, f"without this rule all is well: {found.states} states"
     assert found.trace
