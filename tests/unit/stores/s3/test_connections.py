@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore import handlers
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
@@ -86,6 +87,27 @@ def test_nobodys_retries_count(
         responder.script(CLOSED, error(503, "SlowDown"))
         assert runner.run(failure_of(CHANGES["put"][0](store))).reply is UNKNOWN
         assert len(responder.received) == 1
+
+
+def test_what_others_add_to_botocores_handlers_is_called(
+    runner: asyncio.Runner,
+    responder: Responder,
+    opening: Opening,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tracer, or moto, imported after us: the handlers are not those of the first session."""
+    opening()
+    called: list[str] = []
+
+    def trace(event_name: str, **_: object) -> None:
+        called.append(event_name)
+
+    builtin = [*handlers.BUILTIN_HANDLERS, ("before-send.s3", trace)]
+    monkeypatch.setattr(handlers, "BUILTIN_HANDLERS", builtin)
+    store = opening()
+    responder.answering = versioning_or(xml("ListBucketResult"))
+    runner.run(all_of(store.list_tree(PATH)))
+    assert called.count("before-send.s3.ListObjectsV2") == 1
 
 
 def test_a_store_that_is_silent_is_not_waited_for_for_ever(
