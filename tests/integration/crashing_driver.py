@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from fsspec_commit.store import DirectWriter, Entry, Store, WritesDirectly
 
 _HUNG_S = 240
+_ENDS_S = 60
 T = TypeVar("T")
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -294,6 +295,20 @@ async def learn(request: Request) -> None:
     await destination.store.close()
 
 
+def await_threads() -> None:
+    """Let every other thread be over: each fork would have its locks, and nobody to release them.
+
+    ``Thread.join`` returns when the thread is over for Python. Until it is over for the system,
+    too, it may hold a lock: OpenSSL's, as aiobotocore makes its TLS contexts on a thread.
+    """
+    threads = Path("/proc/self/task")
+    deadline = time.monotonic() + _ENDS_S
+    while threads.is_dir() and (count := len(list(threads.iterdir()))) > 1:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{count - 1} other threads would be forked")
+        time.sleep(0.001)
+
+
 def serve() -> None:
     """Answer until the input ends."""
     adapter("file")
@@ -312,6 +327,8 @@ def serve() -> None:
             bucket = "/".join(request.get("destination", "").split("/")[:3])
             if request.get("storage_options") and bucket not in known:
                 asyncio.run(learn(request))
+                await_threads()
+                gc.freeze()
                 known.add(bucket)
         for request in requests:
             if request["op"] == "continue":

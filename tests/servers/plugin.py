@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,6 @@ from tests.servers.server_process import AnyServer, RunningServers, ServerDiedEr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.servers.kinds import ServerKind
 
@@ -73,13 +73,26 @@ def servers() -> Iterator[Servers]:
     servers.stop()
 
 
+@pytest.fixture(scope="session")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with one authority: to read all that are trusted is 30 ms for each store opened."""
+    from botocore.httpsession import DEFAULT_CA_BUNDLE
+
+    end = "-----END CERTIFICATE-----\n"
+    first, _, _ = Path(DEFAULT_CA_BUNDLE).read_text("utf-8").partition(end)
+    file = tmp_path_factory.mktemp("trusted") / "one.pem"
+    file.write_text(first + end, "utf-8")
+    return str(file)
+
+
 @pytest.fixture
-def s3_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def s3_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_certificate: str) -> None:
     """The region, and no account of the person who runs the tests: for child processes as well."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CA_BUNDLE", one_certificate)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-aws-config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-aws-credentials"))
 

@@ -14,6 +14,8 @@ from fsspec_commit.testing.store_contract.given import (
     driven,
     entry,
     place,
+    read_part,
+    read_whole,
     refused,
     requires,
     tree,
@@ -53,7 +55,7 @@ class FilesContract(Given):
         token = await store.put(at("d/a"), b"data", expecting=Expect.ANYTHING, within=None)
         seen = await entry(store, at("d/a"))
         assert (seen.path, seen.size_bytes, seen.token) == (at("d/a"), 4, token)
-        found = await store.read(at("d/a"), limit_bytes=LIMIT_BYTES)
+        found = await read_whole(store, at("d/a"))
         assert isinstance(found, Content)
         assert found.entry == seen
         for listing in (store.list_tree(at("d")), store.list_children(at("d"))):
@@ -114,7 +116,7 @@ class FilesContract(Given):
     async def test_reading_is_limited(self, store: Store, at: At) -> None:
         """A file of exactly the limit is read, a longer one refused, unread."""
         await place(store, at, a=_DIGITS)
-        found = await store.read(at("a"), limit_bytes=len(_DIGITS))
+        found = await read_whole(store, at("a"), limit_bytes=len(_DIGITS))
         assert found is not None
         assert found.data == _DIGITS
         with refused():
@@ -126,7 +128,7 @@ class FilesContract(Given):
         await place(store, at, a=_DIGITS, empty=b"")
         for start, length in ((0, 4), (3, 5), (8, 10), (10, 5), (99, 1), (4, 0)):
             expected = _DIGITS[start : start + length]
-            assert await store.read_range(at("a"), start=start, length=length) == expected
+            assert await read_part(store, at("a"), start=start, length=length) == expected
         assert await store.read_range(at("empty"), start=0, length=1) == b""
 
     @driven

@@ -22,6 +22,7 @@ from fsspec_commit.store import Content, Entry, Expect, Store
 
 P = ParamSpec("P")
 G = TypeVar("G", bound="Given")
+T = TypeVar("T")
 
 At: TypeAlias = Callable[[str], StorePath]
 """Where the store keeps a name that is relative to the destination."""
@@ -126,16 +127,28 @@ async def content(store: Store, path: StorePath) -> bytes | None:
     return None if found is None else found.data
 
 
-async def read_whole(store: Store, path: StorePath) -> Content | None:
-    """The file at *path*; asked for again while it is being replaced, as who settles does."""
+async def read_whole(
+    store: Store, path: StorePath, *, limit_bytes: int = LIMIT_BYTES
+) -> Content | None:
+    """The file at *path*, asked for as long as it is being replaced."""
+    return await _patiently(lambda: store.read(path, limit_bytes=limit_bytes))
+
+
+async def read_part(store: Store, path: StorePath, *, start: int, length: int) -> bytes | None:
+    """A range of the file at *path*, asked for as long as it is being replaced."""
+    return await _patiently(lambda: store.read_range(path, start=start, length=length))
+
+
+async def _patiently(read: Callable[[], Awaitable[T]]) -> T:
+    """What *read* gives, asked again after each `NOT_DONE`, as who settles does."""
     for look in range(_LOOKS_MAX):
         try:
-            return await store.read(path, limit_bytes=LIMIT_BYTES)
+            return await read()
         except StoreError as error:
             if error.reply is not Reply.NOT_DONE:
                 raise
         await asyncio.sleep(0.001 * 2 ** min(look, 8))
-    return await store.read(path, limit_bytes=LIMIT_BYTES)
+    return await read()
 
 
 async def entry(store: Store, path: StorePath) -> Entry:

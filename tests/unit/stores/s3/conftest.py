@@ -23,11 +23,12 @@ Opening: TypeAlias = Callable[..., S3Store]
 
 
 @pytest.fixture(autouse=True)
-def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, one_certificate: str) -> None:
     """Nothing of the person who runs the tests."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CA_BUNDLE", one_certificate)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
 
