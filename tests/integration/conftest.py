@@ -28,8 +28,9 @@ def jobs_given_up_are_collected(request: pytest.FixtureRequest) -> Iterator[None
         gc.collect()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def processes() -> Iterator[Processes]:
+    """What starts processes; it takes a second of CPU to start itself."""
     with Processes() as processes:
         yield processes
 

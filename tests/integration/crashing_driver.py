@@ -1,9 +1,9 @@
 """Processes that die, stop or race on purpose: a server that forks one for each request.
 
 The server is a process of its own without threads, so that forking is cheap and clean: it imports
-the package once and never uses it. Each line on its input is a list of requests; each request is
-run by a fresh fork, all at the same moment; a line with all their answers comes back. Run by
-``tests/integration/processes.py``.
+the package once and never uses it. Each line on its input is a list of requests, with the
+environment that they are to see; each request is run by a fresh fork, all at the same moment; a
+line with all their answers comes back. Run by ``tests/integration/processes.py``.
 """
 
 from __future__ import annotations
@@ -309,6 +309,19 @@ def await_threads() -> None:
         time.sleep(0.001)
 
 
+def prepare(request: Request, known: set[str]) -> None:
+    """Do what any process would do once; the forks need not."""
+    scheme, has_scheme, _ = request.get("destination", "").partition("://")
+    if has_scheme:
+        adapter(scheme)
+    bucket = "/".join(request.get("destination", "").split("/")[:3])
+    if request.get("storage_options") and bucket not in known:
+        asyncio.run(learn(request))
+        await_threads()
+        gc.freeze()
+        known.add(bucket)
+
+
 def serve() -> None:
     """Answer until the input ends."""
     adapter("file")
@@ -322,14 +335,12 @@ def serve() -> None:
         children: list[Child] = []
         gate, opened = os.pipe()
         os.set_inheritable(opened, False)
-        requests = json.loads(line)
+        told = json.loads(line)
+        os.environ.clear()
+        os.environ.update(told["environ"])
+        requests = told["requests"]
         for request in requests:
-            bucket = "/".join(request.get("destination", "").split("/")[:3])
-            if request.get("storage_options") and bucket not in known:
-                asyncio.run(learn(request))
-                await_threads()
-                gc.freeze()
-                known.add(bucket)
+            prepare(request, known)
         for request in requests:
             if request["op"] == "continue":
                 child = stopped.pop(request["pid"])

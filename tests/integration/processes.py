@@ -35,7 +35,7 @@ class Processes:
         """Start all of them at one moment."""
         stdin = self._server.stdin
         assert stdin is not None
-        stdin.write(json.dumps(requests) + "\n")
+        stdin.write(json.dumps({"environ": dict(os.environ), "requests": requests}) + "\n")
         stdin.flush()
 
     def receive(self) -> list[Answer]:
