@@ -3,6 +3,7 @@
 import zlib
 from array import array
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice, pairwise
@@ -56,8 +57,9 @@ class NameIndex:
     """
 
     def __init__(self) -> None:
-        self._highs = [array("Q") for _ in range(_BUCKETS)]
-        self._lows = [array("Q") for _ in range(_BUCKETS)]
+        # Only the buckets that names fall in: most indexes hold few names, many hold none.
+        self._highs = defaultdict[int, "array[int]"](_longs)
+        self._lows = defaultdict[int, "array[int]"](_longs)
         self._count = 0
 
     def __len__(self) -> int:
@@ -73,7 +75,7 @@ class NameIndex:
     def freeze(self) -> set[Digest]:
         """Sort, and return the digests of names that were added more than once."""
         repeated: set[Digest] = set()
-        for number in range(_BUCKETS):
+        for number in self._highs:
             ordered = sorted(zip(self._highs[number], self._lows[number], strict=True))
             repeated.update(one for one, other in pairwise(ordered) if one == other)
             self._highs[number] = array("Q", (high for high, _ in ordered))
@@ -82,10 +84,10 @@ class NameIndex:
 
     def holds(self, name: str) -> bool:
         """Whether *name* was added."""
-        if not self._count:
-            return False
         high, low = _digest(name)
         number = high % _BUCKETS
+        if number not in self._highs:
+            return False
         return _found(self._highs[number], self._lows[number], high, low) is not None
 
 
@@ -93,10 +95,10 @@ class NameTokens:
     """A token for each of some names: 20 bytes a name, and the token's own."""
 
     def __init__(self) -> None:
-        self._highs = [array("Q") for _ in range(_BUCKETS)]
-        self._lows = [array("Q") for _ in range(_BUCKETS)]
-        self._starts = [array("I") for _ in range(_BUCKETS)]
-        self._tokens = [bytearray() for _ in range(_BUCKETS)]
+        self._highs = defaultdict[int, "array[int]"](_longs)
+        self._lows = defaultdict[int, "array[int]"](_longs)
+        self._starts = defaultdict[int, "array[int]"](_ints)
+        self._tokens = defaultdict[int, bytearray](bytearray)
         self._count = 0
 
     def __len__(self) -> int:
@@ -114,7 +116,7 @@ class NameTokens:
 
     def freeze(self) -> None:
         """Sort."""
-        for number in range(_BUCKETS):
+        for number in self._highs:
             rows = zip(self._highs[number], self._lows[number], self._starts[number], strict=True)
             ordered = sorted(rows)
             self._highs[number] = array("Q", (high for high, _, _ in ordered))
@@ -125,6 +127,8 @@ class NameTokens:
         """The token of *name*, if it was added."""
         high, low = _digest(name)
         number = high % _BUCKETS
+        if number not in self._highs:
+            return None
         place = _found(self._highs[number], self._lows[number], high, low)
         if place is None:
             return None
@@ -142,6 +146,14 @@ def repeated_names(names: Iterable[str], digests: set[Digest]) -> Sequence[str]:
                 repeated.append(name)
             seen.add(name)
     return repeated
+
+
+def _longs() -> "array[int]":
+    return array("Q")
+
+
+def _ints() -> "array[int]":
+    return array("I")
 
 
 def _digest(name: str) -> Digest:

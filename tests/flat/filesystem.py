@@ -26,14 +26,39 @@ class FlatFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             found[path] = {"name": path, "size": here.size_bytes, "type": "file"}
         for key in bucket.keys(f"{path}/"):
             name, slash, _rest = key[len(path) + 1 :].partition("/")
-            child, entry = f"{path}/{name}", bucket.entry(key)
+            child = f"{path}/{name}"
             if slash:
                 found.setdefault(child, {"name": child, "size": 0, "type": "directory"})
-            elif entry is not None:
+            elif (entry := bucket.entry(key)) is not None:
                 found[child] = {"name": child, "size": entry.size_bytes, "type": "file"}
         if not found:
             raise FileNotFoundError(path)
         return list(found.values()) if detail else list(found)
+
+    def find(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        withdirs: bool = False,
+        detail: bool = False,
+        **_: Any,
+    ) -> Any:
+        """In one listing, as those of real buckets do."""
+        if maxdepth is not None:
+            return super().find(path, maxdepth, withdirs, detail)
+        path = self._strip_protocol(path).strip("/")
+        bucket = bucket_of(path)
+        found: dict[str, dict[str, Any]] = {}
+        for key in [StorePath(path), *bucket.keys(f"{path}/")]:
+            entry = bucket.entry(key)
+            if entry is not None:
+                found[key] = {"name": key, "size": entry.size_bytes, "type": "file"}
+                above = key.rpartition("/")[0]
+                while withdirs and len(above) >= len(path) and above not in found:
+                    found[above] = {"name": above, "size": 0, "type": "directory"}
+                    above = above.rpartition("/")[0]
+        names = sorted(found)
+        return {name: found[name] for name in names} if detail else names
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: Any
