@@ -6,27 +6,44 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from fsspec_commit.testing.sweeps import Sweep
+
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("bench_*.py"))
+ON_SERVERS = ["bench_magic_commit", "bench_manifest_commit", "bench_s3_throughput"]
+"""Each takes seconds to start servers and to import SDKs: by day one of them runs."""
 ON_ONE = {"bench_manifest_commit": ["--on", "Gen2"]}
 """What of them runs on several servers runs on one by day."""
 
 
 def test_there_are_benchmarks() -> None:
-    assert BENCHMARKS
+    assert set(BENCHMARKS) > set(ON_SERVERS)
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    "name",
     [
-        *(pytest.param(name, ON_ONE.get(name, []), id=name) for name in BENCHMARKS),
-        *(pytest.param(name, [], id=f"{name}, all", marks=pytest.mark.slow) for name in ON_ONE),
+        pytest.param(name, marks=pytest.mark.slow if name in ON_SERVERS else ())
+        for name in BENCHMARKS
     ],
 )
-def test_the_quick_form_runs_and_reports(name: str, options: list[str]) -> None:
+def test_the_quick_form_runs_and_reports(name: str) -> None:
+    run_quickly(name)
+
+
+@pytest.mark.parametrize("every", [len(ON_SERVERS)])
+def test_the_quick_form_of_one_with_a_server(sweep: Sweep) -> None:
+    """By night each is a test of its own."""
+    for name in sweep(ON_SERVERS):
+        run_quickly(name, *ON_ONE.get(name, ()))
+
+
+def run_quickly(name: str, *options: str) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", f"tests.benchmarks.{name}", "--quick", *options],
         cwd=ROOT,
