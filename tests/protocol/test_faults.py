@@ -199,7 +199,7 @@ def check(scene: Scene, place: Place, *, happened: bool) -> None:
     assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN
 
 
-@pytest.mark.parametrize(("scene", "kind", "every"), by_day(FAULTS, whole=WHOLE, every=6))
+@pytest.mark.parametrize(("scene", "kind", "every"), by_day(FAULTS, whole=WHOLE, every=12))
 def test_one_fault_at_any_store_call(
     scene: Scene, kind: Kind, make_place: Callable[[Scene], Place], sweep: Sweep
 ) -> None:

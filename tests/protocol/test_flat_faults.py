@@ -76,7 +76,7 @@ WHOLE = {
     f"{scene}-{WHOLE_ON if WHOLE_ON in places else places[0]}" for scene, (_, places) in ALL.items()
 }
 every_case = pytest.mark.parametrize(
-    ("name", "habits", "every"), by_day(CASES, whole=WHOLE, every=6)
+    ("name", "habits", "every"), by_day(CASES, whole=WHOLE, every=12)
 )
 FAULTS: dict[str, tuple[str, str, Kind]] = {
     f"{case}-{kind}": (*CASES[case], kind) for case in CASES for kind in [*CRASHES, *ERRORS]
@@ -172,7 +172,7 @@ def check(scene: Scene, place: Place, *, happened: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "habits", "kind", "every"), by_day(FAULTS, whole=WHOLE_FAULTS, every=6)
+    ("name", "habits", "kind", "every"), by_day(FAULTS, whole=WHOLE_FAULTS, every=12)
 )
 def test_one_fault_at_any_store_call(
     name: str, habits: str, kind: Kind, make_place: Callable[[str, Scene], Place], sweep: Sweep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,13 @@ ABILITIES = {
 
 def where(matches: Callable[[ast.AST], bool], trees: dict[str, ast.Module] = CORE) -> set[str]:
     """The modules in which a node matches."""
-    return {name for name, tree in trees.items() if any(map(matches, ast.walk(tree)))}
+    return {name for name, tree in trees.items() if any(map(matches, _nodes(tree)))}
+
+
+@cache
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """Each test looks at every node."""
+    return list(ast.walk(tree))
 
 
 def names_in(node: ast.AST | None) -> set[str]:
