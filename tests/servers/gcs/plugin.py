@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,8 +41,13 @@ class GcsBucket:
 
 @pytest.fixture(scope="session")
 def gcs_servers() -> Iterator[GcsServers]:
+    from google.auth.crypt import RSASigner
+
     servers = GcsServers()
-    yield servers
+    with pytest.MonkeyPatch.context() as patch:
+        # Each opened store would check the account's key anew, which takes longer than a request.
+        patch.setattr(RSASigner, "from_string", staticmethod(cache(RSASigner.from_string)))
+        yield servers
     servers.stop()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.servers.gcs.strict.failures import invalid
@@ -28,14 +29,32 @@ def parts_of(body: bytes, boundary: bytes) -> Iterator[tuple[dict[str, str], byt
 
     A delimiter stands at the beginning of a line, and the line's end before it is its own.
     """
-    delimiter = re.compile(
-        rb"(?:^|\r?\n)--" + re.escape(boundary) + rb"(--)?[ \t]*(?=\r?\n|$)", re.ASCII
-    )
-    marks = list(delimiter.finditer(body))
-    if not marks or marks[-1].group(1) is None:
+    marks = list(_delimiters(body, boundary))
+    if not marks or not marks[-1].is_last:
         raise invalid("The multipart request does not end.")
     for mark, following in itertools.pairwise(marks):
-        yield part_of(body[mark.end() : following.start()])
+        yield part_of(body[mark.end : following.begin])
+
+
+@dataclass(frozen=True, slots=True)
+class _Delimiter:
+    begin: int
+    end: int
+    is_last: bool
+
+
+def _delimiters(body: bytes, boundary: bytes) -> Iterator[_Delimiter]:
+    # What a line begins with is looked at afterwards: an expression that does not begin with plain
+    # text is tried at every byte, which for a megabyte took half of this server's time.
+    delimiter = re.compile(
+        re.escape(b"--" + boundary) + rb"(--)?[ \t]*(?=\r?\n|$)",
+        re.ASCII,
+    )
+    for found in delimiter.finditer(body):
+        begin = found.start()
+        if begin == 0 or body.endswith(b"\n", 0, begin):
+            line_end = 2 if body.endswith(b"\r\n", 0, begin) else min(begin, 1)
+            yield _Delimiter(begin - line_end, found.end(), found.group(1) is not None)
 
 
 def part_of(text: bytes) -> tuple[dict[str, str], bytes]:
