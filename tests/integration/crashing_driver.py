@@ -215,6 +215,8 @@ def _operation(name: str) -> Callable[[Request], object]:
 
 def answer(request: Request) -> Answer:
     """Run *request* in this process, which is its own."""
+    if request["op"] == "series":
+        return {"result": [answer(one) for one in request["requests"]]}
     fate = Fate(request)
     request["fate"] = fate
     said: Answer = {}
@@ -339,7 +341,7 @@ def serve() -> None:
         os.environ.clear()
         os.environ.update(told["environ"])
         requests = told["requests"]
-        for request in requests:
+        for request in (one for every in requests for one in every.get("requests", [every])):
             prepare(request, known)
         for request in requests:
             if request["op"] == "continue":

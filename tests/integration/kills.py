@@ -80,20 +80,20 @@ def recover(processes: Processes, scene: Scene, place: Place) -> str:
     else:
         (job_id,) = job_ids(snapshot)
         happened = state in {"decided", "published"}
-        settle = "resume" if happened else "abort"
-        other = "abort" if happened else "resume"
-        refused = processes.ask(other, **where, job_id=job_id)["error"]
-        assert refused["type"] in {"JobNotActiveError", "RequestError"}
+        settle = {"op": "resume" if happened else "abort", **where, "job_id": job_id}
+        other = {**settle, "op": "abort" if happened else "resume"}
+        # A request that was under way may have brought something after its area had gone.
+        cleaned = [{"op": "clean", **where}] if place.is_flat else []
+        refused, done, again, *cleaned = processes.series(other, settle, settle, *cleaned)
+        assert refused["error"]["type"] in {"JobNotActiveError", "RequestError"}
         # The driver of a job that has not decided may be alive, for all that is to be seen.
-        assert refused["outcome"] == ("committed" if happened else "unknown")
-        processes.do(settle, **where, job_id=job_id)
-        again = processes.ask(settle, **where, job_id=job_id)["error"]
-        assert again["type"] == "JobNotActiveError"
+        assert refused["error"]["outcome"] == ("committed" if happened else "unknown")
+        assert "result" in done, done["error"]["traceback"]
+        assert again["error"]["type"] == "JobNotActiveError"
         # Nothing says that a job was aborted; that one was committed its files may say.
-        assert again["outcome"] in ({"committed", "unknown"} if happened else {"unknown"})
-        if place.is_flat:
-            # A request that was under way may have brought something after its area had gone.
-            processes.do("clean", **where)
+        allowed = {"committed", "unknown"} if happened else {"unknown"}
+        assert again["error"]["outcome"] in allowed
+        assert all("result" in one for one in cleaned), cleaned
     settled(scene, place, happened=happened)
     return state
 
@@ -149,6 +149,17 @@ def kill_the_driver_in_part(  # what the tests are given
         assert states >= (STATES - {"over"} if part else STATES)
 
 
+def write_tasks(processes: Processes, scene: Scene, place: Place, spec: str) -> list[str]:
+    """Every task of a job that was started elsewhere; their messages."""
+    tasks = [
+        {"op": "task", **place.where, "spec": spec, "task_id": task_id, "files": files}
+        for task_id, files in enumerate(scene.tasks)
+    ]
+    answers = processes.series(*tasks)
+    assert all("result" in answer for answer in answers), answers
+    return [answer["result"] for answer in answers]
+
+
 def kill_a_task(processes: Processes, scene: Scene, places: Places, sweep: Sweep) -> None:
     """An attempt that dies at each of its calls; another one takes its place."""
     for nth in sweep(count(1)):
@@ -161,10 +172,7 @@ def kill_a_task(processes: Processes, scene: Scene, places: Places, sweep: Sweep
         )
         snapshot = place.snapshot()
         check_under_way(snapshot, old=scene.old, new=scene.new, mode=scene.mode)
-        messages = [
-            processes.do("task", **place.where, spec=spec, task_id=task_id, files=files)
-            for task_id, files in enumerate(scene.tasks)
-        ]
+        messages = write_tasks(processes, scene, place, spec)
         processes.do("commit", **place.where, spec=spec, messages=messages)
         settled(scene, place, happened=True)
         if not attempt["killed"]:
@@ -180,10 +188,7 @@ def kill_a_driver_elsewhere(
         place = places(nth)
         place.put(scene.laid_out)
         spec = processes.do("start", **place.where, options=scene.options)
-        messages = [
-            processes.do("task", **place.where, spec=spec, task_id=task_id, files=files)
-            for task_id, files in enumerate(scene.tasks)
-        ]
+        messages = write_tasks(processes, scene, place, spec)
         answer = processes.ask(
             "commit", **place.where, spec=spec, messages=messages, die=[nth, "after"]
         )
