@@ -96,8 +96,8 @@ class TestHdfsCommits(
 
 @given_up
 @pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
-class TestWebHdfsCommits(OnCluster, DriversContract, OvertakenContract):
-    """What its client could do otherwise."""
+class TestWebHdfsCommits(OnCluster, DriversContract):
+    """What its client could do otherwise; whom others overtake, they overtake before any client."""
 
 
 @given_up

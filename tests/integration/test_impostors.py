@@ -66,7 +66,7 @@ class TestWebHdfs(AnsweredForTests):
     """By an answer of WebHDFS's own form, or a `RemoteException`."""
 
     # A file costs a cluster more than it costs an emulator.
-    day_every = 480
+    day_every = 960
 
     @pytest.fixture
     def wire(self, hdfs_directory: HdfsDirectory) -> Iterator[Wire]:
