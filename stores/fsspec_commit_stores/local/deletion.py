@@ -10,6 +10,8 @@ from fsspec_commit_stores.local.directories import NO_DIRECTORY, OPENING, Direct
 from fsspec_commit_stores.local.failures import not_done, refusal
 
 _PASSES_MAX = 16
+_LEVELS_MAX = 32
+"""So many directories are open at once, twice; what is deeper is brought up before it goes."""
 _FILLED = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
@@ -28,43 +30,71 @@ def delete_tree(directories: Directories, path: StorePath) -> None:
             if not stat.S_ISDIR(status.st_mode) and not stat.S_ISLNK(status.st_mode):
                 message = f"cannot delete the directory {path!r}: it is a file"
                 raise refusal(message, path, errno.ENOTDIR)
-            for _ in range(_PASSES_MAX):
-                if _is_removed(parent, name):
+            tree, passes = _Tree(), 0
+            while passes < _PASSES_MAX:
+                if tree.is_removed(parent, name):
                     return
+                # One that brought something up has left less to be done, whoever is here.
+                passes += not tree.has_lifted
+                tree.has_lifted = False
     except (FileNotFoundError, NotADirectoryError):
         return
     message = f"cannot delete {path!r}: somebody else keeps writing there"
     raise not_done(message, path, errno.ENOTEMPTY)
 
 
-def _is_removed(parent: int, name: bytes | str) -> bool:
-    """Remove what can be; False when something came in meanwhile."""
-    try:
-        handle = os.open(name, OPENING, dir_fd=parent)
-    except FileNotFoundError:
+class _Tree:
+    """One tree that goes, in as many passes as it takes.
+
+    A directory that is deeper than so many levels is renamed to its top, where the next pass finds
+    it: directories are no deeper than Python's calls, nor more than there may be open files.
+    """
+
+    def __init__(self) -> None:
+        self.has_lifted = False
+        self._handles: list[int] = []
+
+    def is_removed(self, parent: int, name: bytes | str) -> bool:
+        """Remove what can be; False when something came in meanwhile."""
+        try:
+            handle = os.open(name, OPENING, dir_fd=parent)
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            if error.errno not in NO_DIRECTORY:
+                raise
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=parent)
+            return True
+        self._handles.append(handle)
+        try:
+            self._empty(handle)
+        finally:
+            self._handles.pop()
+            os.close(handle)
+        try:
+            os.rmdir(name, dir_fd=parent)
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            if error.errno not in _FILLED:
+                raise
+            return False
         return True
-    except OSError as error:
-        if error.errno not in NO_DIRECTORY:
-            raise
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=parent)
-        return True
-    try:
+
+    def _empty(self, handle: int) -> None:
         with os.scandir(handle) as children:
             for child in children:
-                if child.is_dir(follow_symlinks=False):
-                    _is_removed(handle, child.name)
-                else:
+                if not child.is_dir(follow_symlinks=False):
                     with suppress(FileNotFoundError):
                         os.unlink(child.name, dir_fd=handle)
-    finally:
-        os.close(handle)
-    try:
-        os.rmdir(name, dir_fd=parent)
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        if error.errno not in _FILLED:
-            raise
-        return False
-    return True
+                elif len(self._handles) < _LEVELS_MAX:
+                    self.is_removed(handle, child.name)
+                else:
+                    self._lift(handle, child)
+
+    def _lift(self, handle: int, child: os.DirEntry[str]) -> None:
+        top = self._handles[0]
+        with suppress(FileNotFoundError):
+            os.rename(child.name, f"lifted-{child.inode()}", src_dir_fd=handle, dst_dir_fd=top)
+            self.has_lifted = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import resource
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.layout import StorePath
@@ -15,7 +17,7 @@ from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import put, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import pytest
 
 
 def test_no_disk_deletes_on_a_condition(store: LocalStore, root: Path) -> None:
@@ -41,6 +43,30 @@ def test_a_tree_goes_and_what_its_links_point_to_stays(
     run(store.delete_tree(StorePath(f"{root}/l")))
     assert names(root) == []
     assert names(tmp_path / "outside") == ["a"]
+
+
+def test_a_tree_deeper_than_python_calls_goes_with_few_handles(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody's directories in one another: it was in doubt for ever, with `RecursionError`."""
+    depth, limits = 1500, resource.getrlimit(resource.RLIMIT_NOFILE)
+    root.mkdir()
+    with monkeypatch.context() as patch:
+        patch.chdir(root)
+        os.mkdir("t")  # noqa: PTH102  # as deep as the working directory is
+        os.chdir("t")
+        for level in range(depth):
+            if level % 100 == 0:
+                Path("file").touch()
+            os.mkdir("directory")  # noqa: PTH102
+            os.chdir("directory")
+    few = max(int(handle.name) for handle in Path("/dev/fd").iterdir()) + 100
+    resource.setrlimit(resource.RLIMIT_NOFILE, (few, limits[1]))
+    try:
+        run(store.delete_tree(StorePath(f"{root}/t")))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert names(root) == []
 
 
 def test_a_file_is_no_tree(store: LocalStore, root: Path) -> None:
