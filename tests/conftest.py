@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from fsspec_commit.testing.garbage import only_what_comes
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
 pytest_plugins = [
     "tests.guarantees",
@@ -55,16 +54,6 @@ settings.load_profile(
 # A run that was started in the background is deaf to SIGINT, and so would be every process of it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Make tens of thousands of tests without looking, again and again, for garbage among them."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
 
 
 @pytest.fixture(autouse=True)
