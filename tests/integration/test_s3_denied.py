@@ -192,7 +192,9 @@ class TestByRequest:
             assert leftovers(s3_bucket) == []
             s3_proxy.add(denied)
         assert denied.met
-        if method != "get_bucket_versioning":  # Without the answer, etags are the tokens.
+        # Without the answer, etags are the tokens; a HEAD that is refused without a word is asked
+        # again as a GET, which has the same permission and is not denied here.
+        if method not in {"get_bucket_versioning", "head_object"}:
             assert any(missing in text for text in said), said
         assert all("\n" not in text for text in said)
         s3_proxy.clear()
