@@ -87,9 +87,9 @@ FAULTS: dict[str, Fault] = {
     "reset in the reply": ResetReply(after_bytes=10),
 }
 IN_EVERY_RUN = {"reply lost"}
-STEP = 6
+STEP = 3
 """So many requests of a job are tried in one test."""
-BY_DAY = {2 * STEP}
+BY_DAY = {4 * STEP, 5 * STEP}
 every_fault = pytest.mark.parametrize(
     "fault",
     [
