@@ -222,6 +222,16 @@ class Contact:
         why = f"it was not sent to {self.server} ({kind}); {remedy}"
         return RequestFailedError(made(asked, why, Reply.REFUSED, errno.EINVAL))
 
+    def untrusted(self, asked: Asked, kind: str, remedy: str) -> RequestFailedError:
+        """The failure of a handshake over a certificate; nothing was sent.
+
+        Who has answered may be restarting, and an ingress that does shows one of its own meanwhile.
+        """
+        error = self.unacceptable(asked, kind, remedy)
+        if self.has_answered:
+            error.failure.reply = Reply.NOT_DONE
+        return error
+
     def refused(self, asked: Asked, kind: str) -> RequestFailedError:
         """The failure of a request that could not be sent."""
         self._first_tries += not self.has_answered

@@ -92,7 +92,7 @@ class WebSession:
         if kind in _NEVER_CONNECTED:
             return NotSentError(self._contact.refused(asked, kind))
         if _is_untrusted(cause):
-            return self._contact.unacceptable(asked, kind, _CERTIFICATE)
+            return self._contact.untrusted(asked, kind, _CERTIFICATE)
         return self._contact.broke(asked, kind)
 
 

@@ -50,7 +50,7 @@ class Raising(BaseAdapter):
         pass
 
 
-def session_of(session: requests.Session) -> WebSession:
+def session_of(session: requests.Session, *, has_answered: bool = True) -> WebSession:
     filesystem = SimpleNamespace(
         url="http://nn:9870/webhdfs/v1",
         pars={"delegation": SECRET},
@@ -58,15 +58,16 @@ def session_of(session: requests.Session) -> WebSession:
         _apply_proxy=lambda url: url,
     )
     contact = Contact("http://nn:9870")
-    contact.heard()
+    if has_answered:
+        contact.heard()
     return WebSession(filesystem, contact, timeout_s=1)
 
 
-def raised(error: BaseException) -> Exception:
+def raised(error: BaseException, *, has_answered: bool = True) -> Exception:
     session = requests.Session()
     session.mount("http://", Raising(error))
     with pytest.raises((NotSentError, RequestFailedError)) as caught:
-        session_of(session).send(ASKED, "PUT", URL)
+        session_of(session, has_answered=has_answered).send(ASKED, "PUT", URL)
     return caught.value
 
 
@@ -116,28 +117,36 @@ def test_who_was_never_connected_to_got_nothing(error: Exception) -> None:
     assert SECRET not in str(failure)
 
 
+UNTRUSTED = requests.exceptions.SSLError(
+    urllib3.exceptions.MaxRetryError(
+        None,  # type: ignore[arg-type]  # no pool is needed
+        URL,
+        urllib3.exceptions.SSLError(ssl.SSLCertVerificationError(1, URL)),
+    )
+)
+
+
 @pytest.mark.parametrize(
     ("error", "says"),
     [
         (OSError(f"Could not find a suitable TLS CA certificate bundle {SECRET}"), "session_cert="),
-        (
-            requests.exceptions.SSLError(
-                urllib3.exceptions.MaxRetryError(
-                    None,  # type: ignore[arg-type]  # no pool is needed
-                    URL,
-                    urllib3.exceptions.SSLError(ssl.SSLCertVerificationError(1, URL)),
-                )
-            ),
-            "session_verify=",
-        ),
+        (UNTRUSTED, "session_verify="),
     ],
 )
 def test_a_handshake_that_fails_for_good_is_a_refusal(error: Exception, says: str) -> None:
-    failure = raised(error)
+    failure = raised(error, has_answered=False)
     assert isinstance(failure, RequestFailedError)
     assert failure.failure.reply is REFUSED
     assert says in str(failure)
     assert SECRET not in str(failure)
+
+
+def test_a_certificate_that_was_right_before_is_waited_for() -> None:
+    """A gateway that restarts shows one of its own, after the decision as well."""
+    failure = raised(UNTRUSTED)
+    assert isinstance(failure, RequestFailedError)
+    assert failure.failure.reply is NOT_DONE
+    assert "session_verify=" in str(failure)
 
 
 @pytest.mark.parametrize("error", [requests.RequestException(SECRET), OSError(SECRET), KeyError(1)])
