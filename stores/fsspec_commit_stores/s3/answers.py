@@ -292,9 +292,9 @@ def _skew(answer: Answer) -> str:
     try:
         mine = _time(str(answer.error["RequestTime"]))
         theirs = _time(str(answer.error["ServerTime"]))
-    except (KeyError, ValueError):
+        seconds = (mine - theirs).total_seconds()
+    except (KeyError, TypeError, ValueError):  # the second where one of them has no offset
         return "is too far from the store's (RequestTimeTooSkewed)"
-    seconds = (mine - theirs).total_seconds()
     direction = "ahead of" if seconds > 0 else "behind"
     return f"is {abs(seconds):.0f} s {direction} the store's (RequestTimeTooSkewed)"
 

@@ -7,11 +7,13 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiobotocore.session import AioSession
 from botocore import handlers
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.s3 import S3Store
+from fsspec_commit_stores.s3 import opening as opening_of_s3
 from fsspec_commit_stores.s3.sending import Sending, note_sending
 from tests.unit.stores.s3.responder import CLOSED, Answer, Responder, error, xml
 from tests.unit.stores.s3.verbs import CHANGES, PATH, VERBS, all_of, failure_of, versioning_or
@@ -87,6 +89,16 @@ def test_nobodys_retries_count(
         responder.script(CLOSED, error(503, "SlowDown"))
         assert runner.run(failure_of(CHANGES["put"][0](store))).reply is UNKNOWN
         assert len(responder.received) == 1
+
+
+def test_a_session_of_ours_has_botocores_handlers_in_their_order() -> None:
+    """They are copied, as a session of aiobotocore's own would have registered them."""
+    first, second, own = opening_of_s3._session({}), opening_of_s3._session({}), AioSession()
+    called = [one.get_component("event_emitter")._emitter._handlers for one in (first, second, own)]
+    for event in {str(name) for name, *_ in handlers.BUILTIN_HANDLERS}:
+        ours, again, theirs = ([*one.prefix_search(event)] for one in called)
+        assert ours == again
+        assert [one for one in ours if one is not opening_of_s3._not_redirected] == theirs
 
 
 def test_what_others_add_to_botocores_handlers_is_called(

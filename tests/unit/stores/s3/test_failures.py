@@ -206,6 +206,19 @@ def test_a_clock_that_is_wrong_is_told_by_how_much(
     )
 
 
+@pytest.mark.parametrize("time", ["2026-11-20T13:45:00", "yesterday"])
+def test_a_clock_is_wrong_whatever_the_time_of_the_store_looks_like(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, time: str
+) -> None:
+    """A time without an offset ended in a TypeError, so that a refusal was in doubt."""
+    responder.script(
+        error(403, "RequestTimeTooSkewed", RequestTime="20261120T140500Z", ServerTime=time)
+    )
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert "clock is too far from the store's" in str(caught)
+    assert caught.reply is REFUSED
+
+
 def test_a_wrong_region_is_named(
     runner: asyncio.Runner, responder: Responder, store: S3Store
 ) -> None:
