@@ -10,7 +10,6 @@ import errno
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from itertools import count
 from typing import Any, Protocol
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
@@ -20,7 +19,8 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
-from fsspec_commit_stores.azure.requests import NOT_WHERE, Container, RequestFailedError
+from fsspec_commit_stores.azure.paging import TURNS_MOST, Places
+from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
@@ -155,6 +155,7 @@ class BlobListing:
         query = {"maxresults": str(_PAGE), "include": "metadata", **query}
         if name:
             query["prefix"] = f"{name}/"
+        places = Places(self._container, "List Blobs", path)
         while True:
             asked = partial(self._container.send, "List Blobs", path, query=query)
             answer = await (self._ask(asked) if "marker" in query else asked())
@@ -165,11 +166,9 @@ class BlobListing:
             if page is None or page.tag != "EnumerationResults":
                 raise self._container.doubt("List Blobs", path, _NO_LISTING)
             yield page
-            mark = _text(page.find("NextMarker"))
+            mark = places.next(_text(page.find("NextMarker")))
             if not mark:
                 return
-            if mark == query.get("marker"):
-                raise self._container.doubt("List Blobs", path, NOT_WHERE)
             query["marker"] = mark
 
 
@@ -205,14 +204,15 @@ class PathListing:
             StoreError: It was not deleted, or not whole.
         """
         query = {"paginated": "true"}
-        for turn in count(1):
+        places = Places(self._container, "Path - Delete", path, times_most=TURNS_MOST)
+        while True:
             try:
                 answer = await self._container.request("Path - Delete", path, query=query)
             except RequestFailedError as error:
                 if error.is_missing:
                     return
                 raise error.failure from None
-            following = self._container.following("Path - Delete", path, answer, query, turn)
+            following = places.next(answer.headers.get("x-ms-continuation", ""))
             if not following:
                 return
             query["continuation"] = following
@@ -229,6 +229,7 @@ class PathListing:
         query = {"recursive": str(is_recursive).lower(), "maxResults": str(_PAGE)}
         if directory:
             query["directory"] = directory
+        places = Places(self._container, "Path - List", path)
         while True:
             asked = partial(self._page, path, query)
             answer = await (self._ask(asked) if "continuation" in query else asked())
@@ -238,7 +239,7 @@ class PathListing:
                 # Asked for what is below a file, the service shows the file.
                 if found.path.startswith(f"{path}/"):
                     yield found
-            following = self._container.following("Path - List", path, answer, query)
+            following = places.next(answer.headers.get("x-ms-continuation", ""))
             if not following:
                 return
             query["continuation"] = following

@@ -6,14 +6,14 @@ moves into a directory that stands in its way.
 """
 
 import errno
-import itertools
 
-from fsspec_commit.errors import StoreError
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Expectation, Token
 from fsspec_commit_stores.azure.contents import condition_of, match_of
 from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
+from fsspec_commit_stores.azure.paging import TURNS_MOST, Places
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 
 _NO_PARENT = "RenameDestinationParentPathNotFound"
@@ -139,9 +139,17 @@ class Renames:
     ) -> None:
         headers = {"x-ms-rename-source": self._container.source(source), **conditions}
         operation, query = "Path - Rename", dict[str, str]()
-        for turn in itertools.count(1):
-            answer = await self._container.request(operation, target, headers, query=query)
-            following = self._container.following(operation, target, answer, query, turn)
+        places = Places(self._container, operation, target, times_most=TURNS_MOST)
+        while True:
+            try:
+                answer = await self._container.request(operation, target, headers, query=query)
+            except RequestFailedError as error:
+                if not query:
+                    raise
+                # Of all of it nothing is certain: a part has been renamed.
+                error.failure.reply = Reply.UNKNOWN
+                raise error.failure from None
+            following = places.next(answer.headers.get("x-ms-continuation", ""))
             if not following:
                 return
             query = {"continuation": following}

@@ -21,10 +21,6 @@ from fsspec_commit_stores.azure.failures import (
 )
 from fsspec_commit_stores.azure.operations import OPERATIONS
 
-# Of a rename or a deletion with one continuation; each takes thousands of paths.
-TURNS_MOST = 1_000
-NOT_WHERE = "the store says that there is more, and not where"
-
 
 class RequestFailedError(Exception):
     """A request that was not done as asked: the failure, and the answer if the store gave one.
@@ -153,27 +149,6 @@ class Container:
         except RequestFailedError as error:
             failure = error.failure
         raise failure
-
-    def following(
-        self,
-        operation: str,
-        path: StorePath,
-        answer: Answer,
-        query: Mapping[str, str],
-        turn: int = TURNS_MOST,
-    ) -> str:
-        """What an operation goes on with, where an answer says that there is more; else empty.
-
-        A rename or a deletion says its *turn*, how often it was sent: whether its continuation says
-        where it goes on, or only what, is documented nowhere, so the same may come again.
-
-        Raises:
-            StoreError: It would go on where it was, for ever.
-        """
-        found = answer.headers.get("x-ms-continuation", "")
-        if found and found == query.get("continuation") and turn >= TURNS_MOST:
-            raise self.doubt(operation, path, NOT_WHERE)
-        return found
 
     def refusal(self, operation: str, path: StorePath, why: str, number: int) -> StoreError:
         """A refusal of our own: nothing was sent, or nothing changed."""

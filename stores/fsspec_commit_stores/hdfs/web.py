@@ -254,6 +254,7 @@ class WebPages:
         self._path = path
         self._first: Sequence[tuple[str, Status]] = ()
         self._last = ""
+        self._lasts = set[str]()
         self._is_whole = False
 
     async def following(self) -> Sequence[tuple[str, Status]]:
@@ -282,11 +283,12 @@ class WebPages:
             whole = await self._requests._list("LISTSTATUS", self._path, Listed)  # noqa: SLF001  # its own
             self._is_whole = True
             return [one for one in whole.names if one[0] not in given] if whole else ()
-        if found and found[-1][0] == self._last:
+        if found and found[-1][0] in self._lasts:
             raise self._doubt("gives the same ones again")  # It would do so for ever.
         self._is_whole = not are_left
         self._first = self._first or found
         self._last = found[-1][0] if found else ""
+        self._lasts.add(self._last)
         return found
 
     def _doubt(self, what: str) -> RequestFailedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit_stores.azure.requests import TURNS_MOST
+from fsspec_commit_stores.azure import listing, renaming
 from tests.unit.stores.azure.verbs import (
     PATH,
     ROOT,
@@ -25,6 +26,7 @@ from tests.unit.stores.s3.responder import Answer, Received, tag, xml
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterator
 
     from fsspec_commit_stores.azure import AzureStore
     from tests.unit.stores.s3.responder import Responder
@@ -90,6 +92,29 @@ def test_the_same_page_again_is_an_error(
     assert len(responder.received) == 2
 
 
+def test_pages_that_go_in_a_circle_are_an_error(
+    runner: asyncio.Runner, responder: Responder, store: AzureStore
+) -> None:
+    """The last but one names the first page after the first; they were listed for ever."""
+    responder.answering = lambda request: page_of(
+        replace(request, target=request.target.replace("=4", "=0"))
+    )
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        listed(runner, store)
+    assert len(responder.received) == 3
+
+
+TURNS = 20
+"""As many as a test waits for."""
+
+
+@pytest.fixture
+def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (listing, renaming):
+        monkeypatch.setattr(module, "TURNS_MOST", TURNS)
+
+
+@pytest.mark.usefixtures("few_turns")
 @pytest.mark.parametrize(
     ("verb", "sent"),
     [(rename, "PUT"), (rename_directory, "PUT"), (lambda s: s.delete_tree(PATH), "DELETE")],
@@ -100,14 +125,32 @@ def test_what_goes_on_where_it_was_is_in_doubt(
 ) -> None:
     """It went on for ever; it goes on for a while, as long as the service may mean it."""
     directory = {"ETag": '"e1"', "x-ms-resource-type": "directory"}
-    answers = {
-        "HEAD": told(200, b"", directory),
-        "PUT": told(201, headers={"x-ms-continuation": "m"}),
-        "DELETE": told(200, headers={"x-ms-continuation": "m"}),
-    }
-    responder.answering = lambda request: answers[request.method]
-    caught = runner.run(failure_of(verb(gen2)))
-    assert caught.reply is Reply.UNKNOWN
-    assert "there is more, and not where" in str(caught)
-    changes = [one.method for one in responder.received if one.method != "HEAD"]
-    assert changes == [sent] * TURNS_MOST
+    for places in ("m", "mn"):
+        following = itertools.cycle(places)
+
+        def answering(request: Received, following: Iterator[str] = following) -> Answer:
+            if request.method == "HEAD":
+                return told(200, b"", directory)
+            status = {"PUT": 201, "DELETE": 200}[request.method]
+            return told(status, headers={"x-ms-continuation": next(following)})
+
+        responder.received.clear()
+        responder.answering = answering
+        caught = runner.run(failure_of(verb(gen2)))
+        assert caught.reply is Reply.UNKNOWN
+        assert "there is more, and not where" in str(caught)
+        changes = [one.method for one in responder.received if one.method != "HEAD"]
+        assert changes == [sent] * (TURNS * len(places) + 1)
+
+
+@pytest.mark.parametrize(
+    "answer", [BUSY, said(409, "PathAlreadyExists"), said(404, "PathNotFound")]
+)
+def test_a_rename_that_is_done_in_part_is_in_doubt(
+    runner: asyncio.Runner, responder: Responder, gen2: AzureStore, answer: Answer
+) -> None:
+    """Whatever the second request is answered, it was not certainly without effect."""
+    directory = told(200, b"", {"ETag": '"e1"', "x-ms-resource-type": "directory"})
+    responder.script(directory, told(201, headers={"x-ms-continuation": "m"}), answer)
+    assert runner.run(failure_of(rename_directory(gen2))).reply is Reply.UNKNOWN
+    assert len(responder.received) == 3

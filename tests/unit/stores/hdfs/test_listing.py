@@ -146,6 +146,18 @@ class TestWeb:
         assert caught.value.reply is Reply.UNKNOWN
         assert len(responder.received) == 4
 
+    def test_pages_that_go_in_a_circle_are_an_error(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
+    ) -> None:
+        """After the third comes the second: a cache on the way has both, or a gateway is two."""
+        second = page_of(Received("GET", f"/?op=LISTSTATUS_BATCH&startafter={NAMES[1]}", {}, b""))
+        responder.answering = lambda request: (
+            second if request.query.get("startafter") == NAMES[5] else page_of(request)
+        )
+        with pytest.raises(StoreError, match="more names, and gives the same ones") as caught:
+            runner.run(listed(store))
+        assert caught.value.reply is Reply.UNKNOWN
+
     def test_a_server_that_begins_again_is_asked_for_all(
         self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
     ) -> None:
