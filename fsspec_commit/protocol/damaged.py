@@ -60,8 +60,9 @@ async def remove_damaged(
     layout = destination.job(job_id)
     areas = await store.list_area(destination.areas)
     if any(state.layout == layout for state in unusable_among(areas, destination)):
-        # A link, say: no area of a job, and nothing behind it is looked at.
+        # A link, say: nothing behind it is looked at, where a job may have committed all the same.
         if not dry_run:
+            await _leave_word(store, layout)
             await store.delete_tree(layout.area, deletion.of_unusable_area(layout))
         return
     if layout.area not in {child.path for child in areas}:
@@ -77,10 +78,15 @@ async def remove_damaged(
     if doubt is None:
         permit = deletion.of_aborted(layout, await _fenced(store, layout))
     else:
-        # Whoever asks later must not take what is in place of it for all of it.
-        await store.create(destination.lost(layout.job_id), b"", within=destination.areas)
+        await _leave_word(store, layout)
         permit = deletion.of_given_up(layout, doubt)
     await retirement.retire(layout, permit)
+
+
+async def _leave_word(store: SettledStore, layout: JobLayout) -> None:
+    """Say that a job was given up: what is in place of it must not be taken for all of it."""
+    destination = layout.destination
+    await store.create(destination.lost(layout.job_id), b"", within=destination.areas)
 
 
 async def _doubt(store: SettledStore, layout: JobLayout) -> str | None:

@@ -59,27 +59,29 @@ async def over_after_deciding(job: BoundJob, names: FileNames) -> JobNotActiveEr
     """The end of a driver whose job is over, though its own decision was not carried out by it.
 
     A resumer has: then all *names* are there, unless a later job has replaced them. Or a person has
-    given the job up as damaged, and what was not published by then never will be.
+    given the job up as damaged, and what was not published by then never will be; nor will the old
+    files go that were still there.
     """
     if await _all_stand(job, names):
         return finished_by_another(job)
     job_id = job.record.job_id
     message = (
-        f"job {job_id} was decided and is over, and not all of its files are there: a later job "
-        "has replaced them, or somebody has given it up as damaged (clean --accept-loss); look at "
-        f"{job.record.destination!r} before you run it again"
+        f"job {job_id} was decided and is over, and nothing shows that all of it was done: a later "
+        "job has replaced its files, or somebody has given it up as damaged (clean --accept-loss); "
+        f"look at {job.record.destination!r} before you run it again"
     )
     return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="finish")
 
 
 async def _all_stand(job: BoundJob, names: FileNames) -> bool:
-    """Whether each of *names* is listed; where nothing can be listed, none is."""
+    """Whether each of *names* is listed, and nobody has given the job up; an open question is no."""
     wanted = NameIndex()
     for name in names:
         wanted.add(name)
     wanted.freeze()
     try:
-        return await _count(job, wanted) == len(wanted)
+        is_whole = await _count(job, wanted) == len(wanted)
+        return is_whole and not await _is_given_up(job.store, job.layout)
     except CommitError:
         return False
 

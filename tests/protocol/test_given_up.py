@@ -114,6 +114,47 @@ def test_a_driver_that_asks_again_is_told_no_more_than_is_there(
         assert caught.value.outcome == ("committed" if published == 4 else "unknown")
 
 
+@pytest.mark.guarantees("P7", "P9")
+def test_a_driver_whose_old_files_stay_is_not_told_committed(tmp_path: Path) -> None:
+    """Every new file was in place when it was given up, and every old one, too."""
+    url = tmp_path / "out"
+    write(url, "append")
+
+    async def carry(_: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if path.endswith("/published"):
+            raise StoreError("refused", reply=Reply.REFUSED)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(url, mode="overwrite").start()
+    with job.task() as task, task.open("new.txt") as file:
+        file.write(b"new")
+    with pytest.raises(fc.PartialCommitError):
+        job.commit()
+    (url / "_commit" / job.job_id / "decision").write_bytes(b"torn")
+    fc.clean(url, damaged=[job.job_id], accept_loss=True, dry_run=False)
+    assert len(list(url.glob("*.txt"))) == 5
+    for _ in range(2):
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            job.commit()
+        assert caught.value.outcome == "unknown"
+
+
+def test_of_a_link_that_was_removed_nobody_says_that_all_is_there(tmp_path: Path) -> None:
+    """The area had been moved to another disk, with a decision and files that were to come."""
+    url = tmp_path / "out"
+    write(url, "append")
+    with inject(Fault("rename", 2)), suppress(Crash):
+        write(url, "append")
+    [dead] = fc.jobs(url)
+    area = url / "_commit" / dead.job_id
+    area.symlink_to(area.rename(tmp_path / "elsewhere"))
+    fc.clean(url, damaged=[dead.job_id], dry_run=False)
+    with pytest.raises(fc.JobNotActiveError) as caught:
+        fc.resume(url, dead.job_id)
+    assert caught.value.outcome == "unknown"
+
+
 @pytest.mark.parametrize("settle", [fc.resume, fc.abort])
 @pytest.mark.guarantees("P7")
 def test_whoever_comes_after_it_was_given_up_does_not_take_a_part_for_all(
