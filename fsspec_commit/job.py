@@ -69,7 +69,7 @@ class Job:
         self._tasks = LocalTasks()
         self._driver = Driver()
         self._begun_here = True
-        self._is_shared = False  # Its spec was asked for: there may be tasks elsewhere.
+        self._is_shared = False  # Its spec was given away: there may be tasks elsewhere.
         # Of the loop: an interrupt cannot come between taking it and giving it back.
         self._settling = asyncio.Lock()
         self._pid = os.getpid()
@@ -96,6 +96,7 @@ class Job:
         job._bound = destination.bind(spec.record)
         job._state = "open"
         job._begun_here = False
+        job._is_shared = True
         return job
 
     @property

@@ -71,6 +71,18 @@ def test_a_task_of_its_own_does_not_hide_those_that_were_forgotten(url: str) -> 
     assert "6 tasks committed, their messages were not passed" in warning
 
 
+def test_a_second_driver_looks_for_what_it_was_not_given(url: str) -> None:
+    """Tasks elsewhere are what a job has that was begun elsewhere."""
+    begun = fc.Job(url, mode="append").start()
+    begun._begun_here = False
+    ran_elsewhere(begun, *range(1, TASKS + 1))
+    job = fc.Job.from_spec(begun.spec)
+    with job.task(0) as task, task.open("part.txt") as file:
+        file.write(b"0")
+    [warning] = job.commit().warnings
+    assert "6 tasks committed, their messages were not passed" in warning
+
+
 def test_all_of_what_was_written_is_committed_without_one(url: str) -> None:
     with fc.Job(url, mode="append") as job:
         assert job.commit(ran_elsewhere(job, *range(TASKS))).warnings == ()
