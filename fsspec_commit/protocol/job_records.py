@@ -72,14 +72,25 @@ def not_answered(layout: JobLayout, path: StorePath, what: str) -> CommitStateUn
     return CommitStateUnknownError(message, path=path, job_id=layout.job_id)
 
 
-@failing_as(CommitStateUnknownError, "open")
 async def reached(opening: Awaitable[T]) -> T:
     """What *opening* opens, for somebody who did not begin the job that is there.
 
     Raises:
         CommitStateUnknownError: The store cannot be reached, so nothing is known of the job.
+        ImportError: It needs a package that is not installed, which the message names.
     """
-    return await opening
+    opened = await _opened_or_missing(opening)
+    if isinstance(opened, ImportError):
+        raise opened
+    return opened
+
+
+@failing_as(CommitStateUnknownError, "open")
+async def _opened_or_missing(opening: Awaitable[T]) -> T | ImportError:
+    try:
+        return await opening
+    except ImportError as missing:
+        return missing
 
 
 @failing_as(CommitStateUnknownError, "open")

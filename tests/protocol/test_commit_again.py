@@ -153,6 +153,17 @@ def test_whoever_cannot_reach_a_job_does_not_call_it_off(job: fc.Job) -> None:
             settle(job.destination, job.job_id)
 
 
+def test_whoever_lacks_a_package_is_told_which(job: fc.Job) -> None:
+    """Of an ImportError it was said that nobody foresaw it, and not what to install."""
+
+    def missing(_: Store) -> Store:
+        raise ImportError("pip install 'fsspec-commit[s3]'")
+
+    for settle in (fc.resume, fc.abort, lambda *_: fc.Job.from_spec(job.spec)):
+        with wrapping(missing), pytest.raises(ImportError, match="pip install"):
+            settle(job.destination, job.job_id)
+
+
 def test_one_that_was_called_off_is_aborted(job: fc.Job, silent: Silent) -> None:
     with silent.about("/decision"):
         fails(job, fc.CommitStateUnknownError, "unknown")
