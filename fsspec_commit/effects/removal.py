@@ -223,8 +223,9 @@ class TrashRemoval(_Retiring):
         self.beware(layout, entry)
         if not await self._put_back(layout, layout.area, entry):
             return Removed.KEPT
-        is_changed = isinstance(there, Entry) and there.token != entry.token
-        return Removed.CHANGED if is_changed else Removed.GONE
+        # It may have been replaced since we looked at it, and have been put back just now.
+        left = await self._store.stat(entry.path)
+        return Removed.CHANGED if isinstance(left, Entry) else Removed.GONE
 
     def beware(self, layout: JobLayout, entry: Entry) -> None:
         """Another driver may still be about to take what stands there by now: look at the end."""

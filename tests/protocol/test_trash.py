@@ -127,8 +127,9 @@ def test_a_file_that_others_replace_at_any_call(destination: Path) -> None:
     for nth in range(1, len(verbs)):
         replace(old, b"old")
         with before(at_call(nth), replace_old):
-            write(destination)
+            result = write(destination)
         stays = came[-1] and nth > listed
+        assert bool(result.warnings) == stays, f"call {nth} of {len(verbs)}"
         assert old.exists() == stays, f"call {nth} of {len(verbs)}"
         assert not stays or old.read_bytes() == b"newer"
     assert any(came[listed:])
