@@ -40,6 +40,15 @@ def test_resume_refuses_what_is_not_decided(destination: Path) -> None:
     assert "fsspec-commit resume" not in ran.err
 
 
+def test_a_finished_job_is_not_called_off_by_the_end_of_its_id(destination: Path) -> None:
+    """Only ids of unfinished jobs can be cut: it was "refused", and so to be run again."""
+    job = left_behind(destination, "decided")
+    assert command("resume", destination, job).status == 0
+    ran = command("resume", destination, job[-6:], "--json")
+    assert (ran.status, ran.document["error"]["outcome"]) == (3, "unknown")
+    assert command("abort", destination, job[-6:]).status == 3
+
+
 def test_abort_ends_what_is_not_decided(destination: Path) -> None:
     job = left_behind(destination, "open")
     assert command("abort", destination, job) == Ran(0, "", "")
