@@ -72,15 +72,7 @@ class _Tree:
         finally:
             self._handles.pop()
             os.close(handle)
-        try:
-            os.rmdir(name, dir_fd=parent)
-        except FileNotFoundError:
-            return True
-        except OSError as error:
-            if error.errno not in _FILLED:
-                raise
-            return False
-        return True
+        return _is_gone(parent, name)
 
     def _empty(self, handle: int) -> None:
         with os.scandir(handle) as children:
@@ -94,7 +86,22 @@ class _Tree:
                     self._lift(handle, child)
 
     def _lift(self, handle: int, child: os.DirEntry[str]) -> None:
+        """Bring a directory up; an empty one may be another's, who alone can rename it."""
         top = self._handles[0]
         with suppress(FileNotFoundError):
-            os.rename(child.name, f"lifted-{child.inode()}", src_dir_fd=handle, dst_dir_fd=top)
-            self.has_lifted = True
+            if not _is_gone(handle, child.name):
+                os.rename(child.name, f"lifted-{child.inode()}", src_dir_fd=handle, dst_dir_fd=top)
+                self.has_lifted = True
+
+
+def _is_gone(parent: int, name: bytes | str) -> bool:
+    """Remove an empty directory; False where it is not."""
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno not in _FILLED:
+            raise
+        return False
+    return True

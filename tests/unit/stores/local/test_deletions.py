@@ -69,6 +69,20 @@ def test_a_tree_deeper_than_python_calls_goes_with_few_handles(
     assert names(root) == []
 
 
+def test_an_empty_directory_far_down_is_not_renamed(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be another's: whoever may write above it can remove it, and cannot move it."""
+    (root / "t" / Path(*"d" * 32)).mkdir(parents=True)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "not yours")
+
+    monkeypatch.setattr(os, "rename", refuse)
+    run(store.delete_tree(StorePath(f"{root}/t")))
+    assert names(root) == []
+
+
 def test_a_file_is_no_tree(store: LocalStore, root: Path) -> None:
     put(store, StorePath(f"{root}/a"))
     with refused(f"{root}/a", code=errno.ENOTDIR):
