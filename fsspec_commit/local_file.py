@@ -4,12 +4,13 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
 
 from fsspec_commit.attempt_names import AttemptNames
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import CommitError, RequestError
 from fsspec_commit.names import Target
 
 _BLOCK_BYTES = 1 << 20
@@ -88,13 +89,20 @@ class LocalFile:
         except BaseException:
             # A part of a directory would look like a whole one, and so would one without what a
             # name of it held before.
-            for name in uploaded:
-                self._remove(name)
-                if name in rewritten:
-                    self._names.spoil(name)
+            self._take_back(uploaded, rewritten)
             raise
         if not uploaded:
             raise self._nothing()
+
+    def _take_back(self, uploaded: Collection[Target], rewritten: Collection[str]) -> None:
+        """Remove what is uploaded; until that is done none of it can be committed."""
+        for name in uploaded:
+            self._names.spoil(name)
+        for name in uploaded:
+            with suppress(CommitError):  # It is in no list any more, and goes with the attempt.
+                self._remove(name)
+            if name in rewritten:
+                self._names.spoil(name)
 
     def _upload_file(self, path: str, name: str) -> None:
         if not stat.S_ISREG(os.lstat(path).st_mode):

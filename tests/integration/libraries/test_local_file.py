@@ -14,7 +14,9 @@ import fsspec
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.testing import assert_committed
+from tests.integration.hooks import at, before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,6 +175,20 @@ def test_a_directory_that_fails_over_an_older_one_is_not_left_without_both(url: 
     with pytest.raises(fc.RequestError, match=r"opened 'a\.zarr/0' a second time") as caught:
         in_task(url, work, names="exact")
     assert caught.value.kind == "file_discarded"
+
+
+def test_of_a_directory_that_cannot_be_taken_back_nothing_is_committed(url: str) -> None:
+    """Where the first of its files was not removed, the others stayed, for a whole directory."""
+
+    def work(task: fc.Task) -> None:
+        with pytest.raises(fc.RequestError, match="kept"):
+            upload_directory(task, "A", "B", "_SUCCESS")
+
+    def refuse() -> None:
+        raise StoreError("cannot delete", reply=Reply.REFUSED)
+
+    with before(at("delete", ""), refuse), pytest.raises(fc.RequestError, match="no file was"):
+        in_task(url, work, names="exact")
 
 
 def test_a_forked_child_leaves_the_file_to_its_parent(url: str) -> None:
