@@ -104,6 +104,11 @@ class DestinationLayout:
                 yield DestinationLayout(StorePath(above))
             above = above.rpartition("/")[0]
 
+    def others_between(self, path: StorePath) -> Iterator["DestinationLayout"]:
+        """Those of them that are below this one, the uppermost first."""
+        above = [other for other in self.others_above(path) if len(other.root) > len(self.root)]
+        return reversed(above)
+
     def epoch(self, nonce: Nonce) -> StorePath:
         """The empty file by which a reader sees that a job has finished meanwhile."""
         return self._below(f"{AREA}/{_EPOCH}{nonce}")

@@ -10,7 +10,7 @@ from fsspec_commit.errors import (
     Stage,
     failing_as,
 )
-from fsspec_commit.layout import JobLayout
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.file_names import FileNames, NameIndex
@@ -162,8 +162,30 @@ async def _is_given_up(store: SettledStore, layout: JobLayout) -> bool:
 @failing_as(CommitStateUnknownError, "decide")
 async def _lists_files(store: SettledStore, layout: JobLayout) -> bool:
     destination = layout.destination
+    known: dict[StorePath, bool] = {}
     async with ending(store.list_tree(destination.root, without=destination.areas)) as files:
         async for file in files:
-            if f"-{layout.job_id}-" in destination.relative(file.path):
+            if f"-{layout.job_id}-" not in destination.relative(file.path):
+                continue
+            if not await _is_anothers(store, destination, file.path, known):
                 return True
+    return False
+
+
+async def _is_anothers(
+    store: SettledStore,
+    destination: DestinationLayout,
+    path: StorePath,
+    known: dict[StorePath, bool],
+) -> bool:
+    """Whether *path* may be of another destination, which is below the one that was asked about.
+
+    There the job may be unfinished. *known* is what was found out, of each directory.
+    """
+    for other in destination.others_between(path):
+        if other.root not in known:
+            areas = await store.list_children_if_allowed(other.areas)
+            known[other.root] = areas is None or bool(areas)
+        if known[other.root]:
+            return True
     return False
