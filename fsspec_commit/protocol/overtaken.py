@@ -74,7 +74,7 @@ async def over_after_deciding(job: BoundJob, names: FileNames) -> JobNotActiveEr
 
 
 async def _all_stand(job: BoundJob, names: FileNames) -> bool:
-    """Whether each of *names* is listed, and nobody has given the job up; an open question is no."""
+    """Whether each of *names* is listed, and nobody has given the job up; if in doubt, no."""
     wanted = NameIndex()
     for name in names:
         wanted.add(name)
