@@ -186,6 +186,7 @@ async def clean(
 
     Raises:
         RequestError: Neither an age nor a job is named; or one that is damaged may have committed.
+        CommitStateUnknownError: The store did not say what a damaged job is.
     """
     if older_than is None and not damaged:
         message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
@@ -195,7 +196,10 @@ async def clean(
         message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
         raise RequestError(message, kind="invalid_option")
     options = OpenOptions(single_writer=single_writer, choosing=True)
-    async with _open(destination, storage_options, filesystem, options) as to:
+    opening = open_destination(
+        place(destination, storage_options, filesystem), options, ids=SYSTEM_IDS
+    )
+    async with _closing(await (reached(opening) if damaged else opening)) as to:
         facts = await to.capabilities(probing=probe)
         return await clean_up(
             to.store,

@@ -70,8 +70,7 @@ async def clean(
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
     for job_id in damaged:
-        size = await store.bytes_below(destination.job(job_id).area)
-        await remove_damaged(
+        size = await remove_damaged(
             store,
             destination,
             job_id,

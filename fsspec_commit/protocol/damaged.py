@@ -4,7 +4,13 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.removal import Retirement
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.standing import establish, recall
-from fsspec_commit.errors import JobNotActiveError, RecordError, RequestError
+from fsspec_commit.errors import (
+    CommitStateUnknownError,
+    JobNotActiveError,
+    RecordError,
+    RequestError,
+    failing_as,
+)
 from fsspec_commit.layout import DestinationLayout, JobLayout
 from fsspec_commit.protocol.job_records import over, read_record
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
@@ -39,6 +45,7 @@ async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Deci
     return bool(decision.task_count) and await store.stat(layout.manifests) is not None
 
 
+@failing_as(CommitStateUnknownError, "clean")
 async def remove_damaged(
     store: SettledStore,
     destination: DestinationLayout,
@@ -47,24 +54,29 @@ async def remove_damaged(
     retirement: Retirement,
     accept_loss: bool,
     dry_run: bool,
-) -> None:
+) -> int:
     """Remove what a damaged job has left, where it cannot have committed.
 
     An undecided one is fenced first, like any other. One whose decision cannot be read may have
     committed: a part of its files may be in place, and stays so; that takes *accept_loss*.
 
+    Returns:
+        How many bytes its area held.
+
     Raises:
         RequestError: It is not damaged, or may have committed; nothing was changed.
         JobNotActiveError: It has no area, or was decided meanwhile.
+        CommitStateUnknownError: The store did not say what it is.
     """
     layout = destination.job(job_id)
+    size_bytes = await store.bytes_below(layout.area)
     areas = await store.list_area(destination.areas)
     if any(state.layout == layout for state in unusable_among(areas, destination)):
         # A link, say: nothing behind it is looked at, where a job may have committed all the same.
         if not dry_run:
             await _leave_word(store, layout)
             await store.delete_tree(layout.area, deletion.of_unusable_area(layout))
-        return
+        return size_bytes
     if layout.area not in {child.path for child in areas}:
         raise over(layout)
     if await damage_of(store, await read_state(store, layout)) is None:
@@ -74,13 +86,14 @@ async def remove_damaged(
     if doubt is not None and not accept_loss:
         raise _perhaps_committed(layout, doubt)
     if dry_run:
-        return
+        return size_bytes
     if doubt is None:
         permit = deletion.of_aborted(layout, await _fenced(store, layout))
     else:
         await _leave_word(store, layout)
         permit = deletion.of_given_up(layout, doubt)
     await retirement.retire(layout, permit)
+    return size_bytes
 
 
 async def _leave_word(store: SettledStore, layout: JobLayout) -> None:

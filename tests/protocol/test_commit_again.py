@@ -148,7 +148,10 @@ def test_whoever_cannot_reach_a_job_does_not_call_it_off(job: fc.Job) -> None:
     def unreachable(_: Store) -> Store:
         raise StoreError("the account cannot be reached", reply=Reply.NOT_DONE)
 
-    for settle in (fc.resume, fc.abort, lambda *_: fc.Job.from_spec(job.spec)):
+    def remove(where: str, job_id: str) -> None:
+        fc.clean(where, damaged=[job_id])
+
+    for settle in (fc.resume, fc.abort, remove, lambda *_: fc.Job.from_spec(job.spec)):
         with wrapping(unreachable), pytest.raises(fc.CommitStateUnknownError, match="account"):
             settle(job.destination, job.job_id)
 
