@@ -120,8 +120,8 @@ def test_a_driver_whose_old_files_stay_is_not_told_committed(tmp_path: Path) -> 
     url = tmp_path / "out"
     write(url, "append")
 
-    async def carry(_: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
-        if path.endswith("/published"):
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "create" and path.endswith("/published"):
             raise StoreError("refused", reply=Reply.REFUSED)
         return await call()
 
