@@ -222,10 +222,11 @@ class Contact:
         why = f"it was not sent to {self.server} ({kind}); {remedy}"
         return RequestFailedError(made(asked, why, Reply.REFUSED, errno.EINVAL))
 
-    def untrusted(self, asked: Asked, kind: str, remedy: str) -> RequestFailedError:
-        """The failure of a handshake over a certificate; nothing was sent.
+    def unsent(self, asked: Asked, kind: str, remedy: str) -> RequestFailedError:
+        """The failure over a certificate, or over a ticket: before anything was sent.
 
-        Who has answered may be restarting, and an ingress that does shows one of its own meanwhile.
+        It was good enough when the cluster answered. An ingress that restarts shows a certificate
+        of its own meanwhile, and who gives out tickets comes back.
         """
         error = self.unacceptable(asked, kind, remedy)
         if self.has_answered:

@@ -21,6 +21,7 @@ _NEVER_CONNECTED = frozenset(
 )
 _CHECK = "check the URL and the options"
 _CERTIFICATE = "its certificate is not trusted: check session_verify="
+_TICKET = "log in (kinit), or check the options"
 _FILES = "check the files of session_verify= and session_cert="
 
 
@@ -66,8 +67,11 @@ class WebSession:
         try:
             request = session.prepare_request(requests.Request(method, url, **how))
             settings = session.merge_environment_settings(url, {}, None, None, None)
-        except Exception as error:  # noqa: BLE001  # of any client of Kerberos, too
+        except ValueError as error:
             failure = self._contact.unacceptable(asked, type(error).__name__, _CHECK)
+            raise failure from None
+        except Exception as error:  # noqa: BLE001  # of any client of Kerberos
+            failure = self._contact.unsent(asked, type(error).__name__, _TICKET)
             raise failure from None
         try:
             return session.send(request, allow_redirects=False, timeout=self._timeout_s, **settings)
@@ -92,7 +96,7 @@ class WebSession:
         if kind in _NEVER_CONNECTED:
             return NotSentError(self._contact.refused(asked, kind))
         if _is_untrusted(cause):
-            return self._contact.untrusted(asked, kind, _CERTIFICATE)
+            return self._contact.unsent(asked, kind, _CERTIFICATE)
         return self._contact.broke(asked, kind)
 
 

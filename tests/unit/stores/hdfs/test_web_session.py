@@ -149,19 +149,28 @@ def test_a_certificate_that_was_right_before_is_waited_for() -> None:
     assert "session_verify=" in str(failure)
 
 
-@pytest.mark.parametrize("error", [requests.RequestException(SECRET), OSError(SECRET), KeyError(1)])
-def test_what_fails_before_it_is_sent_is_a_refusal(error: Exception) -> None:
-    """A ticket that is asked for beforehand, and there is none."""
+@pytest.mark.parametrize(
+    ("error", "after_answers"),
+    [
+        (requests.RequestException(SECRET), NOT_DONE),
+        (OSError(SECRET), NOT_DONE),
+        (KeyError(1), NOT_DONE),
+        (requests.exceptions.InvalidURL(SECRET), REFUSED),
+    ],
+)
+def test_what_fails_before_it_is_sent_is_a_refusal(error: Exception, after_answers: Reply) -> None:
+    """A ticket that is asked for beforehand, and there is none; later one is waited for."""
 
     def no_ticket(_: requests.PreparedRequest) -> requests.PreparedRequest:
         raise error
 
     session = requests.Session()
     session.auth = no_ticket
-    with pytest.raises(RequestFailedError) as caught:
-        session_of(session).send(ASKED, "PUT", URL)
-    assert caught.value.failure.reply is REFUSED
-    assert SECRET not in str(caught.value)
+    for has_answered, reply in ((False, REFUSED), (True, after_answers)):
+        with pytest.raises(RequestFailedError) as caught:
+            session_of(session, has_answered=has_answered).send(ASKED, "PUT", URL)
+        assert caught.value.failure.reply is reply
+        assert SECRET not in str(caught.value)
 
 
 def test_a_body_that_was_given_up_says_so() -> None:
