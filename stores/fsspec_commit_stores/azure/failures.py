@@ -80,9 +80,10 @@ def unanswered(asked: Asked, error: UnansweredError, *, first_tries: int) -> Sto
     """
     # A challenge that was not met: the store has turned the request away.
     is_challenged = isinstance(error.error.__cause__, HttpResponseError)
-    reply, why, number = (_lost if error.is_sent and not is_challenged else _unsent)(
-        asked, error.error
-    )
+    if error.is_sent and not is_challenged:
+        reply, why, number = _lost(asked, error.error)
+    else:
+        reply, why, number = _unsent(asked, error.error, has_answered=not first_tries)
     if isinstance(_cause_of(error.error), aiohttp.ClientSSLError) and not first_tries:
         # Who has answered may be restarting, and show a certificate of its own meanwhile.
         reply = Reply.NOT_DONE
@@ -118,8 +119,12 @@ def made(
     return error
 
 
-def _unsent(asked: Asked, error: Exception) -> tuple[Reply, str, int]:
-    """Of what came before the store was reached: a request is signed first."""
+def _unsent(asked: Asked, error: Exception, *, has_answered: bool) -> tuple[Reply, str, int]:
+    """Of what came before the store was reached: a request is signed first.
+
+    What had good credentials when the store answered may have them again: who gives them out calls
+    it missing credentials as well when it cannot be reached just then.
+    """
     cause = _cause_of(error)
     kind = type(cause).__name__
     if (
@@ -136,7 +141,7 @@ def _unsent(asked: Asked, error: Exception) -> tuple[Reply, str, int]:
         f"no access token could be fetched ({kind}); log in with 'az login', or give "
         "account_key=, sas_token= or client_id=, client_secret= and tenant_id="
     )
-    return Reply.REFUSED, why, errno.EACCES
+    return Reply.NOT_DONE if has_answered else Reply.REFUSED, why, errno.EACCES
 
 
 def _lost(asked: Asked, error: Exception) -> tuple[Reply, str, int]:

@@ -114,17 +114,26 @@ def silent(asked: Asked) -> StoreError:
     return made(asked, _silence(asked), Reply.REFUSED, errno.ETIMEDOUT)
 
 
-def not_renewed(asked: Asked, error: BaseException) -> StoreError:
-    """The ``StoreError`` where no token could be got; nothing was sent to the store."""
+def not_renewed(asked: Asked, error: BaseException, *, has_answered: bool) -> StoreError:
+    """The ``StoreError`` where no token could be got; nothing was sent to the store.
+
+    What had good credentials when the store answered may have them again: google-auth also calls
+    it a refusal when a host that gives them out says that it is restarting.
+    """
     kind = type(error).__name__
     if isinstance(error, UnusableTokenError):
         why = "the token holds what no header can, such as a line break; check token="
         return made(asked, why, Reply.REFUSED, errno.EACCES)
-    if isinstance(error, auth.TransportError) or getattr(error, "retryable", False):
+    # The first of the metadata server is wrapped.
+    is_unreachable = isinstance(error, auth.TransportError) or isinstance(
+        error.__cause__, auth.TransportError
+    )
+    if is_unreachable or getattr(error, "retryable", False):
         why = f"no token could be fetched ({kind}); check the network and the metadata server"
         return made(asked, why, Reply.NOT_DONE, errno.EHOSTUNREACH)
     why = f"the credentials have expired and cannot be renewed ({kind}); {_LOG_IN}"
-    return made(asked, why, Reply.REFUSED, errno.EACCES)
+    reply = Reply.NOT_DONE if has_answered else Reply.REFUSED
+    return made(asked, why, reply, errno.EACCES)
 
 
 def no_credentials(asked: Asked, error: BaseException) -> StoreError:

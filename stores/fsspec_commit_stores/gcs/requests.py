@@ -235,7 +235,8 @@ class Bucket:
         # Credentials are of many kinds, and the user's own may be one of them; so far nothing is
         # sent to the store, whatever it is that they raise.
         except Exception as error:  # noqa: BLE001
-            failed = RequestFailedError(not_renewed(asked, error), None)
+            failure = not_renewed(asked, error, has_answered=self._has_answered)
+            failed = RequestFailedError(failure, None)
         else:
             sent = await self._sent(given, asked, who)
             if isinstance(sent, Answered):

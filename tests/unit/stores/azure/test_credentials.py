@@ -49,17 +49,19 @@ class Tokens:
     Attributes:
         claims: What was asked for each time.
         failing: Raised instead, from which time on.
+        lasts_s: How long each of them is good.
     """
 
     claims: list[str | None] = field(default_factory=list)
     failing: Exception | None = None
     from_time: int = 1
+    lasts_s: int = 3600
 
     async def get_token(self, *_: str, claims: str | None = None, **__: Any) -> AccessToken:
         self.claims.append(claims)
         if self.failing is not None and len(self.claims) >= self.from_time:
             raise self.failing
-        return AccessToken(f"token-{len(self.claims)}", int(time.time()) + 3600)
+        return AccessToken(f"token-{len(self.claims)}", int(time.time()) + self.lasts_s)
 
 
 @dataclass
@@ -192,6 +194,21 @@ def test_without_a_token_nothing_is_sent(
     assert caught.reply is reply
     assert words in str(caught)
     assert responder.received == []
+
+
+@pytest.mark.usefixtures("plain_http")
+def test_whoever_gives_out_tokens_is_waited_for(
+    runner: asyncio.Runner, responder: Responder, opened: Opened
+) -> None:
+    """Once the store has answered; a job that was decided ended partial at once."""
+    failing = CredentialUnavailableError(SECRET)
+    container = opened(Tokens(failing=failing, from_time=2, lasts_s=1))
+    responder.script(DONE)
+    runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
+    caught = failure(runner, container)
+    assert caught.reply is NOT_DONE
+    assert "log in with 'az login'" in str(caught)
+    assert len(responder.received) == 1
 
 
 def test_a_token_is_not_sent_in_the_clear(

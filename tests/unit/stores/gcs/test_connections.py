@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
+from google.auth.compute_engine import Credentials as OfTheMachine
+from google.auth.compute_engine import _metadata
 from google.auth.exceptions import RefreshError, TransportError
 from google.oauth2.credentials import Credentials
 
@@ -289,6 +291,37 @@ def test_a_token_that_cannot_be_renewed(
     assert says in str(caught)
     assert "planted-secret" not in str(caught)
     assert responder.received == []
+
+
+def test_whoever_gives_out_tokens_is_waited_for(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Once the store has answered; a job that was decided ended partial at once."""
+    credentials = Renewed()
+    store = opening(token=credentials)
+    responder.script(error(403, "forbidden"))
+    runner.run(failure_of(CHANGES["put"][0](store)))
+    credentials.failure = GONE("Unable to acquire impersonated credentials: 503")
+    credentials.expiry = datetime(2000, 1, 1)  # noqa: DTZ001  # as google-auth has it
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert caught.reply is NOT_DONE
+    assert "log in again" in str(caught)
+    assert len(responder.received) == 1
+
+
+def test_a_metadata_server_that_is_not_there_is_told_as_that(
+    runner: asyncio.Runner, opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """google-auth wraps what it calls unreachable elsewhere."""
+    monkeypatch.setattr(_metadata, "get_service_account_info", _unreachable)
+    store = opening(token=OfTheMachine())  # type: ignore[no-untyped-call]  # google-auth ships no types
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert caught.reply is NOT_DONE
+    assert "check the network and the metadata server" in str(caught)
+
+
+def _unreachable(*_: object, **__: object) -> None:
+    raise UNREACHABLE("planted-secret")
 
 
 @pytest.mark.parametrize("token", ["planted-secret\n", "planted-secret\u2028", "planted-\u00e9"])
