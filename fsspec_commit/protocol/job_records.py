@@ -18,6 +18,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.records import Record, Standing
 from fsspec_commit.records.job import Decision, JobRecord, Published
+from fsspec_commit.store import Directory
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -53,13 +54,21 @@ async def list_records(store: SettledStore, layout: JobLayout) -> frozenset[Stor
 async def _recall_listed(
     store: SettledStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:
-    """A record; ``None`` when it is neither found nor listed."""
+    """A record; ``None`` when it is neither found nor listed.
+
+    Raises:
+        RecordError: It cannot be read, or a directory stands in its place.
+        CommitStateUnknownError: It is listed, and cannot be found.
+    """
     for _ in range(_LOOKS_MAX):
         standing = await recall(store, layout, path, kind)
         if standing is not None:
             return standing
-        if path not in {child.path for child in await store.list_area(layout.area)}:
+        listed = [child for child in await store.list_area(layout.area) if child.path == path]
+        if not listed:
             return None
+        if all(isinstance(child, Directory) for child in listed):
+            raise damaged(layout, path, "it is a directory")
     raise not_answered(layout, path, "is listed and cannot be found")
 
 

@@ -39,6 +39,12 @@ def _link(path: Path) -> None:
     path.symlink_to(elsewhere)
 
 
+def _directory(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.mkdir()
+    (path / "x").touch()
+
+
 FOREIGN: dict[str, Callable[[Path], object]] = {
     "link": lambda areas: (areas / "x").symlink_to("/nowhere"),
     "pipe": lambda areas: os.mkfifo(areas / "x"),
@@ -57,6 +63,7 @@ DAMAGED: dict[str, Callable[[Path], object]] = {
     "claim is too long": lambda area: _long(area / CLAIM),
     "job.json is too long": lambda area: _long(area / "job.json"),
     "job.json is a link": lambda area: _link(area / "job.json"),
+    "job.json is a directory": lambda area: _directory(area / "job.json"),
     "the area is a link": _link,
 }
 
