@@ -12,7 +12,7 @@ from fsspec_commit.errors import (
     failing_as,
 )
 from fsspec_commit.layout import DestinationLayout, JobLayout
-from fsspec_commit.protocol.job_records import over, read_record
+from fsspec_commit.protocol.job_records import over, read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision
@@ -105,7 +105,7 @@ async def _leave_word(store: SettledStore, layout: JobLayout) -> None:
 async def _doubt(store: SettledStore, layout: JobLayout) -> str | None:
     """Why a damaged job may have committed, if it may; one that certainly has is refused."""
     try:
-        decision = await recall(store, layout, layout.decision, Decision)
+        decision = await recall_listed(store, layout, layout.decision, Decision)
     except RecordError as error:
         return f"its decision cannot be read ({error})"
     if decision is None or decision.record.state == "aborted":

@@ -32,7 +32,7 @@ async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | Non
     Raises:
         CommitStateUnknownError: It is listed, and cannot be found.
     """
-    standing = await _recall_listed(store, layout, layout.spec, JobRecord)
+    standing = await recall_listed(store, layout, layout.spec, JobRecord)
     return None if standing is None else standing.record
 
 
@@ -51,7 +51,7 @@ async def list_records(store: SettledStore, layout: JobLayout) -> frozenset[Stor
     raise not_answered(layout, layout.spec, "stands and is not listed")
 
 
-async def _recall_listed(
+async def recall_listed(
     store: SettledStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:
     """A record; ``None`` when it is neither found nor listed.
@@ -126,7 +126,7 @@ async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[
         CommitStateUnknownError: The store did not say.
         JobNotActiveError: The job is over, whatever decision is found; how it ended is not known.
     """
-    decision = await _recall_listed(store, layout, layout.decision, Decision)
+    decision = await recall_listed(store, layout, layout.decision, Decision)
     if await read_record(store, layout) is None:
         raise over(layout)
     return decision

@@ -10,11 +10,12 @@ from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.job_records import (
     list_records,
+    recall_listed,
     standing_decision,
     standing_published,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision
+from fsspec_commit.records.job import Claim, Decision, Published
 from fsspec_commit.store import Directory, Entry, Unusable
 
 State: TypeAlias = Literal[
@@ -90,8 +91,12 @@ async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
                 return JobState(layout, "void")
             if layout.decision in children:
                 decision = await standing_decision(store, layout)
-                if decision is not None and layout.published in children:
-                    await standing_published(store, layout, decision)
+                if (
+                    decision is not None
+                    and layout.published in children
+                    and await standing_published(store, layout, decision) is None
+                ):
+                    await recall_listed(store, layout, layout.published, Published)
             else:
                 for path in sorted(children):
                     if layout.claim_nonce(path) is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +14,7 @@ import fsspec_commit as fc
 from fsspec_commit.cli import main
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
@@ -117,6 +120,31 @@ def test_what_is_damaged_is_shown_and_removed_when_told(
     _append(to)
     elsewhere = tmp_path / "elsewhere"
     assert not elsewhere.exists() or (elsewhere / "job.json").exists(), "it followed a link"
+
+
+@pytest.mark.parametrize(("record", "nth"), [("decision", 1), ("published", 2)])
+def test_a_directory_in_place_of_a_decided_jobs_record_is_damage(
+    tmp_path: Path, record: str, nth: int
+) -> None:
+    """It stopped `jobs`, `clean` and every commit; no command got out of it."""
+    to = tmp_path / "out"
+    with inject(Fault("rename", nth, "crash_before")), suppress(Crash):
+        _append(to)
+    (bad,) = fc.jobs(to)
+    dead = fc.Job(to, mode="append").start()
+    _directory(to / "_commit" / bad.job_id / record)
+    states = {job.job_id: job.state for job in fc.jobs(to)}
+    assert states == {bad.job_id: "damaged", dead.job_id: "open"}
+    assert fc.clean(to, older_than=timedelta(0), dry_run=False).aborted == (dead.job_id,)
+    with pytest.raises(fc.RequestError) as refused:
+        fc.clean(to, damaged=[bad.job_id], dry_run=False)
+    assert refused.value.kind == ("committed" if record == "published" else "perhaps_committed")
+    if record == "published":
+        shutil.rmtree(to / "_commit" / bad.job_id / record)
+        assert fc.resume(to, bad.job_id).file_count == 1
+    else:
+        fc.clean(to, damaged=[bad.job_id], dry_run=False, accept_loss=True)
+    assert fc.jobs(to) == []
 
 
 def _assert_the_way_out_is_named(to: Path, job_id: str, capsys: pytest.CaptureFixture[str]) -> None:
