@@ -4,11 +4,13 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from fsspec_commit.bridge import blocking, run
 from fsspec_commit.destination import Destination, open_destination, probe_destination
-from fsspec_commit.errors import RequestError
+from fsspec_commit.effects.standing import damaged
+from fsspec_commit.errors import RequestError, UnsafeStoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.location import DestinationLike, place
@@ -205,7 +207,7 @@ async def clean(
             to.store,
             older_than=timedelta.max if older_than is None else older_than,
             dry_run=dry_run,
-            bind=to.bind,
+            bind=partial(_bound, to),
             damaged=damaged,
             accept_loss=accept_loss,
             retirement=retiring(to.store, facts),
@@ -307,11 +309,25 @@ async def _open_job(
     async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
         record = await _record(to, job_id)
         if record.durability == options.durability:
-            yield to.bind(record)
+            yield _bound(to, record)
             return
     options = replace(options, durability=record.durability)
     async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
-        yield to.bind(record)
+        yield _bound(to, record)
+
+
+def _bound(to: Destination, record: JobRecord) -> BoundJob:
+    """A job that goes on as its record says.
+
+    Raises:
+        RecordError: It names a committer whose abilities this store does not have.
+    """
+    try:
+        return to.bind(record)
+    except UnsafeStoreError as error:
+        layout = DestinationLayout(to.store.root).job(record.job_id)
+        why = f"this store cannot do what the committer {record.committer!r} takes"
+        raise damaged(layout, layout.spec, why) from error
 
 
 async def _record(to: Destination, job_id: str) -> JobRecord:

@@ -10,7 +10,7 @@ from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.removal import Retirement
 from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
-from fsspec_commit.errors import CommitError, JobNotActiveError, Reply, StoreError
+from fsspec_commit.errors import CommitError, JobNotActiveError, RecordError, Reply, StoreError
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.aborting import abort_job
@@ -141,6 +141,9 @@ class _Found:
             return True
         try:
             return await remove()
+        except RecordError as error:
+            self._shown.append(f"{name}: damaged, {error}")
+            return False
         except CommitError as error:
             refusal = error if isinstance(error, StoreError) else error.__cause__
             if not isinstance(refusal, StoreError) or refusal.reply is not Reply.REFUSED:

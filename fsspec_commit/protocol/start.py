@@ -5,7 +5,9 @@ from fsspec_commit.effects.standing import establish_unrepeated
 from fsspec_commit.errors import (
     CommitFailedError,
     CommitStateUnknownError,
+    Reply,
     RequestError,
+    StoreError,
     failing_as,
 )
 from fsspec_commit.layout import JobLayout
@@ -61,6 +63,7 @@ async def create_job(
 
     Raises:
         RequestError: It declares more partitions than ``job.json`` holds.
+        CommitFailedError: The store refuses it.
     """
     size_bytes = len(record.encode())
     if size_bytes > record.limit_bytes:
@@ -73,7 +76,10 @@ async def create_job(
     try:
         standing = await establish_unrepeated(store, layout.spec, record, backoff=failed)
     except CommitStateUnknownError as error:
-        return str(error.__cause__ or error)
+        cause = error.__cause__
+        if isinstance(cause, StoreError) and cause.reply is Reply.REFUSED:
+            raise cause from error  # So would be any other id.
+        return str(cause or error)
     if standing is None:
         return f"{layout.spec!r} is another's"
     if store.directories is not None and await store.stat(layout.spec) is None:

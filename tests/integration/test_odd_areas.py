@@ -147,6 +147,51 @@ def test_a_directory_in_place_of_a_decided_jobs_record_is_damage(
     assert fc.jobs(to) == []
 
 
+@pytest.mark.parametrize("is_decided", [True, False], ids=["decided", "open"])
+def test_a_committer_that_the_store_cannot_have_is_damage(tmp_path: Path, is_decided: bool) -> None:
+    """Of a decided job it was said that it is not committed."""
+    to = tmp_path / "out"
+    if is_decided:
+        with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+            _append(to)
+    else:
+        fc.Job(to, mode="append").start()
+    (bad,) = fc.jobs(to)
+    dead = fc.Job(to, mode="append").start()
+    record = to / "_commit" / bad.job_id / "job.json"
+    right = record.read_text("utf-8")
+    record.write_text(right.replace('"committer":"v1"', '"committer":"magic"'), "utf-8")
+    for settle in (fc.resume, fc.abort):
+        with pytest.raises(fc.RecordError, match="'magic'") as caught:
+            settle(to, bad.job_id)
+        assert caught.value.outcome == "unknown"
+    report = fc.clean(to, older_than=timedelta(0), dry_run=False)
+    assert report.aborted == (dead.job_id,)
+    (line,) = report.shown
+    assert bad.job_id in line
+    record.write_text(right, "utf-8")
+    (fc.resume if is_decided else fc.abort)(to, bad.job_id)
+    assert fc.jobs(to) == []
+
+
+def test_what_any_job_is_refused_spends_one_id(tmp_path: Path) -> None:
+    """It was taken for a request that was not answered, eight times: twenty seconds."""
+    (tmp_path / "_commit").symlink_to("/nowhere")
+    created: list[str] = []
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        created.extend([path] if verb == "create" and path.endswith("/job.json") else [])
+        return await call()
+
+    with (
+        wrapping(lambda store: WrappedStore(store, carry)),
+        pytest.raises(fc.CommitFailedError, match="symbolic link") as caught,
+    ):
+        fc.Job(tmp_path, mode="append").start()
+    assert caught.value.outcome == "not_committed"
+    assert len(set(created)) == 1
+
+
 def _assert_the_way_out_is_named(to: Path, job_id: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By `show`; and `resume` does not name itself, which does not help."""
     with pytest.raises(SystemExit, match="0"):

@@ -70,7 +70,7 @@ MISTAKES: list[tuple[list[str], int, tuple[str, ...]]] = [
     (["write", "SOURCE", "s3:/bucket/x"], 2, ("neither a URL nor a path", "begins with 's3://'")),
     (["write", "SOURCE", "s3://k:planted@b/x"], 2, ("holds a secret", "--storage-option or")),
     (["write", "none.parquet", "URL"], 2, ("there is no source 'none.parquet'",)),
-    (["abort", "URL", "9c1e"], 2, ("no unfinished job", "'9c1e'", "list them with")),
+    (["abort", "URL", "9c1e"], 3, ("no unfinished job", "'9c1e'", "list them with")),
     (["clean", "URL"], 2, ("'--older-than'", "'--damaged'")),
     (["jobs", "ftp://host/x"], 2, ("no adapter serves 'ftp' URLs", "known: abfs")),
 ]
