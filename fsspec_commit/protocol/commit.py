@@ -202,7 +202,8 @@ async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
     try:
         return await list_chosen(job, by_batches(check_messages(job, messages)))
     except RequestError as error:
-        if error.kind == "missing_tasks":
+        asked_for = max(len(messages), job.record.tasks or 0)
+        if error.kind == "missing_tasks" and asked_for <= _LOOKED_FOR_MAX:
             forgotten = await forgotten_messages(job, messages)
             error.add_note(forgotten or "none of these tasks has committed")
         raise

@@ -261,6 +261,20 @@ def test_what_is_missing_is_said_in_little_memory(
     job.abort()
 
 
+@pytest.mark.parametrize("looked_for", [50, 100])
+def test_of_many_tasks_nobody_looks_which_have_committed(
+    files: Files, looked_for: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To hold the names of millions takes a gigabyte, for a sentence."""
+    monkeypatch.setattr("fsspec_commit.protocol.commit._LOOKED_FOR_MAX", looked_for)
+    job, messages = started(files, 60, tasks=70)
+    with pytest.raises(fc.RequestError) as caught:
+        job.commit(messages[:10])
+    notes = getattr(caught.value, "__notes__", [])
+    assert any("50 tasks committed" in note for note in notes) == (looked_for == 100)
+    job.abort()
+
+
 def test_the_first_missing_tasks_are_named(files: Files) -> None:
     job, messages = started(files, 60, tasks=70)
     told = [message for message in messages if message.task_id % 2 or message.task_id > 50]
