@@ -50,10 +50,11 @@ def refusals_as_damage() -> Iterator[None]:
     """
     try:
         yield
-    except StoreError as error:
-        if error.reply is not Reply.REFUSED:
+    except (StoreError, CommitStateUnknownError) as error:
+        refusal = error if isinstance(error, StoreError) else error.__cause__
+        if not isinstance(refusal, StoreError) or refusal.reply is not Reply.REFUSED:
             raise
-        raise RecordError(str(error), path=error.path) from error
+        raise RecordError(str(refusal), path=refusal.path) from error
 
 
 class SettledStore(Counted):

@@ -2,7 +2,7 @@
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.removal import Retirement
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
 from fsspec_commit.effects.standing import establish, recall
 from fsspec_commit.errors import (
     CommitStateUnknownError,
@@ -24,7 +24,8 @@ async def damage_of(store: SettledStore, state: JobState) -> str | None:
         return state.damage
     try:
         if state.state != "void":
-            await read_record(store, state.layout)
+            with refusals_as_damage():
+                await read_record(store, state.layout)
             return None
         decision = await recall(store, state.layout, state.layout.decision, Decision)
     except RecordError as error:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from fsspec_commit.effects.parallel import Progress
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
@@ -78,7 +78,8 @@ async def _info(store: SettledStore, state: JobState) -> JobInfo:
     damage = state.damage
     if damage is None:
         try:
-            record = await read_record(store, layout)
+            with refusals_as_damage():
+                record = await read_record(store, layout)
         except ValueError as error:
             damage = str(error)
     count, committed = await _tasks_committed(store, state)

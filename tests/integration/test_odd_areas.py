@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from contextlib import suppress
@@ -253,6 +254,35 @@ def test_what_may_not_be_removed_is_shown_and_the_rest_goes(
     assert report.aborted == (kept,)
     assert report.shown == ()
     assert not (tmp_path / "_commit").exists() or not list((tmp_path / "_commit").iterdir())
+
+
+@pytest.mark.parametrize("record", ["job.json", "decision"])
+def test_a_record_that_may_not_be_read_is_damage(tmp_path: Path, record: str) -> None:
+    """It stopped `jobs` and `clean`, and every commit where it was a decision."""
+    to = tmp_path / "out"
+    with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+        _append(to)
+    (bad,) = fc.jobs(to)
+    dead = fc.Job(to, mode="append").start()
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "read" and path.endswith(f"{bad.job_id}/{record}"):
+            refused = StoreError("not yours", path=path, reply=Reply.REFUSED)
+            refused.errno = errno.EACCES
+            raise refused
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        states = {job.job_id: job.state for job in fc.jobs(to)}
+        assert states == {bad.job_id: "damaged", dead.job_id: "open"}
+        report = fc.clean(to, older_than=timedelta(0), dry_run=False)
+        assert report.aborted == (dead.job_id,)
+        assert any(bad.job_id in line and "not yours" in line for line in report.shown)
+        for settle in (fc.resume, fc.abort):
+            with pytest.raises(fc.CommitError, match="not yours") as caught:
+                settle(to, bad.job_id)
+            assert caught.value.outcome == "unknown"
+    assert fc.resume(to, bad.job_id).file_count == 1
 
 
 def test_an_area_that_may_not_be_listed_is_damaged(
