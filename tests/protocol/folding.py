@@ -59,7 +59,7 @@ class FoldingStore:
                 child.path.rpartition("/")[2]
                 async for child in self._store.list_children(StorePath(kept))
             ]
-            same = (one for one in names if _folded(one) == _folded(name))
+            same = (one for one in names if folded(one) == folded(name))
             kept = StorePath(f"{kept}/{next(same, name)}")
         return kept
 
@@ -91,5 +91,6 @@ def _folding(verb: Any, kept: Callable[[StorePath], Any]) -> Any:
     return call
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """What is the same for all names that are taken for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -11,8 +11,9 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.committer_contract import Place
-from fsspec_commit.testing.committer_contract.given import request_refused
-from tests.protocol.folding import FoldingStore
+from fsspec_commit.testing.committer_contract.given import Files, request_refused
+from fsspec_commit.testing.committer_contract.partitions import ALIKE, PartitionsContract
+from tests.protocol.folding import FoldingStore, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,24 @@ def test_a_partition_of_a_folded_name_is_refused(place: Place, stands: str, writ
     for name in (stands.rsplit("=", maxsplit=1)[-1], written.rsplit("=", maxsplit=1)[-1]):
         assert name in str(caught.value)
     place.assert_untouched(old)
+
+
+class PlaceThatFolds(Place):
+    """Where somebody else's files, too, get the name that was there first."""
+
+    def put(self, files: Files) -> None:
+        kept = {folded(name): name for name in self.everything()}
+        for name, data in files.items():
+            super().put({kept.setdefault(folded(name), name): data})
+
+
+@pytest.mark.parametrize(("written", "other"), ALIKE)
+def test_the_contract_wants_it_refused(place: Place, written: str, other: str) -> None:
+    folding = PlaceThatFolds(place.url)
+    contract = PartitionsContract()
+    contract.test_a_partition_of_another_name_is_left_alone(folding, written, other)
+    is_refused = "_SUCCESS" not in folding.everything()
+    assert is_refused == (folded(written) == folded(other))
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
