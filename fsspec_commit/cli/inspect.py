@@ -41,7 +41,6 @@ _AnyJob = Annotated[
 ]
 
 # What a job's state means for whoever finds it, and the command that settles it.
-_UNKNOWN_JOB = "unknown_job"
 _MEANING = {
     "open": ("not decided: its driver may still be at work; if that is gone, abort it", "abort"),
     "committing": (
@@ -269,7 +268,7 @@ def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:
         found = _jobs(run, single_writer=single_writer, probe=probe)
         return _matching(run, found, text).job_id
     except fc.CommitError as error:
-        if isinstance(error, fc.StoreError) or getattr(error, "kind", "") == _UNKNOWN_JOB:
+        if isinstance(error, fc.StoreError) or getattr(error, "kind", "") == "unknown_job":
             error.outcome = "unknown"  # Of the job that is meant: it may be decided, or finished.
         raise
 
@@ -297,7 +296,7 @@ def _matching(run: Run, found: Sequence[fc.JobInfo], text: str) -> fc.JobInfo:
     raise fc.RequestError(
         f"no unfinished job at {run.destination!r} is called {text!r}: it has finished, was"
         f" aborted or never was; list them with: {run.command('jobs')}",
-        kind=_UNKNOWN_JOB,
+        kind="unknown_job",
     )
 
 
