@@ -265,8 +265,8 @@ def checksum_of(client: Any) -> str | None:
 def _session(options: Mapping[str, Any]) -> AioSession:
     """The session that s3fs would make, with what is the same for all of them made once a process.
 
-    To read the service's description is three quarters of what it costs to open a store (50 of
-    65 ms), to register botocore's own handlers two thirds of the rest.
+    To read the service's description is most of what it costs to open a store, and to register
+    botocore's own handlers half of the rest.
     """
     hooks = {
         "event_hooks": copy(_emitter(tuple(handlers.BUILTIN_HANDLERS))),
