@@ -7,8 +7,6 @@ The status says what stands on the store, so that a script never has to read the
 
 import logging
 import shlex
-import signal
-import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from typing import Literal
 import typer
 
 import fsspec_commit as fc
+from fsspec_commit.cli.interrupts import hear_interrupts, ignore_interrupts
 from fsspec_commit.cli.options import Redactor, StorageOptions
 from fsspec_commit.cli.output import Output, printable, put_error
 from fsspec_commit.cli.wording import in_options
@@ -227,36 +226,23 @@ def ending(run: Run) -> Iterator[Run]:
     """
     with _logging(run):
         try:
-            _hear_sigterm()
+            hear_interrupts()
             yield run
         except typer.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # each has its status
             raise typer.Exit(_failed(run, error)) from None
         finally:
-            _ignore_interrupts()
+            ignore_interrupts()
 
 
 def _failed(run: Run, error: BaseException) -> Status:
     try:
-        _ignore_interrupts()
+        ignore_interrupts()
         return run.fail(error)
     except KeyboardInterrupt:
         # One more came before it was ignored: it does not change what stands.
         return run.fail(error)
-
-
-def _hear_sigterm() -> None:
-    """Take SIGTERM for Ctrl-C, unless whoever has started the process wants it ignored."""
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-def _ignore_interrupts() -> None:
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 @contextmanager

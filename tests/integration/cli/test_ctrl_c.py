@@ -76,7 +76,7 @@ def interrupted(
             pytest.fail(f"{after!r} was never said: {said}")
         for number in range(times):
             # Two that are meant to be two, then as fast as fingers are.
-            time.sleep(0.3 if number < 2 else 0.001)
+            time.sleep(0.3 if number < 2 else 0.02)
             process.send_signal(by)
         began = time.monotonic()
         out, err = process.communicate(timeout=60)
@@ -126,7 +126,7 @@ def test_ctrl_c_after_the_decision_finishes_the_job(
 
 
 def test_the_second_ctrl_c_stops_and_says_how_to_go_on(source: Path, destination: Path) -> None:
-    ran = interrupted(SLOW_STORE, 60, "write", source, destination, after="publishing", times=9)
+    ran = interrupted(SLOW_STORE, 60, "write", source, destination, after="publishing", times=60)
     assert ran.status == 3
     assert files_of(destination) == []
     [[job, state, *_]] = command("jobs", destination).rows
@@ -139,7 +139,7 @@ def test_the_second_ctrl_c_stops_and_says_how_to_go_on(source: Path, destination
 def test_ctrl_c_while_resuming_says_how_to_go_on(destination: Path) -> None:
     job = left_behind(destination, "decided")
     again = SLOW_STORE.replace('verb == "rename"', 'verb == "stat"')
-    ran = interrupted(again, 60, "resume", destination, job, after="publishing", times=9)
+    ran = interrupted(again, 60, "resume", destination, job, after="publishing", times=60)
     assert ran.status == 3
     assert f"fsspec-commit resume '{destination}' {job}" in ran.err
     assert command("resume", destination, job).status == 0

@@ -1,0 +1,73 @@
+"""Presses of Ctrl-C that come too fast, or while the command says what stands, are not heard."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.cli import interrupts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Give the process its own Ctrl-C for the test, and back whatever it had."""
+    begun_with = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+    }
+    yield
+    for number, handler in begun_with.items():
+        signal.signal(number, handler)
+
+
+def is_heard(by: int = signal.SIGINT) -> bool:
+    try:
+        signal.raise_signal(by)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_the_second_stops_and_has_time_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_s = iter((100.0, 100.1, 100.3, 100.4, 102.2, 102.4))
+    monkeypatch.setattr(time, "monotonic", lambda: next(at_s))
+    interrupts.hear_interrupts()
+    assert [is_heard() for _ in range(6)] == [
+        True,
+        False,  # the same press
+        True,
+        False,  # it is stopping
+        False,
+        True,  # it does not stop
+    ]
+
+
+def test_a_schedulers_end_is_taken_for_ctrl_c() -> None:
+    interrupts.hear_interrupts()
+    assert is_heard(signal.SIGTERM)
+    assert not is_heard(signal.SIGINT)
+
+
+def test_what_is_ignored_or_handled_stays_so() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    told = []
+    signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    interrupts.hear_interrupts()
+    assert not is_heard(signal.SIGINT)
+    assert not is_heard(signal.SIGTERM)
+    assert told == [signal.SIGTERM]
+
+
+def test_nothing_is_heard_of_a_run_that_has_ended() -> None:
+    interrupts.hear_interrupts()
+    interrupts.ignore_interrupts()
+    assert not is_heard(signal.SIGINT)
+    assert not is_heard(signal.SIGTERM)
