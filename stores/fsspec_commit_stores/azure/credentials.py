@@ -1,5 +1,6 @@
 """The user's credentials: what signs each request, once, and what they say of themselves."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -11,6 +12,7 @@ from azure.core.pipeline.policies import (
 )
 
 from fsspec_commit_stores.azure.answers import REQUEST_ID
+from fsspec_commit_stores.http.renewal import Renewal
 
 _SCOPE = "https://storage.azure.com/.default"
 
@@ -22,10 +24,18 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
     second without its body, which has been read to its end by then.
     """
 
+    def __init__(self, credential: Any, scope: str) -> None:
+        super().__init__(credential, scope)
+        self._renewal = Renewal()
+
+    async def on_request(self, request: Any) -> None:
+        """Sign, with a token that one of all who need it has fetched."""
+        await self._renewal.run(partial(super().on_request, request))
+
     async def on_challenge(self, request: Any, response: Any) -> bool:
         """Fetch the token that is asked for; of the store only, not of whoever is on the way."""
         if response.http_response.headers.get(REQUEST_ID):
-            await super().on_challenge(request, response)
+            await self._renewal.run(partial(super().on_challenge, request, response))
         return False
 
 

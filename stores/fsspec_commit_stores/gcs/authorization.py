@@ -11,6 +11,8 @@ from typing import Any
 import requests
 from google.auth.transport.requests import Request
 
+from fsspec_commit_stores.http.renewal import Renewal
+
 _TIMEOUT_S = 10
 
 
@@ -27,7 +29,7 @@ class Authorization:
 
     def __init__(self, credentials: Any) -> None:
         self._credentials = credentials
-        self._renewing = asyncio.Lock()
+        self._renewal = Renewal()
 
     async def headers(self) -> dict[str, str]:
         """The headers for one request.
@@ -40,11 +42,8 @@ class Authorization:
         if self._credentials is None:
             return {}
         if not self._credentials.valid:
-            async with self._renewing:
-                if not self._credentials.valid:
-                    await self._renew()
-        headers: dict[str, str] = {}
-        self._credentials.apply(headers)
+            await self._renewal.run(self._renew_what_is_not_valid)
+        headers = self._applied()
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
             raise UnusableTokenError
         return headers
@@ -56,16 +55,26 @@ class Authorization:
         """
         if self._credentials is None:
             return None
-        async with self._renewing:
-            headers: dict[str, str] = {}
-            self._credentials.apply(headers)
-            if headers == refused:
-                try:
-                    await self._renew()
-                except Exception:  # noqa: BLE001  # whatever it is, the answer stays the first one
-                    return None
-                self._credentials.apply(headers)
+
+        async def renew() -> dict[str, str]:
+            if self._applied() == refused:
+                await self._renew()
+            return self._applied()
+
+        try:
+            headers = await self._renewal.run(renew)
+        except Exception:  # noqa: BLE001  # whatever it is, the answer stays the first one
+            return None
         return None if headers == refused else headers
+
+    def _applied(self) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        self._credentials.apply(headers)
+        return headers
+
+    async def _renew_what_is_not_valid(self) -> None:
+        if not self._credentials.valid:
+            await self._renew()
 
     async def _renew(self) -> None:
         # In a thread that is seen to its end: the credentials may be shared.

@@ -5,13 +5,14 @@ import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any
 
 import aiohttp
 import s3fs
 from aiobotocore.config import AioConfig
+from aiobotocore.credentials import AioRefreshableCredentials
 from aiobotocore.hooks import AioHierarchicalEmitter
 from aiobotocore.httpsession import AIOHTTPSession
 from aiobotocore.session import AioSession
@@ -23,6 +24,7 @@ from botocore.loaders import Loader
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.failures import (
     FIRST_TRIES_MAX,
     Asked,
@@ -45,6 +47,8 @@ _PART_BYTES_MIN = 5 << 20
 _PART_BYTES_MAX = 5 << 30
 _LOADER = Loader()
 _EXPECTED_FROM_BYTES = 1 << 20
+_RENEWED_S = 600
+"""How long before their end botocore must have others; before that it only tries."""
 
 # What the protocol itself says, whoever speaks it.
 _PROTOCOL = Capabilities(
@@ -182,6 +186,24 @@ class SendingOnce(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no
         return FollowingNothing(session)
 
 
+class RenewingOnce(AioSession):  # type: ignore[misc]  # aiobotocore ships no types
+    """A session whose credentials are renewed by one request for all."""
+
+    async def get_credentials(self) -> Any:
+        """Find the credentials, once."""
+        if self._credentials is None:
+            found = await super().get_credentials()
+            if isinstance(found, AioRefreshableCredentials):
+                found.get_frozen_credentials = partial(_renewed, found, Renewal())
+        return self._credentials
+
+
+async def _renewed(credentials: AioRefreshableCredentials, renewal: Renewal) -> Any:
+    """The credentials of now. As long as they are good, nobody waits for who renews them."""
+    frozen = partial(AioRefreshableCredentials.get_frozen_credentials, credentials)
+    return await (renewal.run(frozen) if credentials.refresh_needed(_RENEWED_S) else frozen())
+
+
 async def filesystem_of(
     url: str, place: Place, options: OpenOptions
 ) -> tuple[s3fs.S3FileSystem, Any]:
@@ -262,7 +284,7 @@ def checksum_of(client: Any) -> str | None:
     return "CRC32" if calculation == "when_supported" else None
 
 
-def _session(options: Mapping[str, Any]) -> AioSession:
+def _session(options: Mapping[str, Any]) -> RenewingOnce:
     """The session that s3fs would make, with what is the same for all of them made once a process.
 
     To read the service's description is most of what it costs to open a store, and to register
@@ -272,7 +294,7 @@ def _session(options: Mapping[str, Any]) -> AioSession:
         "event_hooks": copy(_emitter(tuple(handlers.BUILTIN_HANDLERS))),
         "include_builtin_handlers": False,
     }
-    session = AioSession(**(options if hooks.keys() & options.keys() else {**hooks, **options}))
+    session = RenewingOnce(**(options if hooks.keys() & options.keys() else {**hooks, **options}))
     # The clients that fetch credentials are made from this. What they send is a secret as well.
     session.set_default_client_config(AioConfig(http_session_cls=SendingOnce))
     session.register("before-call.s3", _not_redirected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from base64 import b64encode
 from dataclasses import dataclass, field
@@ -27,7 +28,6 @@ from tests.unit.stores.azure.verbs import MARK, OTHER, PATH, ROOT, told
 from tests.unit.stores.s3.responder import Answer, Responder
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Iterator
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
@@ -60,6 +60,7 @@ class Tokens:
     async def get_token(self, *_: str, claims: str | None = None, **__: Any) -> AccessToken:
         self.claims.append(claims)
         if self.failing is not None and len(self.claims) >= self.from_time:
+            await asyncio.sleep(0.02)
             raise self.failing
         return AccessToken(f"token-{len(self.claims)}", int(time.time()) + self.lasts_s)
 
@@ -209,6 +210,27 @@ def test_whoever_gives_out_tokens_is_waited_for(
     assert caught.reply is NOT_DONE
     assert "log in with 'az login'" in str(caught)
     assert len(responder.received) == 1
+
+
+@pytest.mark.usefixtures("plain_http")
+def test_whoever_gives_out_tokens_is_asked_once_for_all(
+    runner: asyncio.Runner, responder: Responder, opened: Opened
+) -> None:
+    """Each request asked for itself, and waited in line: for hours, where that is slow to fail."""
+    tokens = Tokens(failing=CredentialUnavailableError(SECRET))
+    container = opened(tokens)
+
+    async def send() -> Reply:
+        with pytest.raises(StoreError) as caught:
+            await container.send("Put Blob", PATH, body=b"0123456789")
+        return caught.value.reply
+
+    async def sent() -> list[Reply]:
+        return await asyncio.gather(*(send() for _ in range(8)))
+
+    assert set(runner.run(sent())) == {REFUSED}
+    assert len(tokens.claims) == 1
+    assert responder.received == []
 
 
 def test_a_token_is_not_sent_in_the_clear(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -38,10 +39,13 @@ class Renewed(Credentials):
         super().__init__("token-0", expiry=ago if expired else None)  # type: ignore[no-untyped-call]  # google-auth ships no types
         self.failure = failure
         self.renewals = 0
+        self.asked = 0
 
     def refresh(self, request: Any) -> None:
         assert request.keywords["timeout"] <= 10
+        self.asked += 1
         if self.failure is not None:
+            time.sleep(0.02)
             raise self.failure
         self.renewals += 1
         self.token = f"token-{self.renewals}"
@@ -307,6 +311,21 @@ def test_whoever_gives_out_tokens_is_waited_for(
     assert caught.reply is NOT_DONE
     assert "log in again" in str(caught)
     assert len(responder.received) == 1
+
+
+def test_whoever_gives_out_tokens_is_asked_once_for_all(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Each request asked for itself, and waited in line: for hours, where that is slow to fail."""
+    credentials = Renewed(failure=GONE("503"), expired=True)
+    store = opening(token=credentials)
+
+    async def failed() -> list[StoreError]:
+        return await asyncio.gather(*(failure_of(CHANGES["put"][0](store)) for _ in range(8)))
+
+    assert {one.reply for one in runner.run(failed())} == {REFUSED}
+    assert credentials.asked == 1
+    assert responder.received == []
 
 
 def test_a_metadata_server_that_is_not_there_is_told_as_that(

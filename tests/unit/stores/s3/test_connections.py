@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiobotocore.credentials import AioRefreshableCredentials
 from aiobotocore.session import AioSession
 from botocore import handlers
+from botocore.exceptions import CredentialRetrievalError
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
@@ -120,6 +123,41 @@ def test_what_others_add_to_botocores_handlers_is_called(
     responder.answering = versioning_or(xml("ListBucketResult"))
     runner.run(all_of(store.list_tree(PATH)))
     assert called.count("before-send.s3.ListObjectsV2") == 1
+
+
+def test_whoever_gives_out_credentials_is_asked_once_for_all(
+    runner: asyncio.Runner,
+    responder: Responder,
+    opening: Opening,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each request asked for itself, and waited in line: for hours, where that is slow to fail."""
+    asked: list[int] = []
+
+    async def renew() -> None:
+        asked.append(1)
+        await asyncio.sleep(0.02)
+        raise CredentialRetrievalError(provider="container-role", error_msg="503")
+
+    in_an_hour = datetime.now(UTC) + timedelta(hours=1)
+    credentials = AioRefreshableCredentials("key", "secret", "token", in_an_hour, renew, "fake")
+
+    async def found(session: AioSession) -> AioRefreshableCredentials:
+        session._credentials = credentials
+        return credentials
+
+    monkeypatch.setattr(AioSession, "get_credentials", found)
+    store = opening(key=None, secret=None)
+    responder.script(error(403, "AccessDenied"))
+    runner.run(failure_of(CHANGES["put"][0](store)))
+    credentials._expiry_time = datetime.now(UTC)
+
+    async def failed() -> list[StoreError]:
+        return await asyncio.gather(*(failure_of(CHANGES["put"][0](store)) for _ in range(8)))
+
+    assert {one.reply for one in runner.run(failed())} == {NOT_DONE}
+    assert len(asked) == 1
+    assert len(responder.received) == 1
 
 
 def test_a_store_that_is_silent_is_not_waited_for_for_ever(
