@@ -268,8 +268,10 @@ def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:
         found = _jobs(run, single_writer=single_writer, probe=probe)
         return _matching(run, found, text).job_id
     except fc.CommitError as error:
-        if isinstance(error, fc.StoreError) or getattr(error, "kind", "") == "unknown_job":
-            error.outcome = "unknown"  # Of the job that is meant: it may be decided, or finished.
+        # Of the job that is meant: it may be decided, or finished.
+        kind = getattr(error, "kind", "")
+        if isinstance(error, fc.StoreError) or kind in {"unknown_job", "ambiguous_job"}:
+            error.outcome = "unknown"
         raise
 
 

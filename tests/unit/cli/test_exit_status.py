@@ -116,3 +116,16 @@ def test_a_command_ends_as_documented(
     if verb == "resume":
         assert again.status == status, again.err
     assert again.status != 1 or status == 1
+
+
+@pytest.mark.parametrize("verb", ["resume", "abort"])
+def test_a_part_of_two_ids_calls_neither_job_off(
+    command: Callable[..., Ran], tmp_path: Path, verb: str
+) -> None:
+    """It was "refused", after which a job may be run again: both are committed."""
+    for _ in range(2):
+        died(tmp_path, Fault("rename", 1, "crash_before"))
+    assert [info.state for info in fc.jobs(tmp_path)] == ["decided"] * 2
+    ran = command(verb, tmp_path, "2", "--json")
+    error = ran.document["error"]
+    assert (ran.status, error["kind"], error["outcome"]) == (3, "ambiguous_job", "unknown")
