@@ -34,7 +34,8 @@ def hadoop_jobs(run: Run, *, single_writer: bool, probe: bool) -> Sequence[fc.Ha
 
 def hadoop_row(job: fc.HadoopJob) -> list[object]:
     """A job of Hadoop's among the rows of ``jobs``: where it is stands for its state's name."""
-    return [job.job_id or job.directory, "hadoop", None, None, None, job.tasks_committed]
+    committed = None if job.damage is not None else job.tasks_committed
+    return [job.job_id or job.directory, "hadoop", None, None, None, committed]
 
 
 def hadoop_summary(job: fc.HadoopJob) -> dict[str, object]:
@@ -43,7 +44,8 @@ def hadoop_summary(job: fc.HadoopJob) -> dict[str, object]:
         "job_id": job.job_id,
         "committer": job.committer,
         "directory": job.directory,
-        "tasks_committed": job.tasks_committed,
+        "tasks_committed": None if job.damage is not None else job.tasks_committed,
+        "damage": job.damage,
     }
 
 
@@ -60,6 +62,10 @@ def hadoop_document(job: fc.HadoopJob) -> dict[str, object]:
 
 def hadoop_rows(job: fc.HadoopJob) -> list[tuple[str, object]]:
     """A job of Hadoop's as ``show`` tells people of it."""
+    kept = ("settle with", f"nothing: {_KEPT}")
+    if job.damage is not None:
+        seen = f"cannot be looked at: {job.damage}"
+        return [("directory", job.directory), ("state", "hadoop"), ("damage", seen), kept]
     rows: list[tuple[str, object]] = [
         ("job id", job.job_id),
         ("state", "hadoop"),
@@ -70,7 +76,7 @@ def hadoop_rows(job: fc.HadoopJob) -> list[tuple[str, object]]:
     rows += [(task.name, _told(task)) for task in job.tasks[:TASKS_MAX]]
     if len(job.tasks) > TASKS_MAX:
         rows.append(("and", f"{len(job.tasks) - TASKS_MAX:,} more; --json names all"))
-    return [*rows, ("meaning", _MEANING[job.committer]), ("settle with", f"nothing: {_KEPT}")]
+    return [*rows, ("meaning", _MEANING[job.committer]), kept]
 
 
 def _told(task: fc.HadoopTask) -> str:

@@ -256,6 +256,8 @@ class _Found:
         """Show what Hadoop's own jobs have left, or are still at work on."""
         self._shown += [
             f"{area.name}: of a job of Hadoop's {area.committer} committer, never touched"
+            if area.damage is None
+            else f"{area.name}: of Hadoop's jobs, cannot be looked at, {area.damage}"
             for area in await hadoop_areas(self._store)
         ]
 

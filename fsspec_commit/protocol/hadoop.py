@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
+from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.hadoop_tasks import (
     HadoopTask,
@@ -27,7 +28,7 @@ from fsspec_commit.protocol.hadoop_tasks import (
     manifest_tasks,
     v1_tasks,
 )
-from fsspec_commit.store import Directory
+from fsspec_commit.store import Directory, Unusable
 
 HadoopCommitter: TypeAlias = Literal["v1", "manifest", "magic"]
 
@@ -45,12 +46,14 @@ class HadoopJob:
         committer: The committer that left it.
         directory: Where, relative to the destination.
         tasks: What is left of its tasks: the committed ones first, by name.
+        damage: Why nobody can look at them, if so: it is a link, or we may not.
     """
 
     job_id: str | None
     committer: HadoopCommitter
     directory: str
     tasks: tuple[HadoopTask, ...]
+    damage: str | None = None
 
     @property
     def tasks_committed(self) -> int:
@@ -66,46 +69,72 @@ class HadoopArea:
         committer: Whose it is.
         path: Where.
         name: The same relative to the destination.
+        damage: Why it cannot be looked into, if so.
     """
 
     committer: HadoopCommitter
     path: StorePath
     name: str
+    damage: str | None = None
 
 
 async def hadoop_areas(store: SettledStore) -> list[HadoopArea]:
-    """Every such area at a destination, by name: one listing, or two where there are uploads."""
+    """Every such area at a destination, by name: one listing, or two where there are uploads.
+
+    What cannot be looked at, another user's say, is named with the reason: it must not hide the
+    rest.
+    """
     layout = DestinationLayout(store.root)
-    found: list[HadoopArea] = []
-    for child in await store.list_children(layout.hadoop_temporary):
-        if isinstance(child, Directory):
-            name = layout.relative(child.path)
-            committer: HadoopCommitter = "v1" if last_name(name).isdecimal() else "manifest"
-            found.append(HadoopArea(committer, child.path, name))
+    found = await _in_temporary(store, layout)
     if store.uploads is not None:
         found += [
             HadoopArea("magic", child.path, layout.relative(child.path))
-            for child in await store.list_children(layout.root)
+            for child in await store.list_usable(layout.root)
             if isinstance(child, Directory) and layout.is_hadoop_magic(child.path)
         ]
     return sorted(found, key=lambda area: area.name)
 
 
+async def _in_temporary(store: SettledStore, layout: DestinationLayout) -> list[HadoopArea]:
+    path = layout.hadoop_temporary
+    try:
+        with refusals_as_damage():
+            children = await store.list_area(path)
+    except RecordError as error:
+        return [HadoopArea("v1", path, layout.relative(path), str(error))]
+    found: list[HadoopArea] = []
+    for child in children:
+        name = layout.relative(child.path)
+        committer: HadoopCommitter = "v1" if last_name(name).isdecimal() else "manifest"
+        if isinstance(child, Unusable):
+            found.append(HadoopArea(committer, child.path, name, str(child.refusal)))
+        elif isinstance(child, Directory):
+            found.append(HadoopArea(committer, child.path, name))
+    return found
+
+
 async def hadoop_jobs(store: SettledStore) -> list[HadoopJob]:
     """What every job of Hadoop's has left, by the names of their areas."""
-    found = []
-    for area in await hadoop_areas(store):
-        tasks = await _TASKS[area.committer](store, area.path)
-        tasks.sort(key=lambda task: (not task.committed, task.name))
-        found.append(
-            HadoopJob(
-                job_id=_job_id(area, tasks),
-                committer=area.committer,
-                directory=area.name,
-                tasks=tuple(tasks),
-            )
-        )
-    return found
+    return [await _job(store, area) for area in await hadoop_areas(store)]
+
+
+async def _job(store: SettledStore, area: HadoopArea) -> HadoopJob:
+    tasks: list[HadoopTask] = []
+    damage = area.damage
+    if damage is None:
+        try:
+            with refusals_as_damage():
+                tasks = await _TASKS[area.committer](store, area.path)
+        except RecordError as error:
+            damage = str(error)
+    tasks.sort(key=lambda task: (not task.committed, task.name))
+    return HadoopJob(
+        job_id=_job_id(area, tasks),
+        committer=area.committer,
+        directory=area.name,
+        tasks=tuple(tasks),
+        damage=damage,
+    )
 
 
 def _job_id(area: HadoopArea, tasks: Sequence[HadoopTask]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -114,6 +115,25 @@ def test_a_manifest_that_is_too_long_is_not_read(
     [task] = only(tmp_path).tasks
     assert task.damage is not None
     assert "bytes are too many to be read" in task.damage
+
+
+@pytest.mark.parametrize("odd", ["_temporary", "_temporary/0", "_temporary/0/task_1_1_m_0"])
+def test_what_cannot_be_looked_at_hides_nothing_else(odd: str, tmp_path: Path) -> None:
+    """A link, or what another user keeps to himself, ended `jobs`, `show` and `clean`."""
+    path = tmp_path / "out" / odd
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path)
+    found = only(tmp_path / "out")
+    assert found.damage is not None
+    assert "is a symbolic link" in found.damage
+    assert odd.startswith(found.directory)
+    assert told.hadoop_row(found)[:2] == [found.directory, "hadoop"]
+    assert told.hadoop_row(found)[-1] is None
+    assert "is a symbolic link" in str(dict(told.hadoop_rows(found))["damage"])
+    report = fc.clean(tmp_path / "out", older_than=timedelta(0), dry_run=False)
+    [shown] = report.shown
+    assert shown.startswith(f"{found.directory}: ")
+    assert path.is_symlink()
 
 
 def job_of(count: int, **changed: Any) -> fc.HadoopJob:

@@ -16,7 +16,7 @@ _FILLED = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
 def delete_tree(directories: Directories, path: StorePath) -> None:
-    """Delete the directory *path*; a link there or below it is unlinked, never followed.
+    """Delete the directory *path*; a link, say, there or below it is unlinked, never followed.
 
     As fast as ``shutil.rmtree`` (5 µs a file on tmpfs), which fails when somebody else deletes
     there too.
@@ -27,7 +27,7 @@ def delete_tree(directories: Directories, path: StorePath) -> None:
     try:
         with directories.parent_of(path) as (parent, name):
             status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-            if not stat.S_ISDIR(status.st_mode) and not stat.S_ISLNK(status.st_mode):
+            if stat.S_ISREG(status.st_mode):
                 message = f"cannot delete the directory {path!r}: it is a file"
                 raise refusal(message, path, errno.ENOTDIR)
             tree, passes = _Tree(), 0

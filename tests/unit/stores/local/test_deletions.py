@@ -39,8 +39,9 @@ def test_a_tree_goes_and_what_its_links_point_to_stays(
     (root / "t/caf\udce9").write_bytes(b"")
     os.mkfifo(root / "t/pipe")
     (root / "l").symlink_to(tmp_path / "outside")
-    run(store.delete_tree(StorePath(f"{root}/t")))
-    run(store.delete_tree(StorePath(f"{root}/l")))
+    os.mkfifo(root / "p")
+    for name in ("t", "l", "p"):
+        run(store.delete_tree(StorePath(f"{root}/{name}")))
     assert names(root) == []
     assert names(tmp_path / "outside") == ["a"]
 
