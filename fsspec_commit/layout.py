@@ -135,7 +135,7 @@ class DestinationLayout:
         return self._below(f"{AREA}/{_DONE}/{key_digest}")
 
     def lost(self, job_id: JobId) -> StorePath:
-        """The empty file that says: a person has given up this job, which may have committed."""
+        """The empty file that says: a person has given up this job, or some of its files."""
         return self._below(f"{AREA}/{_LOST}/{job_id}")
 
     def gone(self, nonce: Nonce) -> StorePath:

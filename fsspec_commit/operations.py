@@ -197,22 +197,25 @@ async def clean(
     if isinstance(damaged, str) or not isinstance(damaged, Collection):
         message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
         raise RequestError(message, kind="invalid_option")
-    options = OpenOptions(single_writer=single_writer, choosing=True)
-    opening = open_destination(
-        place(destination, storage_options, filesystem), options, ids=SYSTEM_IDS
-    )
-    async with _closing(await (reached(opening) if damaged else opening)) as to:
-        facts = await to.capabilities(probing=probe)
-        return await clean_up(
-            to.store,
-            older_than=timedelta.max if older_than is None else older_than,
-            dry_run=dry_run,
-            bind=partial(_bound, to),
-            damaged=damaged,
-            accept_loss=accept_loss,
-            retirement=retiring(to.store, facts),
-            leftovers=leftover_uploads(to.store, facts),
-        )
+    where = place(destination, storage_options, filesystem)
+
+    async def cleaned() -> CleanReport:
+        options = OpenOptions(single_writer=single_writer, choosing=True)
+        async with _closing(await open_destination(where, options, ids=SYSTEM_IDS)) as to:
+            facts = await to.capabilities(probing=probe)
+            return await clean_up(
+                to.store,
+                older_than=timedelta.max if older_than is None else older_than,
+                dry_run=dry_run,
+                bind=partial(_bound, to),
+                damaged=damaged,
+                accept_loss=accept_loss,
+                retirement=retiring(to.store, facts),
+                leftovers=leftover_uploads(to.store, facts),
+            )
+
+    # Of a damaged job nobody knows whether it has committed while the store does not answer.
+    return await (reached(cleaned()) if damaged else cleaned())
 
 
 @blocking

@@ -52,7 +52,7 @@ from fsspec_commit.protocol.replaced import (
     may_write,
     recall_replaced,
 )
-from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done, too_slow
+from fsspec_commit.protocol.retire import begin_epoch, is_done, mark_done, mark_lost, too_slow
 from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.success import (
     beware_of_stale_success,
@@ -305,6 +305,8 @@ async def _finish(
         warnings += await delete_replaced(job, published, replaced)  # 6    P9
         warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
     await mark_done(job)
+    if published.record.lost:
+        await mark_lost(job)
     if beside is None:
         beside = await job.store.list_usable(job.layout.destination.areas)
     await begin_epoch(job, published, beside)

@@ -23,16 +23,16 @@ async def damage_of(store: SettledStore, state: JobState) -> str | None:
     if state.damage is not None:
         return state.damage
     try:
-        if state.state != "void":
-            with refusals_as_damage():
+        with refusals_as_damage():
+            if state.state != "void":
                 await read_record(store, state.layout)
-            return None
-        decision = await recall(store, state.layout, state.layout.decision, Decision)
+                return None
+            decision = await recall(store, state.layout, state.layout.decision, Decision)
+            if decision is None or not await _is_unpublished(store, state.layout, decision.record):
+                return None
     except RecordError as error:
         return str(error)
-    if decision is not None and await _is_unpublished(store, state.layout, decision.record):
-        return "a committed decision stands but job.json is gone"
-    return None
+    return "a committed decision stands but job.json is gone"
 
 
 async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Decision) -> bool:

@@ -130,15 +130,16 @@ async def ended(
 
     No tombstone says how the job ended, but its files do: their names carry its id, and only a
     committed job has any. Without one it is not known: a later job may have replaced them. Nor is
-    it of a job that somebody has given up, which leaves word of that.
+    it of a job that somebody has given up, or some files of it, which leaves word of that.
     """
     job_id = layout.job_id
     if await _has_finished(store, layout) and await _shows_all(store, layout):
         message = f"job {job_id} is committed and finished already; do not run it again"
         return JobNotActiveError(message, job_id=job_id, outcome="committed", stage=stage)
     message = (
-        f"job {job_id} is not to be found: it was aborted, given up as damaged, or committed and "
-        f"replaced since, or it never was; look at {destination!r} before you run it again"
+        f"job {job_id} is not to be found: it was aborted, given up as damaged, finished without "
+        "files that were lost, or committed and replaced since, or it never was; look at "
+        f"{destination!r} before you run it again"
     )
     return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage=stage)
 

@@ -27,6 +27,11 @@ async def is_done(job: BoundJob) -> bool:
     return key is not None and await job.store.read(job.layout.destination.done(key)) is not None
 
 
+async def mark_lost(job: BoundJob) -> None:
+    """Say for ever that files of this job were lost: what is there is not taken for all of it."""
+    await _touch(job, job.layout.destination.lost(job.layout.job_id))
+
+
 async def begin_epoch(
     job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
 ) -> None:

@@ -285,6 +285,28 @@ def test_a_record_that_may_not_be_read_is_damage(tmp_path: Path, record: str) ->
     assert fc.resume(to, bad.job_id).file_count == 1
 
 
+def test_a_decision_that_may_not_be_read_is_damage_where_the_job_is_over(tmp_path: Path) -> None:
+    """It stopped `clean`, as no other record did."""
+    to = tmp_path / "out"
+    with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+        _append(to)
+    [record] = to.glob("_commit/*/job.json")
+    record.unlink()
+    dead = fc.Job(to, mode="append").start()
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "read" and path.endswith("/decision"):
+            refused = StoreError("not yours", path=path, reply=Reply.REFUSED)
+            refused.errno = errno.EACCES
+            raise refused
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        report = fc.clean(to, older_than=timedelta(0), dry_run=False)
+    assert report.aborted == (dead.job_id,)
+    assert (report.shown, report.deleted) == ((f"{record.parent.name}: damaged, not yours",), ())
+
+
 def test_an_area_that_may_not_be_listed_is_damaged(
     tmp_path: Path, refusing: dict[str, str]
 ) -> None:

@@ -173,3 +173,43 @@ def test_whoever_comes_after_it_was_given_up_does_not_take_a_part_for_all(
         settle(url, dead.job_id)
     assert caught.value.outcome == "unknown"
     assert_no_leftovers(url)
+
+
+@pytest.mark.parametrize("settle", [fc.resume, fc.abort])
+@pytest.mark.guarantees("P1", "P8")
+def test_a_job_that_was_finished_with_a_loss_is_not_said_to_be_whole(
+    tmp_path: Path, settle: Callable[[Path, str], object]
+) -> None:
+    """Who asked again was told "committed and finished already", and of no loss."""
+    url = tmp_path / "out"
+    with inject(Fault("rename", 2)), suppress(Crash):
+        write(url, "append")
+    [dead] = fc.jobs(url)
+    next(url.glob("_commit/2*/committed/**/*.pending")).unlink()
+    [lost] = fc.resume(url, dead.job_id, accept_loss=True).warnings
+    assert lost.startswith("lost: ")
+    assert [path.name for path in url.glob("_commit/lost/*")] == [dead.job_id]
+    with pytest.raises(fc.JobNotActiveError, match="without files that were lost") as caught:
+        settle(url, dead.job_id)
+    assert caught.value.outcome == "unknown"
+
+
+@pytest.mark.guarantees("P7")
+def test_nothing_that_fails_after_it_calls_a_removed_job_off(tmp_path: Path) -> None:
+    """`clean` had given it up, a listing failed, and it was "not committed"."""
+    url = tmp_path / "out"
+    with inject(Fault("rename", 2)), suppress(Crash):
+        write(url, "append")
+    [dead] = fc.jobs(url)
+    (url / "_commit" / dead.job_id / "job.json").unlink()
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if path == f"{url}/_commit" and (url / "_commit" / "lost" / dead.job_id).exists():
+            raise StoreError("not yours any more", path=path, reply=Reply.REFUSED)
+        return await call()
+
+    with (
+        wrapping(lambda store: WrappedStore(store, carry)),
+        pytest.raises(fc.CommitStateUnknownError, match="not yours any more"),
+    ):
+        fc.clean(url, damaged=[dead.job_id], accept_loss=True, dry_run=False)
