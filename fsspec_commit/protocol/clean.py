@@ -14,13 +14,11 @@ from fsspec_commit.errors import CommitError, JobNotActiveError, RecordError, Re
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.aborting import abort_job
-from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.damaged import damage_of, remove_damaged
+from fsspec_commit.protocol.damaged import Bind, damage_of, remove_damaged
 from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.late_deletes import ended_late_deletes
-from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Directory, PendingUpload, Unusable
 
 
@@ -49,7 +47,7 @@ async def clean(
     *,
     older_than: timedelta,
     dry_run: bool,
-    bind: Callable[[JobRecord], BoundJob],
+    bind: Bind,
     retirement: Retirement,
     leftovers: LeftoverUploads | None,
     damaged: Collection[str] = (),
@@ -74,6 +72,7 @@ async def clean(
             store,
             destination,
             job_id,
+            bind=bind,
             retirement=retirement,
             accept_loss=accept_loss,
             dry_run=dry_run,
@@ -166,12 +165,12 @@ class _Found:
             self._left_alone.add(job_id)
         self._shown.append(f"{destination.relative(child.path)}: damaged, {child.refusal}")
 
-    async def settle(self, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]) -> None:
+    async def settle(self, layout: JobLayout, bind: Bind) -> None:
         """Abort an undecided job, delete a void area, show what only a person can settle."""
         if layout.job_id in self._named:
             return
         state = await read_state(self._store, layout)
-        problem = await _untouchable(self._store, state)
+        problem = await _untouchable(self._store, state, bind)
         if problem is not None:
             self._shown.append(f"{layout.job_id}: {problem}")
             self._left_alone.add(layout.job_id)
@@ -275,9 +274,9 @@ class _Found:
         )
 
 
-async def _untouchable(store: SettledStore, state: JobState) -> str | None:
+async def _untouchable(store: SettledStore, state: JobState, bind: Bind) -> str | None:
     """Why only a person can settle this job, if so."""
-    damage = await damage_of(store, state)
+    damage = await damage_of(store, state, bind)
     if damage is not None:
         return f"damaged, {damage}"
     if state.state in {"decided", "published"}:
@@ -285,9 +284,7 @@ async def _untouchable(store: SettledStore, state: JobState) -> str | None:
     return None
 
 
-async def _abort_if_undecided(
-    store: SettledStore, layout: JobLayout, bind: Callable[[JobRecord], BoundJob]
-) -> bool:
+async def _abort_if_undecided(store: SettledStore, layout: JobLayout, bind: Bind) -> bool:
     record = await read_record(store, layout)
     if record is None:
         return False

@@ -175,6 +175,23 @@ def test_a_committer_that_the_store_cannot_have_is_damage(tmp_path: Path, is_dec
     assert fc.jobs(to) == []
 
 
+def test_a_job_of_another_stores_committer_can_be_removed(tmp_path: Path) -> None:
+    """As of a bucket copied to a disk: each command named the other, and every commit waited."""
+    to = tmp_path / "out"
+    with inject(Fault("create", 4, "crash_before")), suppress(Crash):
+        _append(to)
+    (bad,) = fc.jobs(to)
+    assert bad.state == "committing"
+    record = to / "_commit" / bad.job_id / "job.json"
+    right = record.read_text("utf-8")
+    record.write_text(right.replace('"committer":"v1"', '"committer":"magic"'), "utf-8")
+    with pytest.raises(fc.RecordError, match="remove it with clean --damaged"):
+        fc.abort(to, bad.job_id)
+    report = fc.clean(to, damaged=[bad.job_id], dry_run=False)
+    assert report.deleted == (bad.job_id,)
+    assert fc.jobs(to) == []
+
+
 def test_what_any_job_is_refused_spends_one_id(tmp_path: Path) -> None:
     """It was taken for a request that was not answered, eight times: twenty seconds."""
     (tmp_path / "_commit").symlink_to("/nowhere")
