@@ -56,22 +56,26 @@ class Fate:
         self.verbs: list[str] = []
         self.decided_ns = 0
         nth, how = request.get("die") or (0, "")
-        self._nth: int = nth
-        self._how: str = how
+        self.nth: int = nth
+        self.how: str = how
         self._slow: tuple[str, str, float, str] | None = request.get("slow")
+
+    def wrap(self, store: Store) -> Store:
+        """*store*, with this fate."""
+        return FatefulStore(store, self)
 
     def before(self, verb: str) -> int:
         """Count a call; its number, which others in flight at the same time do not change."""
         self.verbs.append(verb)
         number = len(self.verbs)
-        if self._how == "before" and number == self._nth:
+        if self.how == "before" and number == self.nth:
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._how == "stop" and number == self._nth:
+        if self.how == "stop" and number == self.nth:
             os.kill(os.getpid(), signal.SIGSTOP)
         return number
 
     def after(self, number: int) -> None:
-        if self._how == "after" and number == self._nth:
+        if self.how == "after" and number == self.nth:
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
@@ -127,7 +131,7 @@ class _FatefulWriter:
 
 def run(request: Request) -> object:
     """A whole job: one task for each dictionary of names and texts."""
-    with fc.Job(request["destination"], **request["options"], **_how(request)) as job:
+    with _job(request) as job:
         for files in request["tasks"]:
             with job.task() as task:
                 _write_files(task, files)
@@ -136,8 +140,7 @@ def run(request: Request) -> object:
 
 
 def start(request: Request) -> object:
-    job = fc.Job(request["destination"], **request["options"], **_how(request))
-    return job.start().spec.to_json()
+    return _job(request).start().spec.to_json()
 
 
 def task(request: Request) -> object:
@@ -155,7 +158,7 @@ def commit(request: Request) -> object:
 
 def resume(request: Request) -> object:
     result = fc.resume(request["destination"], request["job_id"], **_how(request))
-    return {"files": list(result.files), "warnings": result.warnings}
+    return {"files": list(result.files), "warnings": list(result.warnings)}
 
 
 def abort(request: Request) -> object:
@@ -167,6 +170,12 @@ def clean(request: Request) -> object:
         request["destination"], older_than=timedelta(0), dry_run=False, **_how(request)
     )
     return {"aborted": report.aborted, "deleted": report.deleted, "shown": report.shown}
+
+
+def _job(request: Request) -> fc.Job:
+    job = fc.Job(request["destination"], **request["options"], **_how(request))
+    job._begun_here = False  # Who dies is not warned of what it leaves.
+    return job
 
 
 def _how(request: Request) -> dict[str, Any]:
@@ -183,7 +192,7 @@ def _result(job: fc.Job) -> Answer:
         "files": list(result.files),
         "replaced_count": result.replaced_count,
         "in_place": list(result.in_place),
-        "warnings": result.warnings,
+        "warnings": list(result.warnings),
     }
 
 
@@ -213,15 +222,15 @@ def _operation(name: str) -> Callable[[Request], object]:
     return OPERATIONS[name]
 
 
-def answer(request: Request) -> Answer:
-    """Run *request* in this process, which is its own."""
+def answer(request: Request, meet: Callable[[Request], Fate] = Fate) -> Answer:
+    """Run *request* in this process, which is its own, or seems to be where it *meets* its fate."""
     if request["op"] == "series":
-        return {"result": [answer(one) for one in request["requests"]]}
-    fate = Fate(request)
+        return {"result": [answer(one, meet) for one in request["requests"]]}
+    fate = meet(request)
     request["fate"] = fate
     said: Answer = {}
     try:
-        with wrapping(lambda store: FatefulStore(store, fate)):
+        with wrapping(fate.wrap):
             said["result"] = _operation(request["op"])(request)
     except BaseException as error:  # noqa: BLE001  # whatever it is, the test wants to know
         said["error"] = {

@@ -5,9 +5,13 @@ Looked at by means of google-cloud-storage, never through the package.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import md5
 from typing import TYPE_CHECKING, Any
+
+from google.api_core.exceptions import NotFound
 
 from tests.protocol.invariants import AREA
 from tests.servers.gcs.plugin import GcsBucket
@@ -24,11 +28,13 @@ class GcsPlace:
         bucket: Where it is.
         root: Its key, without slashes around it.
         storage_options: How a job gets there; by a proxy perhaps.
+        read_before: By their digests, for all places of a test: most are there each time.
     """
 
     bucket: GcsBucket
     root: str
     storage_options: Mapping[str, Any]
+    read_before: dict[str, bytes] = field(default_factory=dict, repr=False)
     is_flat = True
 
     @property
@@ -50,14 +56,14 @@ class GcsPlace:
 
     def names(self) -> list[str]:
         """The names alone, in one listing."""
-        prefix = f"{self.root}/"
-        return [one.name.removeprefix(prefix) for one in self._objects.list_blobs(prefix=prefix)]
+        return list(self._listed())
 
     def snapshot(self) -> dict[str, bytes]:
-        return self._read(self.names())
+        return self._read(self._listed())
 
     def data(self) -> dict[str, bytes]:
-        return self._read([name for name in self.names() if not name.startswith(AREA)])
+        found = self._listed()
+        return self._read({name: one for name, one in found.items() if not name.startswith(AREA)})
 
     def directories(self) -> set[str]:
         return set()
@@ -70,12 +76,23 @@ class GcsPlace:
     def _objects(self) -> Any:
         return self.bucket.server.client.bucket(self.bucket.name)
 
-    def _read(self, names: list[str]) -> dict[str, bytes]:
+    def _listed(self) -> dict[str, Any]:
+        prefix = f"{self.root}/"
+        found = self._objects.list_blobs(prefix=prefix)
+        return {one.name.removeprefix(prefix): one for one in found}
+
+    def _read(self, listed: Mapping[str, Any]) -> dict[str, bytes]:
         found = {}
-        for name in names:
-            blob = self._objects.get_blob(f"{self.root}/{name}")
-            if blob is not None:  # else it has gone meanwhile
-                found[name] = blob.download_as_bytes()
+        for name, one in listed.items():
+            data = self.read_before.get(one.md5_hash)
+            if data is None:
+                try:
+                    data = self._objects.blob(one.name).download_as_bytes()
+                except NotFound:
+                    continue  # it has gone meanwhile
+                # Of what was read, which may be newer than what was listed.
+                self.read_before[b64encode(md5(data).digest()).decode()] = data
+            found[name] = data
         return found
 
 
@@ -83,4 +100,5 @@ def gcs_places(bucket: GcsBucket, *, endpoint_url: str | None = None) -> Places:
     """Directories of one bucket; reached at *endpoint_url*, a proxy's."""
     server = bucket.server
     options = server.storage_options_through(endpoint_url or server.endpoint_url)
-    return lambda name: GcsPlace(bucket, f"top/{name}/out", options)
+    read_before: dict[str, bytes] = {}
+    return lambda name: GcsPlace(bucket, f"top/{name}/out", options, read_before)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from tests.integration.scenes import HIDDEN, Scene
 from tests.protocol.invariants import (
@@ -24,11 +24,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tests.integration.places import Place, Places
-    from tests.integration.processes import Answer, Processes
+    from tests.integration.processes import Answer
 
 T = TypeVar("T")
 
 STATES = {"over", "undecided", "decided", "published"}
+
+
+class Processes(Protocol):
+    """Runs requests in processes that die: really, or as if (`one_process.py`)."""
+
+    def ask(self, op: str, **request: object) -> Answer:
+        """One process; it may fail or die."""
+
+    def do(self, op: str, **request: object) -> Any:
+        """One process, which must succeed."""
+
+    def series(self, *requests: Answer) -> list[Answer]:
+        """One after the other in one process."""
 
 
 class Sweep(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -104,11 +104,13 @@ class S3Place:
         bucket: Where it is.
         root: Its key, without slashes around it.
         storage_options: How a job gets there; by a proxy perhaps.
+        read_before: By their etags, for all places of a test: equal ones are of equal bytes.
     """
 
     bucket: S3Bucket
     root: str
     storage_options: Mapping[str, Any]
+    read_before: dict[str, bytes] = field(default_factory=dict, repr=False)
     is_flat = True
 
     @property
@@ -131,30 +133,40 @@ class S3Place:
 
     def names(self) -> list[str]:
         """The names alone, in one listing."""
-        pages = self.bucket.server.client.get_paginator("list_objects_v2")
-        prefix = f"{self.root}/"
-        return [
-            one["Key"].removeprefix(prefix)
-            for page in pages.paginate(Bucket=self.bucket.name, Prefix=prefix)
-            for one in page.get("Contents", ())
-        ]
+        return list(self._listed())
 
     def snapshot(self) -> dict[str, bytes]:
-        return self._read(self.names())
+        return self._read(self._listed())
 
     def data(self) -> dict[str, bytes]:
-        return self._read([name for name in self.names() if not name.startswith(AREA)])
+        found = self._listed()
+        return self._read({name: etag for name, etag in found.items() if not name.startswith(AREA)})
 
-    def _read(self, names: list[str]) -> dict[str, bytes]:
+    def _listed(self) -> dict[str, str]:
+        """The etag of each."""
+        pages = self.bucket.server.client.get_paginator("list_objects_v2")
+        prefix = f"{self.root}/"
+        return {
+            one["Key"].removeprefix(prefix): one["ETag"]
+            for page in pages.paginate(Bucket=self.bucket.name, Prefix=prefix)
+            for one in page.get("Contents", ())
+        }
+
+    def _read(self, listed: Mapping[str, str]) -> dict[str, bytes]:
         client = self.bucket.server.client
         found = {}
-        for name in names:
-            key = f"{self.root}/{name}"
-            try:
-                answer = client.get_object(Bucket=self.bucket.name, Key=key)
-            except client.exceptions.NoSuchKey:
-                continue  # it has gone meanwhile
-            found[name] = answer["Body"].read()
+        for name, etag in listed.items():
+            data = self.read_before.get(etag)
+            if data is None:
+                key = f"{self.root}/{name}"
+                try:
+                    answer = client.get_object(Bucket=self.bucket.name, Key=key)
+                except client.exceptions.NoSuchKey:
+                    continue  # it has gone meanwhile
+                data = answer["Body"].read()
+                # Of what was read, which may be newer than what was listed.
+                self.read_before[answer["ETag"]] = data
+            found[name] = data
         return found
 
     def directories(self) -> set[str]:
@@ -186,7 +198,8 @@ def s3_places(bucket: S3Bucket, *, endpoint_url: str | None = None) -> Places:
     """Directories of one bucket; reached at *endpoint_url*, a proxy's."""
     server = bucket.server
     options = server.storage_options_through(endpoint_url or server.endpoint_url)
-    return lambda name: S3Place(bucket, f"top/{name}/out", options)
+    read_before: dict[str, bytes] = {}
+    return lambda name: S3Place(bucket, f"top/{name}/out", options, read_before)
 
 
 def keep_versions(bucket: S3Bucket) -> None:
