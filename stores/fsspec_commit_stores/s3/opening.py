@@ -35,6 +35,7 @@ from fsspec_commit_stores.s3.failures import (
 )
 from fsspec_commit_stores.s3.provenance import is_aws, note_form
 from fsspec_commit_stores.s3.sending import note_sending
+from fsspec_commit_stores.s3.user_agent import user_agent_of
 
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _SCHEME = re.compile(r"s3a?://", re.IGNORECASE)
@@ -46,6 +47,8 @@ _POOL = 64
 _PART_BYTES_MIN = 5 << 20
 _PART_BYTES_MAX = 5 << 30
 _LOADER = Loader()
+_ONCE = "fsspec-commit"
+"""Of a handler that a client has from its session, if the session is ours."""
 _EXPECTED_FROM_BYTES = 1 << 20
 _RENEWED_S = 600
 """How long before their end botocore must have others; before that it only tries."""
@@ -245,6 +248,7 @@ async def filesystem_of(
         filesystem = s3fs.S3FileSystem(**given)
         if filesystem.session is None:
             filesystem.session = _session(filesystem.kwargs)
+            _name_sender(filesystem)
         await filesystem.set_session()
         client = await filesystem.get_s3(place.bucket)
     except (TypeError, KeyError) as error:
@@ -254,7 +258,7 @@ async def filesystem_of(
         failure = _not_opened(url, place, error)
     else:
         client.meta.events.register_last("before-call.s3", _without_expecting)
-        client.meta.events.register("before-call.s3", _not_redirected)
+        client.meta.events.register("before-call.s3", _not_redirected, unique_id=_ONCE)
         client.meta.events.register("before-send.s3", note_sending)
         client.meta.events.register("before-parse.s3", note_form)
         return filesystem, client
@@ -297,10 +301,18 @@ def _session(options: Mapping[str, Any]) -> RenewingOnce:
     session = RenewingOnce(**(options if hooks.keys() & options.keys() else {**hooks, **options}))
     # The clients that fetch credentials are made from this. What they send is a secret as well.
     session.set_default_client_config(AioConfig(http_session_cls=SendingOnce))
-    session.register("before-call.s3", _not_redirected)
+    session.register("before-call.s3", _not_redirected, unique_id=_ONCE)
     if session.get_config_variable("data_path") is None:
         session.register_component("data_loader", _LOADER)
     return session
+
+
+def _name_sender(filesystem: s3fs.S3FileSystem) -> None:
+    """Unless the user has named the sender, or the application, in one of botocore's ways."""
+    given = filesystem.config_kwargs
+    named = filesystem.session.get_config_variable("user_agent_appid")
+    if not named and not given.keys() & {"user_agent", "user_agent_appid"}:
+        given["user_agent"] = user_agent_of(filesystem.session)
 
 
 @lru_cache(maxsize=1)

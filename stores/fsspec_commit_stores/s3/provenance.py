@@ -38,13 +38,13 @@ def is_aws(endpoint: str) -> bool:
 
 def is_marked(headers: Collection[str]) -> bool:
     """Whether one of *headers*, in lower case, is S3's id of the request."""
-    return not _MARKS.isdisjoint(headers)
+    return any(mark in headers for mark in _MARKS)
 
 
-def headers_of(answer: Mapping[str, Any]) -> frozenset[str]:
-    """The names of an answer's headers, in lower case."""
+def headers_of(answer: Mapping[str, Any]) -> Collection[str]:
+    """The names of an answer's headers, in lower case, as botocore keeps them."""
     metadata = answer.get("ResponseMetadata") or {}
-    return frozenset(str(name).lower() for name in metadata.get("HTTPHeaders") or {})
+    return metadata.get("HTTPHeaders") or ()
 
 
 def note_form(
