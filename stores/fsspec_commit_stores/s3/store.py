@@ -42,6 +42,7 @@ from fsspec_commit_stores.s3.opening import (
 from fsspec_commit_stores.s3.provenance import is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
+from fsspec_commit_stores.s3.showing import check_shown
 from fsspec_commit_stores.s3.uploads import (
     PART_BYTES,
     S3Uploads,
@@ -171,6 +172,7 @@ class S3Store:
                 if not error.is_missing("NoSuchKey"):
                     raise error.failure from None
             else:
+                await check_shown(self._bucket, "head_object", path, answer)
                 return await self._entry(path, answer)
         return Directory(path) if await self._listing.is_directory(path) else None
 
@@ -315,7 +317,7 @@ class S3Store:
         if not key:
             return None
         try:
-            return await self._bucket.request("get_object", path, **parameters)
+            answer = await self._bucket.request("get_object", path, **parameters)
         except RequestFailedError as error:
             if error.is_missing("NoSuchKey"):
                 return None
@@ -324,6 +326,9 @@ class S3Store:
             if told is not None and told.status == past_the_end and not told.is_foreign:
                 return {"ContentRange": "*"}
             failure = error.failure
+        else:
+            await check_shown(self._bucket, "get_object", path, answer)
+            return answer
         raise failure
 
     async def _entry(self, path: StorePath, answer: Mapping[str, Any]) -> Entry:

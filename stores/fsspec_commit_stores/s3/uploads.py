@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
+from fsspec_commit.errors import Reply
 from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
 from fsspec_commit_stores.s3.paging import Places
+from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.s3.versions import Versions, etag_of, match_of
 
@@ -25,6 +27,7 @@ PART_BYTES = 8 << 20
 """How long parts are where all must be of one length, as Cloudflare R2 wants it: 78 GiB in all."""
 
 _CHECKSUM = "Checksum"
+_UNMARKED = "it was answered by an empty 204 without S3's mark, as by a proxy, and"
 _UNLISTED = Nonce("")
 
 
@@ -153,18 +156,35 @@ class S3Uploads:
         Raises:
             StoreError: It was not done, or it is not known.
         """
+        method = "abort_multipart_upload"
         try:
-            await self._bucket.request(
-                "abort_multipart_upload",
-                upload.path,
-                UploadId=upload.upload_id,
-            )
+            answer = await self._bucket.request(method, upload.path, UploadId=upload.upload_id)
         except RequestFailedError as error:
             if error.is_missing("NoSuchUpload", "NoSuchKey"):
                 return
             failure = error.failure
         else:
-            return
+            # An empty 204 is what anybody on the way can say as well.
+            if is_marked(headers_of(answer)) or not await self._is_listed(upload):
+                return
+            why = f"{_UNMARKED} the upload is listed still; check endpoint_url= and the proxy"
+            failure = self._bucket.doubt(method, upload.path, why)
+        raise failure
+
+    async def _is_listed(self, upload: PendingUpload) -> bool:
+        """Whether it is pending still; where that may not be asked, it is not."""
+        key, method = self._bucket.key(upload.path), "list_multipart_uploads"
+        try:
+            page = await self._bucket.request(method, upload.path, Prefix=key)
+        except RequestFailedError as error:
+            if error.failure.reply is Reply.REFUSED:
+                return False
+            failure = error.failure
+        else:
+            return any(
+                (one["Key"], one["UploadId"]) == (key, upload.upload_id)
+                for one in page.get("Uploads") or ()
+            )
         raise failure
 
     async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:

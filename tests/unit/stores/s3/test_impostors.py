@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,10 +13,20 @@ from fsspec_commit_stores.s3.operations import REQUESTS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
 from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, xml
-from tests.unit.stores.s3.verbs import NONCE, PATH, VERBS, Verb, all_of, failure_of, versioning_or
+from tests.unit.stores.s3.verbs import (
+    NONCE,
+    PATH,
+    UPLOAD,
+    VERBS,
+    Verb,
+    all_of,
+    failure_of,
+    versioning_or,
+)
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Awaitable
 
     from fsspec_commit_stores.s3 import S3Store
     from fsspec_commit_stores.s3.requests import Bucket
@@ -46,6 +56,10 @@ async def rename(store: S3Store) -> None:
     )
 
 
+async def answered(call: Awaitable[Any]) -> Any:
+    return await call
+
+
 ASKED: dict[str, Verb] = {
     **{name: verb for name, (verb, _, _) in VERBS.items()},
     "rename": rename,
@@ -53,12 +67,10 @@ ASKED: dict[str, Verb] = {
     "write": lambda store: store.writer(PATH, within=store.root, nonce=NONCE).finish(),
 }
 # Of these an answer that carries no content and no mark is as S3 documents it.
-AS_DOCUMENTED = {
-    ("abort", "204"),
-    ("rename", "200 with nothing"),
-    # Content may be anything.
-    *((verb, "200 with a page that has an etag") for verb in ("range", "read", "stat")),
-}
+AS_DOCUMENTED = {("rename", "200 with nothing")}
+
+
+STILL_PENDING = f"<Upload><Key>out/a b</Key><UploadId>{UPLOAD.upload_id}</UploadId></Upload>"
 
 
 @pytest.mark.parametrize("verb", ASKED)
@@ -154,6 +166,62 @@ def test_a_deletion_without_a_mark_is_believed_by_a_look(
     else:
         assert runner.run(failure_of(deleting)).reply is Reply.UNKNOWN
     assert [one.method for one in responder.received] == ["DELETE", "HEAD", "GET"][: 1 + len(shown)]
+
+
+@pytest.mark.parametrize("verb", ["range", "read", "stat"])
+@pytest.mark.parametrize(
+    ("listed", "known"),
+    [
+        ('<Contents><Key>out/a b</Key><ETag>"5-x"</ETag></Contents>', True),
+        ('<Contents><Key>out/a b</Key><ETag>"other"</ETag></Contents>', False),
+        ('<Contents><Key>out/a b/c</Key><ETag>"5-x"</ETag></Contents>', False),
+        ("", False),
+    ],
+    ids=["listed", "another", "a directory", "not listed"],
+)
+def test_a_content_without_a_mark_is_believed_as_it_is_listed(
+    runner: asyncio.Runner,
+    responder: Responder,
+    store: S3Store,
+    verb: str,
+    listed: str,
+    *,
+    known: bool,
+) -> None:
+    """A login page with an etag passed for a damaged record, or for another's file."""
+    page = Answer(200, b"<html/>", {**PAGE, "ETag": 'W/"5-x"'})
+    responder.answering = lambda one: (
+        xml("ListBucketResult", listed) if "list-type" in one.query else page
+    )
+    if known:
+        assert runner.run(answered(ASKED[verb](store))) is not None
+    else:
+        caught = runner.run(failure_of(ASKED[verb](store)))
+        assert caught.reply is Reply.UNKNOWN
+        assert "without S3's mark, as by a proxy or a login page" in str(caught)
+
+
+@pytest.mark.parametrize(
+    ("listed", "known"),
+    [
+        (xml("ListMultipartUploadsResult"), True),
+        (error(403, "AccessDenied"), True),
+        (error(501, "NotImplemented"), True),
+        (xml("ListMultipartUploadsResult", STILL_PENDING), False),
+        (error(503, "SlowDown"), False),
+    ],
+    ids=["gone", "denied", "not known", "there", "not now"],
+)
+def test_an_abort_without_a_mark_is_believed_by_a_listing(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, listed: Answer, *, known: bool
+) -> None:
+    """What somebody's 204 left would have been kept, and cost."""
+    responder.script(Answer(204), listed)
+    if known:
+        runner.run(answered(ASKED["abort"](store)))
+    else:
+        assert runner.run(failure_of(ASKED["abort"](store))).reply is not Reply.REFUSED
+    assert [one.method for one in responder.received] == ["DELETE", "GET"]
 
 
 def test_a_marked_deletion_is_believed(

@@ -269,7 +269,7 @@ class TestRequests:
                 return xml("CompleteMultipartUploadResult", tag("ETag", '"e1"'))
             if request.method == "DELETE":
                 return Answer(204, headers=MARK)
-            return Answer(200, b"", headers)
+            return Answer(200, b"", headers | MARK if request.method != "PUT" else headers)
 
         responder.answering = answering
 
@@ -345,14 +345,14 @@ class TestReading:
     def test_what_is_too_long_is_not_read(
         self, runner: asyncio.Runner, responder: Responder, store: S3Store
     ) -> None:
-        responder.script(Answer(200, b"1", {"ETag": '"e1"'}, announced=1 << 40))
+        responder.script(Answer(200, b"1", {"ETag": '"e1"', **MARK}, announced=1 << 40))
         with pytest.raises(StoreError, match=f"has {1 << 40} bytes, and at most 3"):
             runner.run(store.read(PATH, limit_bytes=3))
 
     def test_a_foreign_nonce_is_none(
         self, runner: asyncio.Runner, responder: Responder, store: S3Store
     ) -> None:
-        headers = {"ETag": '"e1"', "x-amz-meta-fsspec-commit-nonce": "../evil"}
+        headers = {"ETag": '"e1"', **MARK, "x-amz-meta-fsspec-commit-nonce": "../evil"}
         responder.script(Answer(200, b"", headers))
         found = runner.run(store.stat(PATH))
         assert found is not None
@@ -361,7 +361,7 @@ class TestReading:
     def test_a_server_that_knows_no_ranges(
         self, runner: asyncio.Runner, responder: Responder, store: S3Store
     ) -> None:
-        responder.script(Answer(200, b"0123456789", {"ETag": '"e1"'}))
+        responder.script(Answer(200, b"0123456789", {"ETag": '"e1"', **MARK}))
         assert runner.run(store.read_range(PATH, start=2, length=3)) == b"234"
 
     def test_a_file_without_an_etag_is_none_to_rely_on(
@@ -375,7 +375,7 @@ class TestReading:
     def test_a_file_costs_one_request_and_what_is_none_two(
         self, runner: asyncio.Runner, responder: Responder, store: S3Store
     ) -> None:
-        responder.script(Answer(200, b"", {"ETag": '"e1"'}))
+        responder.script(Answer(200, b"", {"ETag": '"e1"', **MARK}))
         runner.run(store.stat(PATH))
         assert responder.operations() == ["HEAD"]
         responder.received.clear()
