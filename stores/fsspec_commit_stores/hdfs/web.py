@@ -279,11 +279,11 @@ class WebPages:
         if are_left and not found:
             raise self._doubt("gives none")  # Taken for the end, it would hide the rest.
         given = {name for name, _ in self._first}
-        if found and found[0][0] in given:
+        if found and found[0][0] in given and len(self._lasts) == 1:
             whole = await self._requests._list("LISTSTATUS", self._path, Listed)  # noqa: SLF001  # its own
             self._is_whole = True
             return [one for one in whole.names if one[0] not in given] if whole else ()
-        if found and found[-1][0] in self._lasts:
+        if found and (found[-1][0] in self._lasts or found[0][0] in given):
             raise self._doubt("gives the same ones again")  # It would do so for ever.
         self._is_whole = not are_left
         self._first = self._first or found

@@ -158,6 +158,18 @@ class TestWeb:
             runner.run(listed(store))
         assert caught.value.reply is Reply.UNKNOWN
 
+    def test_pages_that_begin_again_later_are_an_error(
+        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
+    ) -> None:
+        """It has minded where to begin before: of all names, those in between were given twice."""
+        first = page_of(Received("GET", "/?op=LISTSTATUS_BATCH", {}, b""))
+        responder.answering = lambda request: (
+            first if request.query.get("startafter") == NAMES[3] else page_of(request)
+        )
+        with pytest.raises(StoreError, match="more names, and gives the same ones") as caught:
+            runner.run(listed(store))
+        assert caught.value.reply is Reply.UNKNOWN
+
     def test_a_server_that_begins_again_is_asked_for_all(
         self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
     ) -> None:
