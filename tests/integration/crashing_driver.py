@@ -325,6 +325,10 @@ def prepare(request: Request, known: set[str]) -> None:
     scheme, has_scheme, _ = request.get("destination", "").partition("://")
     if has_scheme:
         adapter(scheme)
+    if scheme in {"s3", "s3a"}:
+        from tests.servers.parsed_rules import parse_rules_once
+
+        parse_rules_once()
     bucket = "/".join(request.get("destination", "").split("/")[:3])
     if request.get("storage_options") and bucket not in known:
         asyncio.run(learn(request))

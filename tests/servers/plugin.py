@@ -18,6 +18,7 @@ from tests.servers.gaps import GAPS, stale
 from tests.servers.gcs.gaps import GCS_GAPS
 from tests.servers.installation import ServerUnavailableError
 from tests.servers.kinds import EVERY_RUN, KINDS, REGION
+from tests.servers.parsed_rules import parse_rules_once
 from tests.servers.proxy import FaultProxy
 from tests.servers.server import Server, Servers
 from tests.servers.server_process import AnyServer, RunningServers, ServerDiedError
@@ -75,13 +76,17 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture(scope="session")
 def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with one authority: to read all that are trusted is 30 ms for each store opened."""
+    """A file with one authority: to read all that are trusted is 30 ms for each store opened.
+
+    What else is the same for each of them is made once, too.
+    """
     from botocore.httpsession import DEFAULT_CA_BUNDLE
 
     end = "-----END CERTIFICATE-----\n"
     first, _, _ = Path(DEFAULT_CA_BUNDLE).read_text("utf-8").partition(end)
     file = tmp_path_factory.mktemp("trusted") / "one.pem"
     file.write_text(first + end, "utf-8")
+    parse_rules_once()
     return str(file)
 
 
