@@ -18,17 +18,16 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from azure.core.pipeline import AsyncPipeline
-from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.core.pipeline.transport import AioHttpTransport, HttpRequest
 
 from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
 from fsspec_commit_stores.azure.credentials import Credentials
 
-_ALWAYS = {
-    "x-ms-version": "2023-11-03",  # The first but one that deletes large directories page by page.
-    # A proxy that compresses an answer changes its etag, and leaves out its length.
-    "Accept-Encoding": "identity",
-}
+# The first but one that deletes large directories page by page.
+_VERSION = "2023-11-03"
+# A proxy that compresses an answer changes its etag, and leaves out its length. Of no signature, so
+# that azure-core, which reads each header of a request three times, need not know of it.
+_UNSIGNED = {"Accept-Encoding": "identity"}
 _BODY = "application/octet-stream"
 
 
@@ -67,11 +66,13 @@ class _Request(HttpRequest):
     is_sent = False
 
 
-class _Departure(SansIOHTTPPolicy[Any, Any]):
+class _Transport(AioHttpTransport):  # type: ignore[misc]  # imported lazily, and so untyped
     """Comes after what signs a request, and notes that it leaves now."""
 
-    def on_request(self, request: Any) -> None:
-        request.http_request.is_sent = True
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Send *request*."""
+        request.is_sent = True
+        return await super().send(request, **options)
 
 
 class Connection:
@@ -89,20 +90,20 @@ class Connection:
         # aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The
         # first may have been done: its echo would come back as a refusal of the second.
         session = aiohttp.ClientSession(
+            headers=_UNSIGNED,
             connector=aiohttp.TCPConnector(limit=limits.connections),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=_proxy_for(endpoints.blob),
             auto_decompress=False,
         )
         session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
-        transport = AioHttpTransport(
+        transport = _Transport(
             session=session,
             session_owner=True,
             connection_timeout=limits.connection_timeout_s,
             read_timeout=limits.read_timeout_s,
         )
-        policies = [*self.credentials.policies, _Departure()]
-        self._pipeline = AsyncPipeline(transport, policies=policies)
+        self._pipeline = AsyncPipeline(transport, policies=self.credentials.policies)
         self._transport = transport
 
     async def send(
@@ -131,7 +132,7 @@ class Connection:
         queries = "&".join(part for part in (query, self.credentials.query) if part)
         date = formatdate(usegmt=True)
         request = _Request(method, f"{url}?{queries}" if queries else url)
-        request.headers.update({**_ALWAYS, "x-ms-date": date, **headers})
+        request.headers.update({"x-ms-version": _VERSION, "x-ms-date": date, **headers})
         if body is not None:
             request.headers["Content-Length"] = str(len(body))
         if body:

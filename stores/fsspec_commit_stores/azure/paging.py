@@ -1,7 +1,5 @@
 """Where an operation goes on that takes several requests: never for ever in a circle."""
 
-from collections import Counter
-
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure.requests import Container
 
@@ -28,7 +26,7 @@ class Places:
         self._operation = operation
         self._path = path
         self._times_most = times_most
-        self._times = Counter[str]()
+        self._times: dict[str, int] = {}
 
     def next(self, place: str) -> str:
         """*place*, where an answer says that there is more; empty where it says that there is none.
@@ -36,7 +34,8 @@ class Places:
         Raises:
             StoreError: It has gone on there before, and would do so for ever.
         """
-        self._times[place] += 1
-        if place and self._times[place] > self._times_most:
-            raise self._container.doubt(self._operation, self._path, _NOT_WHERE)
+        if place:
+            times = self._times[place] = self._times.get(place, 0) + 1
+            if times > self._times_most:
+                raise self._container.doubt(self._operation, self._path, _NOT_WHERE)
         return place
