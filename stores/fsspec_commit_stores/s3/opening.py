@@ -295,7 +295,7 @@ def _session(options: Mapping[str, Any]) -> RenewingOnce:
     botocore's own handlers half of the rest.
     """
     hooks = {
-        "event_hooks": copy(_emitter(tuple(handlers.BUILTIN_HANDLERS))),
+        "event_hooks": copy(_emitter(tuple(map(tuple, handlers.BUILTIN_HANDLERS)))),
         "include_builtin_handlers": False,
     }
     session = RenewingOnce(**(options if hooks.keys() & options.keys() else {**hooks, **options}))

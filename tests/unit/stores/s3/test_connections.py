@@ -117,7 +117,7 @@ def test_what_others_add_to_botocores_handlers_is_called(
     def trace(event_name: str, **_: object) -> None:
         called.append(event_name)
 
-    builtin = [*handlers.BUILTIN_HANDLERS, ("before-send.s3", trace)]
+    builtin = [*handlers.BUILTIN_HANDLERS, ["before-send.s3", trace]]  # botocore takes lists, too
     monkeypatch.setattr(handlers, "BUILTIN_HANDLERS", builtin)
     store = opening()
     responder.answering = versioning_or(xml("ListBucketResult"))
