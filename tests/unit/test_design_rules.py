@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.checkout
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fsspec_commit"
-TREES = {
-    path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
-# Public suites and terminal output are no core code.
-CORE = {name: tree for name, tree in TREES.items() if not name.startswith(("testing/", "cli/"))}
 ABILITIES = {
     "CompletesUploads",
     "MakesDirectories",
@@ -33,9 +27,30 @@ ABILITIES = {
 }
 
 
-def where(matches: Callable[[ast.AST], bool], trees: dict[str, ast.Module] = CORE) -> set[str]:
+@cache
+def everything() -> dict[str, ast.Module]:
+    """Parsed when a test asks for it, not by every worker that collects."""
+    return {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+@cache
+def core() -> dict[str, ast.Module]:
+    """Public suites and terminal output are no core code."""
+    return {
+        name: tree
+        for name, tree in everything().items()
+        if not name.startswith(("testing/", "cli/"))
+    }
+
+
+def where(
+    matches: Callable[[ast.AST], bool], among: Callable[[], dict[str, ast.Module]] = core
+) -> set[str]:
     """The modules in which a node matches."""
-    return {name for name, tree in trees.items() if any(map(matches, _nodes(tree)))}
+    return {name for name, tree in among().items() if any(map(matches, _nodes(tree)))}
 
 
 @cache
@@ -85,7 +100,7 @@ def catches(*names: str) -> Callable[[ast.AST], bool]:
 
 
 def test_there_is_core_code_to_check() -> None:
-    assert {"protocol/commit.py", "effects/settle.py", "job.py"} <= set(CORE)
+    assert {"protocol/commit.py", "effects/settle.py", "job.py"} <= set(core())
 
 
 class TestRule1Settled:
@@ -122,7 +137,7 @@ class TestRule1Settled:
 
     @pytest.mark.parametrize("layer", ["protocol", "committers", "effects"])
     def test_what_is_caught_broadly_is_raised_again(self, layer: str) -> None:
-        for name, tree in CORE.items():
+        for name, tree in core().items():
             if not name.startswith(f"{layer}/"):
                 continue
             for node in ast.walk(tree):
@@ -135,7 +150,7 @@ class TestRule3Outcomes:
         """What a job settled by somebody else became is known where that is read, nowhere else."""
         told = {
             (name, *names_in(node.func))
-            for name, tree in CORE.items()
+            for name, tree in core().items()
             for node in ast.walk(tree)
             if isinstance(node, ast.Call)
             and any(keyword.arg == "outcome" for keyword in node.keywords)
@@ -150,17 +165,17 @@ class TestRule3Outcomes:
 
 class TestRule4Deletion:
     def test_a_permit_is_made_in_one_module(self) -> None:
-        assert where(calls("Permit"), TREES) == {"effects/deletion.py"}
+        assert where(calls("Permit"), everything) == {"effects/deletion.py"}
 
     def test_a_proof_is_made_in_one_module(self) -> None:
-        assert where(calls("Standing"), TREES) == {"effects/standing.py"}
+        assert where(calls("Standing"), everything) == {"effects/standing.py"}
 
     def test_every_deletion_of_core_code_hands_over_a_permit(self) -> None:
         raw = {"effects/settled.py", "store/probe.py"}
         deletions = calls(
             "delete_tree", "delete_tree_or_leave", "delete_if_same", "delete_or_leave"
         )
-        for name, tree in CORE.items():
+        for name, tree in core().items():
             if name in raw or name.startswith("store/"):
                 continue
             for node in ast.walk(tree):
@@ -169,7 +184,7 @@ class TestRule4Deletion:
 
     def test_the_permit_is_checked_before_anything_is_deleted(self) -> None:
         checked = set[str]()
-        for node in ast.walk(CORE["effects/settled.py"]):
+        for node in ast.walk(core()["effects/settled.py"]):
             if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("delete"):
                 checked.add(node.name)
                 first = ast.unparse(node.body[1])
@@ -214,8 +229,8 @@ class TestRule6Bridge:
                 "fsspec.asyn"
             )
 
-        assert where(uses, TREES) == set()
-        assert where(imports("fsspec.asyn"), TREES) == set()
+        assert where(uses, everything) == set()
+        assert where(imports("fsspec.asyn"), everything) == set()
 
 
 class TestRule7Simulated:
@@ -247,7 +262,7 @@ class TestRecords:
                 and node.func.id in {"eval", "exec", "compile", "__import__"}
             )
 
-        assert where(evaluates, TREES) == set()
+        assert where(evaluates, everything) == set()
 
 
 class TestPaths:

@@ -1,7 +1,7 @@
 """The fixtures of the HDFS cluster, for every folder of tests: loaded by `tests/conftest.py`.
 
-Each worker of a parallel run has a cluster of its own: five seconds of one core and half a gigabyte
-buy the freedom of a test to kill any of its three processes.
+A worker of a parallel run whose tests ask for one has a cluster of its own, so that a test is free
+to kill any of its three processes. By day they are few: see `tests/sharing.py`.
 """
 
 from __future__ import annotations
