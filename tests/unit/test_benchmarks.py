@@ -1,4 +1,7 @@
-"""The benchmarks still run: each in its quick form, which measures nothing worth reading."""
+"""The benchmarks still run, in a quick form that measures nothing worth reading.
+
+By night each is a test of its own, by day some run that the seed of the sweeps chooses.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("bench_*.py"))
 ON_SERVERS = ["bench_magic_commit", "bench_manifest_commit", "bench_s3_throughput"]
-"""Each takes seconds to start servers and to import SDKs: by day one of them runs."""
+"""Each takes seconds to start servers and to import SDKs."""
 ON_ONE = {"bench_manifest_commit": ["--on", "Gen2"]}
 """What of them runs on several servers runs on one by day."""
 
@@ -25,22 +28,22 @@ def test_there_are_benchmarks() -> None:
     assert set(BENCHMARKS) > set(ON_SERVERS)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow if name in ON_SERVERS else ())
-        for name in BENCHMARKS
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_quick_form_runs_and_reports(name: str) -> None:
     run_quickly(name)
 
 
 @pytest.mark.parametrize("every", [len(ON_SERVERS)])
 def test_the_quick_form_of_one_with_a_server(sweep: Sweep) -> None:
-    """By night each is a test of its own."""
     for name in sweep(ON_SERVERS):
         run_quickly(name, *ON_ONE.get(name, ()))
+
+
+@pytest.mark.parametrize("every", [3])
+def test_the_quick_form_of_some_without(sweep: Sweep) -> None:
+    for name in sweep(name for name in BENCHMARKS if name not in ON_SERVERS):
+        run_quickly(name)
 
 
 def run_quickly(name: str, *options: str) -> None:

@@ -13,12 +13,15 @@ from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions, Token
 from fsspec_commit_stores.hdfs import HdfsStore
+from tests.sweeps import some_by_day
 from tests.unit.stores.asking import ask_twice
 from tests.unit.stores.s3.responder import Answer, Received, Responder
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
+
+    from fsspec_commit.testing.sweeps import Sweep
 
 ROOT = StorePath("/out")
 PATH = StorePath("/out/a b")
@@ -146,16 +149,17 @@ def healthy(request: Received) -> Answer:
     return there(request) or Answer(200, b'{"boolean": true}')
 
 
+@some_by_day(3)
 @pytest.mark.parametrize("verb", HEALTHY)
 def test_only_hdfs_is_believed(
-    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str
+    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str, sweep: Sweep
 ) -> None:
     """Whichever request of a verb somebody else answers: it is not done, and not refused."""
     call = HEALTHY[verb]
     responder.answering = healthy
     runner.run(_awaited(call(store)))
     asked = list(responder.received)
-    for position, impostor in itertools.product(range(len(asked)), IMPOSTORS):
+    for position, impostor in sweep(itertools.product(range(len(asked)), IMPOSTORS)):
         if impostor.status == 201 and "of-the-name-node" in asked[position].target:
             continue  # What a DataNode says: then the file is looked at.
         responder.received.clear()
