@@ -52,6 +52,9 @@ class Authorization:
         """The headers to ask again with, when those of *refused* were; ``None`` without others.
 
         Many requests are refused at one moment; the first of them renews for all.
+
+        Raises:
+            Exception: As `headers` does.
         """
         if self._credentials is None:
             return None
@@ -61,10 +64,7 @@ class Authorization:
                 await self._renew()
             return self._applied()
 
-        try:
-            headers = await self._renewal.run(renew)
-        except Exception:  # noqa: BLE001  # whatever it is, the answer stays the first one
-            return None
+        headers = await self._renewal.run(renew)
         return None if headers == refused else headers
 
     def _applied(self) -> dict[str, str]:

@@ -239,16 +239,12 @@ class Bucket:
             failed = RequestFailedError(failure, None)
         else:
             sent = await self._sent(given, asked, who)
+            if isinstance(sent, RequestFailedError) and sent.is_unauthorized:
+                # Certainly without effect, and not a question of what was asked.
+                sent = await self._again(given, asked, who, sent)
             if isinstance(sent, Answered):
                 return sent
             failed = sent
-            if sent.is_unauthorized:
-                # Certainly without effect, and not a question of what was asked.
-                renewed = await self._authorization.renewed(who)
-                again = None if renewed is None else await self._sent(given, asked, renewed)
-                if isinstance(again, Answered):
-                    return again
-                failed = again or sent
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failed
 
@@ -288,6 +284,18 @@ class Bucket:
     def failure(self, name: str, path: StorePath, why: str, reply: Reply) -> StoreError:
         """What an answer says that is no error by its status."""
         return made(self._asked(name, path), why, reply)
+
+    async def _again(
+        self, given: Given, asked: Asked, who: dict[str, str], refused: RequestFailedError
+    ) -> Answered | RequestFailedError:
+        """What is answered to another token than that of *who*, which was *refused*."""
+        try:
+            renewed = await self._authorization.renewed(who)
+        except Exception as error:  # noqa: BLE001  # as in `request`
+            failure = not_renewed(asked, error, has_answered=False)
+            # Who gives out tokens may be back soon; of all else the store's answer says more.
+            return RequestFailedError(failure, None) if failure.reply is Reply.NOT_DONE else refused
+        return refused if renewed is None else await self._sent(given, asked, renewed)
 
     async def _sent(
         self, given: Given, asked: Asked, who: Mapping[str, str]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from fsspec_commit_stores.gcs import GcsStore
 from fsspec_commit_stores.gcs import opening as gcs_opening
 from fsspec_commit_stores.gcs.failures import Asked, unanswered
 from tests.unit.stores.gcs.answers import error, listed, resource, said
+from tests.unit.stores.gcs.tokens import Renewed
 from tests.unit.stores.gcs.verbs import CHANGES, PATH, VERBS, all_of, failure_of
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
 
@@ -29,27 +29,6 @@ if TYPE_CHECKING:
     from tests.unit.stores.gcs.conftest import Opening
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
-
-
-class Renewed(Credentials):
-    """Credentials that get token-1, token-2, … or fail as they are told to."""
-
-    def __init__(self, *, failure: Exception | None = None, expired: bool = False) -> None:
-        ago = datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=1)
-        super().__init__("token-0", expiry=ago if expired else None)  # type: ignore[no-untyped-call]  # google-auth ships no types
-        self.failure = failure
-        self.renewals = 0
-        self.asked = 0
-
-    def refresh(self, request: Any) -> None:
-        assert request.keywords["timeout"] <= 10
-        self.asked += 1
-        if self.failure is not None:
-            time.sleep(0.02)
-            raise self.failure
-        self.renewals += 1
-        self.token = f"token-{self.renewals}"
-        self.expiry = None
 
 
 def unused_port() -> int:
@@ -380,6 +359,18 @@ def test_a_token_that_is_refused_and_cannot_be_renewed(
     caught = runner.run(failure_of(CHANGES["put"][0](store)))
     assert caught.reply is REFUSED
     assert "have expired" in str(caught)
+    assert len(responder.received) == 1
+
+
+def test_a_token_that_is_refused_while_nobody_gives_out_another(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """Such as one that was revoked as the metadata server restarts: it is waited for."""
+    store = opening(token=Renewed(failure=UNREACHABLE("planted-secret")))
+    responder.script(error(401, "authError"))
+    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    assert caught.reply is NOT_DONE
+    assert "check the network and the metadata server" in str(caught)
     assert len(responder.received) == 1
 
 
