@@ -71,10 +71,16 @@ class OnServer(Given):
         return "/some where/out=1"
 
     @pytest.fixture
+    def everywhere(self) -> dict[str, Any]:
+        """What every request says."""
+        return {}
+
+    @pytest.fixture
     def store(
-        self, runner: asyncio.Runner, bucket: S3Bucket, prefix: str
+        self, runner: asyncio.Runner, bucket: S3Bucket, prefix: str, everywhere: dict[str, Any]
     ) -> Iterator[VouchedStore]:
-        options = OpenOptions(storage_options=bucket.storage_options)
+        wanted = {**bucket.storage_options, "s3_additional_kwargs": everywhere}
+        options = OpenOptions(storage_options=wanted)
         store = runner.run(VouchedStore.open(bucket.url + prefix, options))
         yield store
         runner.run(store.close())
@@ -103,7 +109,18 @@ class OnServer(Given):
 
 
 class TestS3Store(OnServer, StoreContract):
-    """In a directory of a bucket."""
+    """In a directory of a bucket, with short pages: to fill one of S3's is a thousand requests."""
+
+    page_entries = 100
+
+    @pytest.fixture
+    def everywhere(self) -> dict[str, Any]:
+        return {"MaxKeys": self.page_entries}
+
+
+@pytest.mark.slow
+class TestS3Pages(OnServer, ListingsContract):
+    """The pages of a server that is told nothing; by day where versions are kept."""
 
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
