@@ -47,8 +47,8 @@ for package in (fsspec_commit, fsspec_commit_stores):
     if not Path(package.__file__).is_relative_to(sys.prefix):
         sys.exit(f"{package.__name__} was imported from {package.__file__}, not from the wheel")
 """
-# Tells its version, and that it can make an environment: Debian's need a package for that.
-ASKED = "import sys, ensurepip, venv; print(*sys.version_info[:2], sys.version_info.releaselevel)"
+# Tells its version, and that it can make an environment.
+ASKED = "import sys, venv; print(*sys.version_info[:2], sys.version_info.releaselevel)"
 
 
 def found(places: Iterable[Path]) -> dict[tuple[int, int], Path]:
@@ -104,11 +104,11 @@ def build(into: Path) -> Path:
 def smoke(interpreter: Path, wheel: Path, away: Path) -> bool:
     """Install the wheel for one interpreter into *away*, and run there what is tried of it."""
     environment, tree = away / "venv", away / "run"
-    subprocess.run([interpreter, "-m", "venv", environment], check=True)
+    # The pip that runs here will do. What is imported is compiled then: most modules never are.
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin/python"
-    install: Command = [python, "-m", "pip", "install", "--quiet"]
-    install += ["--constraint", ROOT / "tests/constraints.txt"]
-    subprocess.run([*install, "--upgrade", "pip"], check=True)
+    install: Command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    install += ["--no-compile", "--constraint", ROOT / "tests/constraints.txt"]
     package = f"{PROJECT['name']}[{EXTRAS}] @ {wheel.as_uri()}"
     subprocess.run([*install, package, *OF_THE_TESTS], check=True)
     shutil.copytree(ROOT / "tests", tree / "tests")
@@ -131,6 +131,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("wheel", type=Path, nargs="?", help="built from this checkout unless given")
     parser.add_argument("--every", action="store_true", help="by every interpreter of the machine")
     asked = parser.parse_args(arguments)
+    # Else each process that the tests start compiles anew what it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     here = {(sys.version_info.major, sys.version_info.minor): Path(sys.executable)}
     interpreters = found(places()) if asked.every else here
     with tempfile.TemporaryDirectory() as folder:

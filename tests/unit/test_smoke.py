@@ -24,7 +24,7 @@ def interpreter(place: Path, name: str, says: str, status: int = 0) -> Path:
 
 def test_the_first_good_interpreter_of_each_version_is_found(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    interpreter(ours, "python3.13", "no module named ensurepip", status=1)
+    interpreter(ours, "python3.13", "no module named venv", status=1)
     newer = interpreter(theirs, "python3.13", "3 13 final")
     older = interpreter(ours, "python3.11", "3 11 final")
     interpreter(theirs, "python3.11", "3 11 final")
