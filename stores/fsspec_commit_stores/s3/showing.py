@@ -8,7 +8,7 @@ other content a listing, whose form no page has.
 from collections.abc import Mapping
 from typing import Any
 
-from fsspec_commit.errors import StoreError
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket
@@ -28,7 +28,8 @@ async def check_shown(
         answer: What was answered; its body is closed where it is not believed.
 
     Raises:
-        StoreError: It may be somebody else's.
+        StoreError: It may be somebody else's, or it was replaced between the two looks
+            (`Reply.NOT_DONE`: ask again).
     """
     if is_marked(headers_of(answer)) or nonce_of(answer) is not None:
         return
@@ -40,7 +41,7 @@ async def check_shown(
             "it was answered without S3's mark, as by a proxy or a login page, and another file is "
             "listed, or none; check endpoint_url= and the proxy"
         )
-        failure = bucket.doubt(method, path, why)
+        failure = bucket.failure(method, path, why, Reply.NOT_DONE)
     except StoreError as error:
         failure = error
     if "Body" in answer:

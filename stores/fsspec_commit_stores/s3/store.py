@@ -172,7 +172,7 @@ class S3Store:
                 if not error.is_missing("NoSuchKey"):
                     raise error.failure from None
             else:
-                await check_shown(self._bucket, "head_object", path, answer)
+                await self._check_shown("head_object", path, answer)
                 return await self._entry(path, answer)
         return Directory(path) if await self._listing.is_directory(path) else None
 
@@ -327,9 +327,14 @@ class S3Store:
                 return {"ContentRange": "*"}
             failure = error.failure
         else:
-            await check_shown(self._bucket, "get_object", path, answer)
+            await self._check_shown("get_object", path, answer)
             return answer
         raise failure
+
+    async def _check_shown(self, method: str, path: StorePath, answer: Mapping[str, Any]) -> None:
+        # A directory bucket cannot list a single name; and AWS, who alone has them, marks.
+        if not self._place.is_directory_bucket:
+            await check_shown(self._bucket, method, path, answer)
 
     async def _entry(self, path: StorePath, answer: Mapping[str, Any]) -> Entry:
         return Entry(

@@ -35,9 +35,11 @@ class SlowS3Endpoint:
             body.md5,
         )
         operation = operation_of(request)
-        if self.load.begin(operation.name):
-            return answer(self._storage, request, operation)
-        return refusal(_SLOW_DOWN, request)
+        if not self.load.begin(operation.name):
+            return refusal(_SLOW_DOWN, request)
+        reply = answer(self._storage, request, operation)
+        reply.headers.setdefault("x-amz-request-id", "0")
+        return reply
 
     def control(self, method: str, path: str, body: bytes) -> Reply:
         """Its load, its counts, and an end of all that it holds."""

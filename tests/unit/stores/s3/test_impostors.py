@@ -197,7 +197,7 @@ def test_a_content_without_a_mark_is_believed_as_it_is_listed(
         assert runner.run(answered(ASKED[verb](store))) is not None
     else:
         caught = runner.run(failure_of(ASKED[verb](store)))
-        assert caught.reply is Reply.UNKNOWN
+        assert caught.reply is Reply.NOT_DONE
         assert "without S3's mark, as by a proxy or a login page" in str(caught)
 
 
