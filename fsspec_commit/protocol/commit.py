@@ -40,6 +40,7 @@ from fsspec_commit.protocol.late_deletes import (
 )
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.messages import check_messages, collect_messages
+from fsspec_commit.protocol.old_partitions import FilesOutside
 from fsspec_commit.protocol.overtaken import (
     is_over,
     over_after_deciding,
@@ -190,7 +191,9 @@ async def prepare_job(
             await withdraw_claim(job, claim)
             return None
         await refuse_endangered(job, held, new)
-        return Prepared(await _wanted(job, claim, new), new, held.beside, left_out)  # 3    P9
+        outside = FilesOutside()
+        wanted = await _wanted(job, claim, new, outside)  # 3    P9
+        return Prepared(wanted, new, held.beside, (*left_out, *outside.warnings()))
     except CommitError:
         await withdraw_claim(job, claim)
         raise
@@ -217,7 +220,7 @@ async def _left_out(job: BoundJob, messages: Sequence[object]) -> tuple[str, ...
     return () if forgotten is None else (f"left out: {forgotten}",)
 
 
-async def _wanted(job: BoundJob, claim: Claim, new: NewFiles) -> Decision:
+async def _wanted(job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside) -> Decision:
     """The decision to take, with all that finishing the job will need."""
     chosen = new.manifests.chosen
     return Decision(
@@ -228,7 +231,7 @@ async def _wanted(job: BoundJob, claim: Claim, new: NewFiles) -> Decision:
         claim=claim,
         chosen=chosen.inline,
         chosen_list=chosen.listed,
-        replaced=await list_replaced(job, claim, new),
+        replaced=await list_replaced(job, claim, new, outside),
         stale_success=await seen_success(job),
         success=await prepare_success(job, claim, new),
     )

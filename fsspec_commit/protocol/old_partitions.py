@@ -8,6 +8,7 @@ value beside rows that stay, or would write into a directory that has another na
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -31,18 +32,53 @@ _LISTED_MAX = 4096
 """What is listed at once is held: after so many files one directory is listed at a time again."""
 
 
+@dataclass(slots=True)
+class FilesOutside:
+    """Files that stand above the partitions, in none: they stay, and readers take them for rows.
+
+    Attributes:
+        first: One of them.
+        count: How many there are.
+    """
+
+    first: str = ""
+    count: int = 0
+
+    def add(self, name: str) -> None:
+        """Count one."""
+        self.first = self.first or name
+        self.count += 1
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the job's result says of them."""
+        if not self.count:
+            return ()
+        others = f" and {self.count - 1:,} more" if self.count > 1 else ""
+        stays = "stays" if self.count == 1 else "stay"
+        warning = (
+            f"not in a partition: {self.first!r}{others} {stays}, and whoever reads the whole "
+            "dataset reads that as well; move it elsewhere, or replace everything with "
+            'mode="overwrite"'
+        )
+        return (warning,)
+
+
 async def old_files_of_partitions(
-    job: BoundJob, written: Collection[Partition], directories: Collection[str]
+    job: BoundJob,
+    written: Collection[Partition],
+    directories: Collection[str],
+    outside: FilesOutside,
 ) -> AsyncIterator[Found]:
     """The files of *written* partitions without their subdirectories, of declared ones with.
 
-    And whatever file stands where one of the *directories* of new files is to be.
+    And whatever file stands where one of the *directories* of new files is to be. Those that are
+    seen on the way to a partition are added to *outside*.
 
     Raises:
         RequestError: A partition stands under another spelling, and would be mixed up with it; or
             another destination lies in one, or on the way to it.
     """
-    async with ending(_Walk(job, written, directories).files()) as files:
+    async with ending(_Walk(job, written, directories, outside).files()) as files:
         async for found in files:
             yield found
 
@@ -62,13 +98,18 @@ class _Walk:
     """Walks down only where a partition can be, or another spelling of one."""
 
     def __init__(
-        self, job: BoundJob, written: Collection[Partition], directories: Collection[str]
+        self,
+        job: BoundJob,
+        written: Collection[Partition],
+        directories: Collection[str],
+        outside: FilesOutside,
     ) -> None:
         self._job = job
         self._layout = job.layout.destination
         self._written = written
         self._declared = {Partition(name) for name in job.record.partitions}
         self._directories = directories
+        self._outside = outside
         self._wanted: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for name in with_those_above({*written, *self._declared}):
             above, _, last = name.rpartition("/")
@@ -115,7 +156,11 @@ class _Walk:
         """Whether a file goes, or stands where a directory is to be."""
         if spot.wanted in self._written:
             return self._takes(spot, name)
-        return name in self._directories
+        if name in self._directories:
+            return True
+        if is_visible(name) and not spot.is_spelled_otherwise:
+            self._outside.add(name)
+        return False
 
     async def _refuse_nested(self, spot: _Spot, name: str) -> None:
         """Refuse what has a work area of its own, with something in it: another destination."""

@@ -33,7 +33,7 @@ from fsspec_commit.protocol.listing import (
     old_files,
 )
 from fsspec_commit.protocol.manifests import NewFiles
-from fsspec_commit.protocol.old_partitions import old_files_of_partitions
+from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
 from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, ReplacedFile, ReplacedList
@@ -75,8 +75,12 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
     return DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
 
 
-async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedList | None:
+async def list_replaced(
+    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside
+) -> ReplacedList | None:
     """Write down exactly the old files that will go, with their tokens.
+
+    Those that stay because they are in no partition are added to *outside*.
 
     Returns:
         What fixes the list, or ``None`` when nothing is replaced.
@@ -86,7 +90,7 @@ async def list_replaced(job: BoundJob, claim: Claim, new: NewFiles) -> ReplacedL
     if mode == "overwrite":
         found = old_files(job)
     elif mode == "overwrite_partitions":
-        found = old_files_of_partitions(job, new.partitions, directories)
+        found = old_files_of_partitions(job, new.partitions, directories, outside)
     else:
         return None
     writer = ListWriter(job, job.layout.replaced(claim.nonce))

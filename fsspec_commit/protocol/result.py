@@ -30,7 +30,8 @@ class CommitResult:
         partitions: The directories that hold the files.
         replaced_count: How many old files went or were replaced.
         in_place: New files that took the name of an old one; held compressed.
-        warnings: What went wrong after every file was in place: the data is right.
+        warnings: What to look at. Every file of the job is in place all the same, but for those
+            that are named as lost.
         statistics: Counts, and durations in milliseconds, under Hadoop's names.
         duration_s: From the start of ``commit()`` to its end.
     """

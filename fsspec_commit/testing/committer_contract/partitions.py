@@ -66,6 +66,17 @@ class PartitionsContract(Given):
             place.commit([{"top.txt": b"new"}], mode="overwrite_partitions")
         place.assert_untouched(_OLD)
 
+    def test_files_in_no_partition_stay_and_are_told_of(self, place: Place) -> None:
+        """Readers of the whole dataset mix them with the new rows, and the job's result says so."""
+        old = {"part-0.txt": b"0", "year=1/part-1.txt": b"1", "year=2/x.txt": b"2"}
+        place.put({**old, "_hidden": b"h"})
+        new = {"year=1/day=1/a.txt": b"new"}
+        result = place.commit([new], mode="overwrite_partitions")
+        place.assert_committed(old, new)
+        [told] = result.warnings
+        assert "'part-0.txt' and 1 more" in told
+        assert 'mode="overwrite"' in told
+
     def test_several_tasks_write_one_partition(self, place: Place) -> None:
         """It is replaced once, by all of them."""
         place.put(_OLD)
