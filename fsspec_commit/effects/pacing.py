@@ -10,8 +10,10 @@ the same methods.
 """
 
 import asyncio
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count
 
+from fsspec_commit.effects.silence import Silence, Trouble
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 
@@ -25,7 +27,12 @@ _CUT = 0.7
 
 
 class Pace:
-    """Hands out the slots in which one call may be sent, one at a time."""
+    """Hands out the slots in which one call may be sent, one at a time.
+
+    Attributes:
+        in_flight_max: How many slots there are at most.
+        silence: What its calls know of each other.
+    """
 
     def __init__(self, ids: IdSource, *, in_flight_max: int = IN_FLIGHT_MAX) -> None:
         self._ids = ids
@@ -34,12 +41,16 @@ class Pace:
         self._round = 0
         """Calls that ended since the number of slots was last judged."""
         self._failed = False
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._turns = count()
         self._asked_to_wait_s = 0.0
         self.in_flight_max = in_flight_max
+        self.silence = Silence()
 
     def heard(self, error: StoreError) -> None:
         """Slow down: as the store asked, and with fewer calls at once from now on."""
+        if error.reply is Reply.REFUSED:
+            self.silence.end()
         if error.retry_after_s is not None:
             asked = min(error.retry_after_s, ASKED_S_MAX)
             self._asked_to_wait_s = max(self._asked_to_wait_s, asked)
@@ -56,14 +67,25 @@ class Pace:
             return True
         return False
 
-    async def enter(self, nth: int) -> None:
-        """Wait until a call may be sent for the *nth* time again: the back-off, a free slot."""
+    async def enter(self, nth: int, trouble: Trouble | None = None) -> bool:
+        """Wait until a call may be sent for the *nth* time again: the back-off, a free slot.
+
+        Returns:
+            Whether it may. If not, no slot is taken: by its *trouble* it is hopeless now.
+        """
         if nth:
             await asyncio.sleep(self._delay_s(nth))
-        if self.enter_now():
-            return
+        if not self.enter_now():
+            await self._slot(nth)
+        if trouble is not None and trouble.is_hopeless:
+            self.leave()
+            return False
+        return True
+
+    async def _slot(self, nth: int) -> None:
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(slot)
+        # Whoever has failed most goes first: soon it has succeeded, or all may give up.
+        heappush(self._waiting, (-nth, next(self._turns), slot))
         try:
             await slot
         except asyncio.CancelledError:
@@ -81,7 +103,7 @@ class Pace:
                 self._slots = min(self.in_flight_max, self._slots + 1)
             self._failed = False
         while self._waiting and self._taken < self._slots:
-            slot = self._waiting.popleft()
+            _, _, slot = heappop(self._waiting)
             if not slot.done():
                 self._taken += 1
                 slot.set_result(None)

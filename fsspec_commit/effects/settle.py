@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from fsspec_commit.effects.deletion import PermitExpiredError
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
+from fsspec_commit.effects.silence import Trouble
 from fsspec_commit.errors import CommitError, CommitStateUnknownError, Reply, StoreError
 
 T = TypeVar("T")
@@ -85,15 +86,17 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
     """
     last: StoreError | None = None
     refusal: StoreError | None = None
+    trouble: Trouble | None = None
     doubt = unanswered = False
     overtaken = 0
-    for _ in range(TRIES_MAX):
-        if backoff or not pace.enter_now():
-            await pace.enter(backoff)
+    for tried in range(1, TRIES_MAX + 1):
+        if (backoff or not pace.enter_now()) and not await pace.enter(backoff, trouble):
+            break
         observing = doubt
         try:
             if observing:
                 seen = await classified(effect.observe())
+                pace.silence.end()
                 if not isinstance(seen, Undone):
                     return seen
                 overtaken += seen is Undone.OVERTAKEN
@@ -102,7 +105,9 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
                 refusal = None if is_obsolete else refusal
                 _raise_unless_repeated(effect, refusal, last, unanswered=unanswered)
             observing = False
-            return await classified(effect.apply())
+            done = await classified(effect.apply())
+            pace.silence.end()
+            return done
         except StoreError as error:
             if error is refusal:
                 raise
@@ -112,6 +117,8 @@ async def settle(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
                 refusal = error
             last, doubt = error, doubt or error.reply is not Reply.NOT_DONE
             unanswered = unanswered or (not observing and error.reply is Reply.UNKNOWN)
+            trouble = trouble or Trouble(pace.silence)
+            trouble.failed(is_last=tried == TRIES_MAX)
             pace.heard(error)
         finally:
             pace.leave()
@@ -146,15 +153,23 @@ async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:
         StoreError: It refused, or did not answer in the end.
     """
     backoff = 0
+    last: StoreError | None = None
+    trouble: Trouble | None = None
     while True:
         if backoff or not pace.enter_now():
-            await pace.enter(backoff)
+            may_ask = await pace.enter(backoff, trouble)
+            if last is not None and not may_ask:
+                raise last
         try:
-            return await classified(question())
+            answer = await classified(question())
+            pace.silence.end()
+            return answer
         except StoreError as error:
             backoff += 1
+            last, trouble = error, trouble or Trouble(pace.silence)
+            trouble.failed(is_last=backoff == TRIES_MAX)
+            pace.heard(error)
             if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
                 raise
-            pace.heard(error)
         finally:
             pace.leave()

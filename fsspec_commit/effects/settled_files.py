@@ -67,6 +67,7 @@ class SettledFiles(Counted):
         begin = self.clock()
         try:
             done = await self._bulk.rename_in_bulk(renames, within=within)
+            self._pace.silence.end()
         finally:
             self._pace.leave()
         self._statistics.took("op_rename", self.clock() - begin, times=done)

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
 from fsspec_commit.effects.settle import classified
+from fsspec_commit.effects.silence import Trouble
 from fsspec_commit.errors import StoreError
 from fsspec_commit.store import Entry, Writer
 
@@ -46,16 +47,24 @@ class SettledWriter:
     ) -> T:
         call = begin
         backoff = 0
+        last: StoreError | None = None
+        trouble: Trouble | None = None
         while True:
             if backoff or not self._pace.enter_now():
-                await self._pace.enter(backoff)
+                may_go_on = await self._pace.enter(backoff, trouble)
+                if last is not None and not may_go_on:
+                    raise last
             try:
-                return await classified(call())
+                answer = await classified(call())
+                self._pace.silence.end()
+                return answer
             except StoreError as error:
                 backoff += 1
+                last, trouble = error, trouble or Trouble(self._pace.silence)
+                trouble.failed(is_last=backoff == TRIES_MAX)
+                self._pace.heard(error)
                 if not error.can_go_on or backoff == TRIES_MAX:
                     raise
-                self._pace.heard(error)
                 call = go_on
             finally:
                 self._pace.leave()

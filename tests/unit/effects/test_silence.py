@@ -1,0 +1,153 @@
+"""A store that falls silent is given up soon by all who wait for it, and by nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.effects.pacing import TRIES_MAX, Pace
+from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.effects.settle import Effect, Undone, ask, settle
+from fsspec_commit.effects.settled_writer import SettledWriter
+from fsspec_commit.errors import CommitError, Reply, StoreError
+from fsspec_commit.ids import SYSTEM_IDS
+from tests.unit.effects.virtual_time import run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from fsspec_commit.store import Entry
+
+TIMEOUT_S = 60.0
+IN_FLIGHT = 64
+
+
+class Calls:
+    """A store whose answers take their time: *answer* says which, by how many came before."""
+
+    def __init__(self, answer: Callable[[int], bool], reply: Reply = Reply.NOT_DONE) -> None:
+        self.made = 0
+        self._answer = answer
+        self._reply = reply
+
+    async def __call__(self) -> None:
+        nth, self.made = self.made, self.made + 1
+        await asyncio.sleep(TIMEOUT_S)
+        if not self._answer(nth):
+            raise StoreError("no answer", reply=self._reply)
+
+
+class Chunks:
+    """A writer that can go on."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def write(self, _data: bytes) -> None:
+        try:
+            await self._calls()
+        except StoreError as error:
+            error.can_go_on = True
+            raise
+
+    async def finish(self) -> Entry:
+        raise NotImplementedError
+
+    async def discard(self) -> None:
+        raise NotImplementedError
+
+
+async def asked(calls: Calls, pace: Pace) -> None:
+    await ask(calls, pace)
+
+
+async def changed(calls: Calls, pace: Pace) -> None:
+    async def observe() -> Undone:
+        await calls()
+        return Undone.UNDONE
+
+    await settle(Effect(calls, observe, "writing", "a"), pace)
+
+
+async def written(calls: Calls, pace: Pace) -> None:
+    await SettledWriter(Chunks(calls), pace).write(b"1")
+
+
+async def all_together(one: Callable[[], Awaitable[None]]) -> None:
+    async def files() -> AsyncIterator[list[int]]:
+        yield list(range(1_000))
+
+    await for_each(files(), lambda _: one(), in_flight_max=IN_FLIGHT)
+
+
+@pytest.mark.parametrize("reply", [Reply.NOT_DONE, Reply.UNKNOWN])
+@pytest.mark.parametrize("calling", [asked, changed, written])
+def test_a_store_that_is_silent_is_given_up_by_all_at_once(
+    calling: Callable[[Calls, Pace], Awaitable[None]], reply: Reply
+) -> None:
+    """After little more than one call's tries; each by itself, one after the other, took hours."""
+    calls = Calls(lambda _: False, reply)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+        with pytest.raises(CommitError):
+            await all_together(lambda: calling(calls, pace))
+
+    _, lasted_s = run(main())
+    assert lasted_s < 2 * TRIES_MAX * TIMEOUT_S
+    assert calls.made < 4 * IN_FLIGHT
+
+
+def test_a_store_that_answers_some_is_not_given_up() -> None:
+    """One call in four fails; each is tried until it is answered."""
+    chance = random.Random(20261122)
+    calls = Calls(lambda _: chance.random() < 3 / 4)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+        await all_together(lambda: changed(calls, pace))
+
+    run(main())
+    assert calls.made > 1_000
+
+
+@pytest.mark.parametrize("calling", [asked, changed, written])
+def test_whoever_comes_after_the_silence_has_all_its_tries(
+    calling: Callable[[Calls, Pace], Awaitable[None]],
+) -> None:
+    silent = Calls(lambda _: False)
+    again = Calls(lambda nth: nth == TRIES_MAX - 1)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+        with pytest.raises(CommitError):
+            await calling(silent, pace)
+        await calling(again, pace)
+
+    run(main())
+    assert (silent.made, again.made) == (TRIES_MAX, TRIES_MAX)
+
+
+def test_a_refusal_is_an_answer() -> None:
+    """Somebody is there: what fails elsewhere is worth its own tries."""
+    others = Calls(lambda nth: nth == TRIES_MAX - 1)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+        failing = Calls(lambda _: False)
+        refused = Calls(lambda _: False, Reply.REFUSED)
+
+        async def refuse_now_and_then() -> None:
+            for _ in range(TRIES_MAX):
+                with pytest.raises(StoreError):
+                    await asked(refused, pace)
+
+        await asyncio.gather(
+            asked(failing, pace), refuse_now_and_then(), asked(others, pace), return_exceptions=True
+        )
+
+    run(main())
+    assert others.made == TRIES_MAX
