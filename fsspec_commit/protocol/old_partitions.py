@@ -34,10 +34,10 @@ _LISTED_MAX = 4096
 
 @dataclass(slots=True)
 class FilesOutside:
-    """Files that stand above the partitions, in none: they stay, and readers take them for rows.
+    """Files of the destination itself, in no partition: they stay, and readers take them for rows.
 
     Attributes:
-        first: One of them.
+        first: The first of them, by name.
         count: How many there are.
     """
 
@@ -46,7 +46,7 @@ class FilesOutside:
 
     def add(self, name: str) -> None:
         """Count one."""
-        self.first = self.first or name
+        self.first = min(self.first or name, name)
         self.count += 1
 
     def warnings(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ async def old_files_of_partitions(
     """The files of *written* partitions without their subdirectories, of declared ones with.
 
     And whatever file stands where one of the *directories* of new files is to be. Those that are
-    seen on the way to a partition are added to *outside*.
+    in no partition are added to *outside*.
 
     Raises:
         RequestError: A partition stands under another spelling, and would be mixed up with it; or
@@ -158,7 +158,7 @@ class _Walk:
             return self._takes(spot, name)
         if name in self._directories:
             return True
-        if is_visible(name) and not spot.is_spelled_otherwise:
+        if not spot.name and is_visible(name):
             self._outside.add(name)
         return False
 

@@ -144,6 +144,7 @@ class TestCommand:
                 "committer": "manifest",
                 "directory": MANIFEST_JOB,
                 "tasks_committed": 2,
+                "damage": None,
             }
         ]
 

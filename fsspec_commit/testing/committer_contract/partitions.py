@@ -68,7 +68,7 @@ class PartitionsContract(Given):
 
     def test_files_in_no_partition_stay_and_are_told_of(self, place: Place) -> None:
         """Readers of the whole dataset mix them with the new rows, and the job's result says so."""
-        old = {"part-0.txt": b"0", "year=1/part-1.txt": b"1", "year=2/x.txt": b"2"}
+        old = {"part-0.txt": b"0", "part-1.txt": b"1", "year=1/x.txt": b"1", "year=2/x.txt": b"2"}
         place.put({**old, "_hidden": b"h"})
         new = {"year=1/day=1/a.txt": b"new"}
         result = place.commit([new], mode="overwrite_partitions")

@@ -57,7 +57,7 @@ def test_show_finds_a_job_by_a_part_of_its_id(
 def test_a_part_that_two_jobs_share_is_refused(destination: Path) -> None:
     jobs = [left_behind(destination, "open"), left_behind(destination, "open")]
     ran = command("abort", destination, "2")
-    assert ran.status == 2
+    assert ran.status == 3
     assert all(job in ran.err for job in jobs)
     assert len(command("jobs", destination).rows) == 2
 
