@@ -76,16 +76,18 @@ class Pace:
         if nth:
             await asyncio.sleep(self._delay_s(nth))
         if not self.enter_now():
-            await self._slot(nth)
+            in_silence = trouble is not None and trouble.in_silence
+            await self._slot(nth if in_silence else 0)
         if trouble is not None and trouble.is_hopeless:
             self.leave()
             return False
         return True
 
-    async def _slot(self, nth: int) -> None:
+    async def _slot(self, failures: int) -> None:
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # Whoever has failed most goes first: soon it has succeeded, or all may give up.
-        heappush(self._waiting, (-nth, next(self._turns), slot))
+        # In a silence whoever has failed most goes first: soon it is over, or all may give up. A
+        # store that answers some is asked in turn: its tries are to last as long as it is busy.
+        heappush(self._waiting, (-failures, next(self._turns), slot))
         try:
             await slot
         except asyncio.CancelledError:

@@ -155,21 +155,25 @@ async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:
     backoff = 0
     last: StoreError | None = None
     trouble: Trouble | None = None
-    while True:
-        if backoff or not pace.enter_now():
-            may_ask = await pace.enter(backoff, trouble)
-            if last is not None and not may_ask:
-                raise last
-        try:
-            answer = await classified(question())
-            pace.silence.end()
-            return answer
-        except StoreError as error:
-            backoff += 1
-            last, trouble = error, trouble or Trouble(pace.silence)
-            trouble.failed(is_last=backoff == TRIES_MAX)
-            pace.heard(error)
-            if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
-                raise
-        finally:
-            pace.leave()
+    try:
+        while True:
+            if backoff or not pace.enter_now():
+                may_ask = await pace.enter(backoff, trouble)
+                if last is not None and not may_ask:
+                    raise last
+            try:
+                answer = await classified(question())
+                pace.silence.end()
+                return answer
+            except StoreError as error:
+                backoff += 1
+                last, trouble = error, trouble or Trouble(pace.silence)
+                trouble.failed(is_last=backoff == TRIES_MAX)
+                pace.heard(error)
+                if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
+                    raise
+            finally:
+                pace.leave()
+    finally:
+        # It leads back to this frame: what is asked with, a part, would wait for the collector.
+        last = None

@@ -49,22 +49,26 @@ class SettledWriter:
         backoff = 0
         last: StoreError | None = None
         trouble: Trouble | None = None
-        while True:
-            if backoff or not self._pace.enter_now():
-                may_go_on = await self._pace.enter(backoff, trouble)
-                if last is not None and not may_go_on:
-                    raise last
-            try:
-                answer = await classified(call())
-                self._pace.silence.end()
-                return answer
-            except StoreError as error:
-                backoff += 1
-                last, trouble = error, trouble or Trouble(self._pace.silence)
-                trouble.failed(is_last=backoff == TRIES_MAX)
-                self._pace.heard(error)
-                if not error.can_go_on or backoff == TRIES_MAX:
-                    raise
-                call = go_on
-            finally:
-                self._pace.leave()
+        try:
+            while True:
+                if backoff or not self._pace.enter_now():
+                    may_go_on = await self._pace.enter(backoff, trouble)
+                    if last is not None and not may_go_on:
+                        raise last
+                try:
+                    answer = await classified(call())
+                    self._pace.silence.end()
+                    return answer
+                except StoreError as error:
+                    backoff += 1
+                    last, trouble = error, trouble or Trouble(self._pace.silence)
+                    trouble.failed(is_last=backoff == TRIES_MAX)
+                    self._pace.heard(error)
+                    if not error.can_go_on or backoff == TRIES_MAX:
+                        raise
+                    call = go_on
+                finally:
+                    self._pace.leave()
+        finally:
+            # It leads back to this frame: what is written would wait for the collector.
+            last = None

@@ -3,8 +3,8 @@
 Each call by itself is tried again some times, over some seconds. Were all that are in flight
 together to use up their tries, it would take hours: they are sent one after the other by then, and
 each may wait a minute for nothing. So when one has spent its tries, and nobody was answered since
-it first failed, the others that had failed by then give up as well. Whoever comes later has all
-its tries.
+it first failed, the others give up as well that had failed before it was tried again. Whoever has
+failed later has all its tries: the one that gave up may be none that anything depends on.
 """
 
 
@@ -14,15 +14,15 @@ class Silence:
     def __init__(self) -> None:
         self.answers = 0
         """How many calls were answered, if only by a refusal."""
-        self.given_up = 0
-        """How often a call has spent its tries while nobody was answered."""
-        self.lasts = False
-        """Whether nobody has been answered since the last of those."""
+        self.failures = 0
+        """How many were not."""
+        self.hopeless_until = 0
+        """Hopeless is now whoever met the first failure before so many had been met."""
 
     def end(self) -> None:
         """The store has answered."""
         self.answers += 1
-        self.lasts = False
+        self.hopeless_until = 0
 
 
 class Trouble:
@@ -31,15 +31,26 @@ class Trouble:
     def __init__(self, silence: Silence) -> None:
         self._silence = silence
         self._answers = silence.answers
-        self._given_up = silence.given_up
+        self._first = silence.failures
+        self._second = 0
+        self._failures = 0
+
+    @property
+    def in_silence(self) -> bool:
+        """Whether nobody has been answered since."""
+        return self._silence.answers == self._answers
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether another call has spent its tries since, and nobody has been answered."""
-        return self._silence.lasts and self._silence.given_up > self._given_up
+        """Whether another call has spent the rest of its tries since, and nobody was answered."""
+        return self._first < self._silence.hopeless_until
 
     def failed(self, *, is_last: bool) -> None:
         """One more try has; the last one counts for the others, if they have heard nothing."""
-        if is_last and self._silence.answers == self._answers:
-            self._silence.given_up += 1
-            self._silence.lasts = True
+        silence = self._silence
+        self._failures += 1
+        if self._failures == 2:  # noqa: PLR2004
+            self._second = silence.failures
+        silence.failures += 1
+        if is_last and self.in_silence:
+            silence.hopeless_until = max(silence.hopeless_until, self._second)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
-from typing import TYPE_CHECKING
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -13,7 +16,7 @@ from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.effects.settle import Effect, Undone, ask, settle
 from fsspec_commit.effects.settled_writer import SettledWriter
 from fsspec_commit.errors import CommitError, Reply, StoreError
-from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.ids import SYSTEM_IDS, IdSource
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -151,3 +154,94 @@ def test_a_refusal_is_an_answer() -> None:
 
     run(main())
     assert others.made == TRIES_MAX
+
+
+def test_whoever_fails_later_has_all_its_tries() -> None:
+    """The one that gives up may be none that anything depends on: a sign of life, say."""
+    first = Calls(lambda _: False)
+    later = Calls(lambda nth: nth == TRIES_MAX - 1)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+
+        async def begin_later() -> None:
+            await asyncio.sleep(3 * TIMEOUT_S)
+            await changed(later, pace)
+
+        given_up, _ = await asyncio.gather(
+            asked(first, pace), begin_later(), return_exceptions=True
+        )
+        assert isinstance(given_up, StoreError)
+
+    run(main())
+    assert later.made == TRIES_MAX
+
+
+class Bucket:
+    """It serves so many calls a second, whoever asks, and turns the others away."""
+
+    def __init__(self, per_s: float) -> None:
+        self._per_s = per_s
+        self._room = 0.0
+        self._at_s = 0.0
+
+    async def call(self) -> None:
+        await asyncio.sleep(0.01)
+        now = asyncio.get_running_loop().time()
+        self._room = min(self._per_s / 10, self._room + (now - self._at_s) * self._per_s)
+        self._at_s = now
+        if self._room < 1:
+            raise StoreError("slow down", reply=Reply.NOT_DONE)
+        self._room -= 1
+        await asyncio.sleep(0.04)
+
+
+def test_a_store_that_turns_some_away_is_asked_in_turn() -> None:
+    """Where those that had failed most went first, they had spent their tries too soon."""
+
+    async def main() -> None:
+        bucket = Bucket(350)
+        paces = [Pace(IdSource(random.Random(job), SYSTEM_IDS.now)) for job in range(10)]
+
+        async def undone() -> Undone:
+            raise NotImplementedError
+
+        async def job(pace: Pace) -> None:
+            async def files() -> AsyncIterator[range]:
+                yield range(100)
+
+            write = Effect(bucket.call, undone, "writing", "a")
+            await for_each(files(), lambda _: settle(write, pace), in_flight_max=IN_FLIGHT)
+
+        await asyncio.gather(*(job(pace) for pace in paces))
+
+    run(main())
+
+
+@pytest.mark.parametrize("calling", ["ask", "write"])
+def test_what_was_sent_does_not_wait_for_the_collector(calling: str) -> None:
+    """An error leads to the frame that keeps it: each part sent twice was held, 8 MiB of it."""
+
+    class Part(bytearray):
+        pass
+
+    calls = Calls(lambda nth: nth > 0)
+
+    async def main() -> Callable[[], Part | None]:
+        pace = Pace(SYSTEM_IDS)
+        part = Part()
+        if calling == "write":
+            await SettledWriter(Chunks(calls), pace).write(cast("bytes", part))
+        else:
+            await ask(partial(put, part), pace)
+        return weakref.ref(part)
+
+    async def put(_part: Part) -> None:
+        await calls()
+
+    gc.disable()
+    try:
+        sent, _ = run(main())
+        assert sent() is None
+    finally:
+        gc.enable()
