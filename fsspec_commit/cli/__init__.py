@@ -8,6 +8,7 @@ public API and nothing deeper.
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -37,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(2)
     if arguments is None:
         sys.exit(run(sys.argv[1:]))
+    if threading.current_thread() is not threading.main_thread():
+        sys.exit(run(arguments))  # No signal comes here, and none is changed.
     # The caller's process goes on, and wants its Ctrl-C back.
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

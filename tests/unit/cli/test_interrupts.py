@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,10 @@ import pytest
 from fsspec_commit.cli import interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Ran
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 
@@ -71,3 +75,11 @@ def test_nothing_is_heard_of_a_run_that_has_ended() -> None:
     interrupts.ignore_interrupts()
     assert not is_heard(signal.SIGINT)
     assert not is_heard(signal.SIGTERM)
+
+
+def test_a_command_that_is_run_in_a_thread_has_its_status(
+    command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """It raised ValueError when all was done: only the main thread may give Ctrl-C back."""
+    with ThreadPoolExecutor() as threads:
+        assert threads.submit(command, "jobs", tmp_path).result().status == 0
