@@ -57,6 +57,7 @@ PROBING = CutShort(
 )
 NOT_COMMITTED = CutShort(Status.NOT_COMMITTED, "not_committed", "nothing was committed")
 COMMITTED = CutShort(Status.DONE, "committed", "the job had committed")
+ABORTED = CutShort(Status.DONE, "not_committed", "the job was aborted")
 
 _PROGRAM = "fsspec-commit"
 _SAME_OPTIONS = "and the same storage options"
@@ -123,7 +124,7 @@ class Run:
         if self.debug:
             put_error(self.output.redact("".join(traceback.format_exception(error)).rstrip()))
         if status is Status.DONE:
-            self._done_anyway(error, message)
+            self._done_anyway(error, outcome, message)
         elif self.output.as_json:
             told = {
                 "class": type(error).__name__,
@@ -140,13 +141,14 @@ class Run:
                 put_error(self.output.redact(f"  {note}"))
         return status
 
-    def _done_anyway(self, error: BaseException, message: str) -> None:
+    def _done_anyway(self, error: BaseException, outcome: Outcome, message: str) -> None:
         """An interrupt that came too late to stop the job."""
         result = getattr(error, "result", None)
         if isinstance(result, fc.CommitResult):
             self.output.result(result)
         elif self.output.as_json:
-            self.output.document({"state": "committed", "message": message})
+            state = "committed" if outcome == "committed" else "aborted"
+            self.output.document({"state": state, "message": message})
         else:
             self.output.warn(message)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import fsspec_commit as fc
-from fsspec_commit.cli.ending import COMMITTED, Run, ending, unsettled
+from fsspec_commit.cli.ending import ABORTED, COMMITTED, Run, ending, unsettled
 from fsspec_commit.cli.inspect import found_job
 from fsspec_commit.cli.options import (
     AsJson,
@@ -145,7 +145,7 @@ def abort(
             single_writer=single_writer,
             probe=not no_probe,
         )
-        run.cut_short = COMMITTED
+        run.cut_short = ABORTED
         if as_json:
             run.output.document({"destination": destination, "job_id": full, "state": "aborted"})
         run.output.say(f"aborted job {full}: nothing of it is or will be visible")

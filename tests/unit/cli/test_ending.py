@@ -12,6 +12,7 @@ import typer
 
 import fsspec_commit as fc
 from fsspec_commit.cli.ending import (
+    ABORTED,
     COMMITTED,
     NOT_COMMITTED,
     PROBING,
@@ -189,6 +190,8 @@ def test_ctrl_c_that_came_too_late(capfd: pytest.CaptureFixture[str]) -> None:
 def test_ctrl_c_that_came_too_late_for_programs(capfd: pytest.CaptureFixture[str]) -> None:
     assert ended(noted(KeyboardInterrupt(), "committed: 3 files"), as_json=True) == 0
     assert json.loads(capfd.readouterr().out)["state"] == "committed"
+    assert ended(KeyboardInterrupt(), cut_short=ABORTED, as_json=True) == 0
+    assert json.loads(capfd.readouterr().out)["state"] == "aborted"
 
 
 def test_ctrl_c_where_nobody_knows(capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.cli.output import Output
 from fsspec_commit.testing import Crash, Fault, inject
 
 if TYPE_CHECKING:
@@ -129,3 +130,17 @@ def test_a_part_of_two_ids_calls_neither_job_off(
     ran = command(verb, tmp_path, "2", "--json")
     error = ran.document["error"]
     assert (ran.status, error["kind"], error["outcome"]) == (3, "ambiguous_job", "unknown")
+
+
+def test_ctrl_c_at_the_end_of_an_abort_speaks_of_no_commit(
+    command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was "the job had committed", and so it was for programs."""
+
+    def interrupted(_output: object, _told: str) -> None:
+        raise KeyboardInterrupt
+
+    job_id = begun(tmp_path).job_id
+    monkeypatch.setattr(Output, "say", interrupted)
+    ran = command("abort", tmp_path, job_id)
+    assert (ran.status, ran.err) == (0, "warning: interrupted; the job was aborted\n")
