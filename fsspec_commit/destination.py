@@ -19,7 +19,7 @@ from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.location import Place
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
-from fsspec_commit.selection import Request, Selection, bind, choose
+from fsspec_commit.selection import Bound, Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Ask, Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
@@ -93,12 +93,7 @@ class Destination:
         """
         record = structs.replace(record, destination=self.place.url)
         self._raw.go_by(record.capabilities)
-        bound = bind(
-            record.committer,
-            self.store,
-            record.capabilities,
-            delete_by_name=record.delete_by_name,
-        )
+        bound = self._bound(record)
         layout = DestinationLayout(self.store.root).job(record.job_id)
         return BoundJob(
             record,
@@ -107,6 +102,22 @@ class Destination:
             bound.committer,
             bound.removal,
             attempts_in_names=bound.attempts_in_names,
+        )
+
+    def check(self, record: JobRecord) -> None:
+        """Look whether *record* could be bound; what other jobs are seen by stays as it is.
+
+        Raises:
+            UnsafeStoreError: The store lacks what its committer takes.
+        """
+        self._bound(record)
+
+    def _bound(self, record: JobRecord) -> Bound:
+        return bind(
+            record.committer,
+            self.store,
+            record.capabilities,
+            delete_by_name=record.delete_by_name,
         )
 
 

@@ -208,6 +208,7 @@ async def clean(
                 older_than=timedelta.max if older_than is None else older_than,
                 dry_run=dry_run,
                 bind=partial(_bound, to),
+                check=partial(_check, to),
                 damaged=damaged,
                 accept_loss=accept_loss,
                 retirement=retiring(to.store, facts),
@@ -325,8 +326,13 @@ def _bound(to: Destination, record: JobRecord) -> BoundJob:
     Raises:
         RecordError: It names a committer whose abilities this store does not have.
     """
+    _check(to, record)
+    return to.bind(record)
+
+
+def _check(to: Destination, record: JobRecord) -> None:
     try:
-        return to.bind(record)
+        to.check(record)
     except UnsafeStoreError as error:
         layout = DestinationLayout(to.store.root).job(record.job_id)
         why = f"this store cannot do what the committer {record.committer!r} takes"

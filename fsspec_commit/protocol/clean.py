@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import TypeAlias
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
@@ -14,12 +15,17 @@ from fsspec_commit.errors import CommitError, JobNotActiveError, RecordError, Re
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.aborting import abort_job
-from fsspec_commit.protocol.damaged import Bind, damage_of, remove_damaged
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.damaged import Check, damage_of, remove_damaged
 from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.late_deletes import ended_late_deletes
+from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Directory, PendingUpload, Unusable
+
+Bind: TypeAlias = Callable[[JobRecord], BoundJob]
+"""For a job that is worked on from now on: what is seen afterwards is seen as it sees it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,7 @@ async def clean(
     older_than: timedelta,
     dry_run: bool,
     bind: Bind,
+    check: Check,
     retirement: Retirement,
     leftovers: LeftoverUploads | None,
     damaged: Collection[str] = (),
@@ -72,7 +79,7 @@ async def clean(
             store,
             destination,
             job_id,
-            bind=bind,
+            check=check,
             retirement=retirement,
             accept_loss=accept_loss,
             dry_run=dry_run,
@@ -89,7 +96,7 @@ async def clean(
         await found.delete_remains(path, permit)
     for layout in jobs_among(usable, destination):
         if now - started(layout.job_id) >= older_than:
-            await found.settle(layout, bind)
+            await found.settle(layout, bind, check)
     await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
     await found.show_hadoops()
     return found.report()
@@ -165,12 +172,12 @@ class _Found:
             self._left_alone.add(job_id)
         self._shown.append(f"{destination.relative(child.path)}: damaged, {child.refusal}")
 
-    async def settle(self, layout: JobLayout, bind: Bind) -> None:
+    async def settle(self, layout: JobLayout, bind: Bind, check: Check) -> None:
         """Abort an undecided job, delete a void area, show what only a person can settle."""
         if layout.job_id in self._named:
             return
         state = await read_state(self._store, layout)
-        problem = await _untouchable(self._store, state, bind)
+        problem = await _untouchable(self._store, state, check)
         if problem is not None:
             self._shown.append(f"{layout.job_id}: {problem}")
             self._left_alone.add(layout.job_id)
@@ -274,9 +281,9 @@ class _Found:
         )
 
 
-async def _untouchable(store: SettledStore, state: JobState, bind: Bind) -> str | None:
+async def _untouchable(store: SettledStore, state: JobState, check: Check) -> str | None:
     """Why only a person can settle this job, if so."""
-    damage = await damage_of(store, state, bind)
+    damage = await damage_of(store, state, check)
     if damage is not None:
         return f"damaged, {damage}"
     if state.state in {"decided", "published"}:

@@ -15,17 +15,16 @@ from fsspec_commit.errors import (
     failing_as,
 )
 from fsspec_commit.layout import DestinationLayout, JobLayout
-from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import over, read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, JobRecord
 
-Bind: TypeAlias = Callable[[JobRecord], BoundJob]
-"""Raises `RecordError` of a record that says what this store cannot do."""
+Check: TypeAlias = Callable[[JobRecord], None]
+"""Raises `RecordError` of a record that says what this store cannot do; changes nothing."""
 
 
-async def damage_of(store: SettledStore, state: JobState, bind: Bind) -> str | None:
+async def damage_of(store: SettledStore, state: JobState, check: Check) -> str | None:
     """What of a job nobody can go by, if anything; where it is over, its decision still counts."""
     if state.damage is not None:
         return state.damage
@@ -34,7 +33,7 @@ async def damage_of(store: SettledStore, state: JobState, bind: Bind) -> str | N
             if state.state != "void":
                 record = await read_record(store, state.layout)
                 if record is not None:
-                    bind(record)
+                    check(record)
                 return None
             decision = await recall(store, state.layout, state.layout.decision, Decision)
             if decision is None or not await _is_unpublished(store, state.layout, decision.record):
@@ -61,7 +60,7 @@ async def remove_damaged(
     destination: DestinationLayout,
     job_id: str,
     *,
-    bind: Bind,
+    check: Check,
     retirement: Retirement,
     accept_loss: bool,
     dry_run: bool,
@@ -90,7 +89,7 @@ async def remove_damaged(
         return size_bytes
     if layout.area not in {child.path for child in areas}:
         raise over(layout)
-    if await damage_of(store, await read_state(store, layout), bind) is None:
+    if await damage_of(store, await read_state(store, layout), check) is None:
         message = f"job {job_id} is not damaged: resume, abort or clean it like any other"
         raise RequestError(message, kind="not_damaged", job_id=job_id, stage="clean")
     doubt = await _doubt(store, layout)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Capabilities
 
 T = TypeVar("T")
 
@@ -190,6 +191,28 @@ def test_a_job_of_another_stores_committer_can_be_removed(tmp_path: Path) -> Non
     report = fc.clean(to, damaged=[bad.job_id], dry_run=False)
     assert report.deleted == (bad.job_id,)
     assert fc.jobs(to) == []
+
+
+def test_a_job_that_is_only_shown_changes_no_tokens(tmp_path: Path) -> None:
+    """Clean bound it: from then on it listed versions, say, which not everybody may."""
+    to = tmp_path / "out"
+    with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+        _append(to)
+    gone_by: list[Capabilities] = []
+
+    class Seeing(WrappedStore):
+        def go_by(self, facts: Capabilities) -> None:
+            gone_by.append(facts)
+            super().go_by(facts)
+
+    with wrapping(lambda store: Seeing(store, carried)):
+        report = fc.clean(to, older_than=timedelta(0), dry_run=False)
+    assert len(report.shown) == 1
+    assert gone_by == []
+
+
+async def carried(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+    return await call()
 
 
 def test_what_any_job_is_refused_spends_one_id(tmp_path: Path) -> None:
