@@ -44,7 +44,7 @@ TEST_WORKERS ?= $(shell expr 2 '*' $$(nproc))
 
 test: $(INSTALLED) servers ## run the tests in parallel, without the slow searches and the benchmarks
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) -m "not slow" --ignore=tests/benchmarks \
-	  --durations=25 --durations-min=2 $(TEST_OPTIONS)
+	  --durations=100 --durations-min=2 $(TEST_OPTIONS)
 
 # One by one, or two at a time: make --jobs=2 --output-sync check
 CHECKS := style types layers spelling packaging pages
