@@ -1,7 +1,7 @@
 """What each request says of who sends it, put together once."""
 
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 
@@ -13,9 +13,15 @@ def user_agent_of(session: Any) -> str:
     """
     words: str = session.user_agent()
     extra = session.user_agent_extra
-    return f"fsspec-commit/{_version()} {words.removesuffix(f' {extra}') if extra else words}"
+    ours = f"{_ourselves()} {words.removesuffix(f' {extra}') if extra else words}"
+    # Of the environment it takes any; what it puts together itself it makes fit for a header.
+    return "".join(one if one.isascii() and one.isprintable() else "-" for one in ours)
 
 
 @cache
-def _version() -> str:
-    return version("fsspec-commit")
+def _ourselves() -> str:
+    name = "fsspec-commit"
+    try:
+        return f"{name}/{version(name)}"
+    except PackageNotFoundError:  # Copied, as to a cluster or into one program, and not installed.
+        return name

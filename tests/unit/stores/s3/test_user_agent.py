@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit_stores.s3 import user_agent
 from tests.unit.stores.s3.verbs import CHANGES, failure_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ def test_every_request_names_the_package_and_its_sdk_once(
     assert len(rest) == len(set(rest))
 
 
+def test_what_no_header_holds_is_left_out(sender: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line break in the environment made every request fail before it was sent."""
+    monkeypatch.setenv("AWS_EXECUTION_ENV", "B\u00fcro\n1")
+    assert " exec-env/B-ro-1 " in f"{sender()} "
+
+
 @pytest.mark.parametrize(
     ("config", "says"),
     [
@@ -60,3 +67,19 @@ def test_an_application_that_the_environment_names_is_said(
 ) -> None:
     monkeypatch.setenv("AWS_SDK_UA_APP_ID", "my-app")
     assert " app/my-app" in sender()
+
+
+def test_a_copy_that_was_not_installed_is_named_without_its_version(
+    sender: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As what is sent to a cluster; no store could be opened, as if for its credentials."""
+
+    def of(_: str) -> str:
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(user_agent, "version", of)
+    user_agent._ourselves.cache_clear()
+    try:
+        assert sender().startswith("fsspec-commit aiobotocore/")
+    finally:
+        user_agent._ourselves.cache_clear()
