@@ -8,7 +8,7 @@ other content a listing, whose form no page has.
 from collections.abc import Mapping
 from typing import Any
 
-from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket
@@ -25,7 +25,7 @@ async def check_shown(
         bucket: Where it is.
         method: What was asked.
         path: Of which file.
-        answer: What was answered; its body is closed where it is not believed.
+        answer: What was answered; its body has been read, or closed.
 
     Raises:
         StoreError: It may be somebody else's, or it was replaced between the two looks
@@ -33,20 +33,13 @@ async def check_shown(
     """
     if is_marked(headers_of(answer)) or nonce_of(answer) is not None:
         return
-    try:
-        listed = await _listed_etag(bucket, path)
-        if listed == _strong(etag_of(answer)):
-            return
-        why = (
-            "it was answered without S3's mark, as by a proxy or a login page, and another file is "
-            "listed, or none; check endpoint_url= and the proxy"
-        )
-        failure = bucket.failure(method, path, why, Reply.NOT_DONE)
-    except StoreError as error:
-        failure = error
-    if "Body" in answer:
-        answer["Body"].close()
-    raise failure
+    if await _listed_etag(bucket, path) == _strong(etag_of(answer)):
+        return
+    why = (
+        "it was answered without S3's mark, as by a proxy or a login page, and another file is "
+        "listed, or none; check endpoint_url= and the proxy"
+    )
+    raise bucket.failure(method, path, why, Reply.NOT_DONE)
 
 
 async def _listed_etag(bucket: Bucket, path: StorePath) -> str | None:

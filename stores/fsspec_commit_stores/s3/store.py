@@ -185,12 +185,13 @@ class S3Store:
         answer = await self._get(path)
         if answer is None:
             return None
-        size_bytes = self._size_bytes(path, answer)
-        if size_bytes > limit_bytes:
+        if not 0 <= answer.get("ContentLength", -1) <= limit_bytes:
             answer["Body"].close()
+            await self._check_shown("get_object", path, answer)
+            size_bytes = self._size_bytes(path, answer)
             why = f"it has {size_bytes} bytes, and at most {limit_bytes} are read"
             raise self._bucket.refusal("get_object", path, why, errno.EFBIG)
-        data = await self._bucket.body(answer, path)
+        data = await self._body(path, answer)
         entry = await self._entry(path, answer)
         return Content(entry, data)
 
@@ -201,7 +202,7 @@ class S3Store:
         answer = await self._get(path, Range=f"bytes={start}-{start + length - 1}")
         if answer is None:
             return None
-        data = await self._bucket.body(answer, path) if "Body" in answer else b""
+        data = await self._body(path, answer) if "Body" in answer else b""
         # A server that does not mind ranges answers with the whole.
         return data if answer.get("ContentRange") else data[start : start + length]
 
@@ -327,9 +328,15 @@ class S3Store:
                 return {"ContentRange": "*"}
             failure = error.failure
         else:
-            await self._check_shown("get_object", path, answer)
             return answer
         raise failure
+
+    async def _body(self, path: StorePath, answer: Mapping[str, Any]) -> bytes:
+        # Read before it is checked: as many answers as there are connections would keep them all,
+        # and each wait for one on which to ask.
+        data = await self._bucket.body(answer, path)
+        await self._check_shown("get_object", path, answer)
+        return data
 
     async def _check_shown(self, method: str, path: StorePath, answer: Mapping[str, Any]) -> None:
         # A directory bucket cannot list a single name; and AWS, who alone has them, marks.

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
-from fsspec_commit.errors import Reply
 from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
+from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.paging import Places
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
@@ -165,27 +165,27 @@ class S3Uploads:
             failure = error.failure
         else:
             # An empty 204 is what anybody on the way can say as well.
-            if is_marked(headers_of(answer)) or not await self._is_listed(upload):
+            left = None if is_marked(headers_of(answer)) else await self._why_left(upload)
+            if left is None:
                 return
-            why = f"{_UNMARKED} the upload is listed still; check endpoint_url= and the proxy"
-            failure = self._bucket.doubt(method, upload.path, why)
+            failure = self._bucket.doubt(method, upload.path, f"{_UNMARKED} {left}")
         raise failure
 
-    async def _is_listed(self, upload: PendingUpload) -> bool:
-        """Whether it is pending still; where that may not be asked, it is not."""
+    async def _why_left(self, upload: PendingUpload) -> str | None:
+        """Why it may be pending still; ``None`` where it is not, or nobody may ask for that."""
         key, method = self._bucket.key(upload.path), "list_multipart_uploads"
         try:
-            page = await self._bucket.request(method, upload.path, Prefix=key)
+            page = await self._bucket.request(method, upload.path, Prefix=key, EncodingType="url")
         except RequestFailedError as error:
-            if error.failure.reply is Reply.REFUSED:
-                return False
-            failure = error.failure
-        else:
-            return any(
-                (one["Key"], one["UploadId"]) == (key, upload.upload_id)
-                for one in page.get("Uploads") or ()
-            )
-        raise failure
+            if error.answer is not None and is_refusal_of_its_own(error.answer):
+                return None
+            return f"a listing shows nothing: {error.failure}"
+        listed = page.get("Uploads") or ()
+        named = {(_decoded(page, str(one["Key"])), str(one["UploadId"])) for one in listed}
+        is_listed = (key, upload.upload_id) in named
+        return (
+            "the upload is listed still; check endpoint_url= and the proxy" if is_listed else None
+        )
 
     async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
         """Every pending upload below the directory *prefix*, all pages.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.errors import Reply
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Token
 from fsspec_commit_stores.s3.operations import REQUESTS
@@ -25,11 +26,11 @@ from tests.unit.stores.s3.verbs import (
 )
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable
 
     from fsspec_commit_stores.s3 import S3Store
     from fsspec_commit_stores.s3.requests import Bucket
+    from tests.unit.stores.s3.conftest import Opening
 
 HTML = b"<html><body>Please accept the terms of use</body></html>"
 PAGE = {"Content-Type": "text/html"}
@@ -70,7 +71,10 @@ ASKED: dict[str, Verb] = {
 AS_DOCUMENTED = {("rename", "200 with nothing")}
 
 
-STILL_PENDING = f"<Upload><Key>out/a b</Key><UploadId>{UPLOAD.upload_id}</UploadId></Upload>"
+STILL_PENDING = (
+    "<EncodingType>url</EncodingType>"
+    f"<Upload><Key>out/a%20b</Key><UploadId>{UPLOAD.upload_id}</UploadId></Upload>"
+)
 
 
 @pytest.mark.parametrize("verb", ASKED)
@@ -201,6 +205,25 @@ def test_a_content_without_a_mark_is_believed_as_it_is_listed(
         assert "without S3's mark, as by a proxy or a login page" in str(caught)
 
 
+def test_a_content_without_a_mark_keeps_no_connection_while_it_is_looked_for(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """As many large records as there are connections waited for one more, for ever."""
+    listed = xml("ListBucketResult", '<Contents><Key>out/a b</Key><ETag>"e"</ETag></Contents>')
+    content = Answer(200, bytes(1 << 20), {"ETag": '"e"'})
+    responder.answering = lambda one: listed if "list-type" in one.query else content
+    store = opening(config_kwargs={"max_pool_connections": 1})
+
+    async def asked() -> None:
+        async with asyncio.timeout(10):
+            assert await store.read(PATH, limit_bytes=1 << 20) is not None
+            assert await store.read_range(PATH, start=0, length=1 << 20) == content.body
+            with pytest.raises(StoreError, match="at most 9 are read"):
+                await store.read(PATH, limit_bytes=9)
+
+    runner.run(asked())
+
+
 @pytest.mark.parametrize(
     ("listed", "known"),
     [
@@ -209,8 +232,9 @@ def test_a_content_without_a_mark_is_believed_as_it_is_listed(
         (error(501, "NotImplemented"), True),
         (xml("ListMultipartUploadsResult", STILL_PENDING), False),
         (error(503, "SlowDown"), False),
+        (error(400, "ExpiredToken"), False),
     ],
-    ids=["gone", "denied", "not known", "there", "not now"],
+    ids=["gone", "denied", "not known", "there", "not now", "no more"],
 )
 def test_an_abort_without_a_mark_is_believed_by_a_listing(
     runner: asyncio.Runner, responder: Responder, store: S3Store, listed: Answer, *, known: bool
@@ -220,7 +244,7 @@ def test_an_abort_without_a_mark_is_believed_by_a_listing(
     if known:
         runner.run(answered(ASKED["abort"](store)))
     else:
-        assert runner.run(failure_of(ASKED["abort"](store))).reply is not Reply.REFUSED
+        assert runner.run(failure_of(ASKED["abort"](store))).reply is Reply.UNKNOWN
     assert [one.method for one in responder.received] == ["DELETE", "GET"]
 
 
