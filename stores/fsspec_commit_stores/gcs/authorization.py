@@ -43,10 +43,7 @@ class Authorization:
             return {}
         if not self._credentials.valid:
             await self._renewal.run(self._renew_what_is_not_valid)
-        headers = self._applied()
-        if not all(value.isascii() and value.isprintable() for value in headers.values()):
-            raise UnusableTokenError
-        return headers
+        return self._applied()
 
     async def renewed(self, refused: dict[str, str]) -> dict[str, str] | None:
         """The headers to ask again with, when those of *refused* were; ``None`` without others.
@@ -70,6 +67,8 @@ class Authorization:
     def _applied(self) -> dict[str, str]:
         headers: dict[str, str] = {}
         self._credentials.apply(headers)
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise UnusableTokenError
         return headers
 
     async def _renew_what_is_not_valid(self) -> None:

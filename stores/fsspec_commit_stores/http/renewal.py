@@ -6,6 +6,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+_ASKED_MAX = 8
+"""How often in a row, as often as one request is tried."""
 _REMEMBERED_S_MAX = 5.0
 
 
@@ -13,30 +15,44 @@ class Renewal:
     """Lets one after the other renew what they share; a failure is that of all who waited for it.
 
     Each would find nothing renewed, and ask again: where whoever gives out credentials does not
-    answer, as many timeouts in a row as there are requests and tries of them, which is hours. So
-    nobody asks again for as long as it took to fail.
+    answer, as many timeouts in a row as there are requests and tries of them, which is hours. All
+    together ask as often as one alone that is tried again. After that nobody asks for as long as it
+    took to fail, so that those who are left use up their tries.
     """
 
     def __init__(self) -> None:
         self._asking = asyncio.Lock()
         self._failure: Exception | None = None
+        self._failures = 0
+        self._in_a_row = 0
         self._failed_until_s = 0.0
 
     async def run(self, renew: Callable[[], Awaitable[T]]) -> T:
         """Call *renew*, which asks only for what is not there yet.
 
         Raises:
-            Exception: Whatever it raises, or what another has been told just before.
+            Exception: Whatever it raises, or what another has been told meanwhile or just before.
         """
         loop = asyncio.get_running_loop()
+        failures = self._failures
         async with self._asking:
             began_s = loop.time()
-            if self._failure is not None and began_s < self._failed_until_s:
-                raise self._failure
-            self._failure = None
+            is_told = failures < self._failures or began_s < self._failed_until_s
+            if self._failure is not None and is_told:
+                # Else it would hold the frames, and so the bodies, of all who have been told.
+                raise self._failure.with_traceback(None)
             try:
-                return await renew()
+                renewed = await renew()
             except Exception as error:
-                self._failure, failed_s = error, loop.time()
-                self._failed_until_s = failed_s + min(failed_s - began_s, _REMEMBERED_S_MAX)
+                self._remember(error, began_s, loop.time())
                 raise
+            self._failure, self._in_a_row = None, 0
+            return renewed
+
+    def _remember(self, failure: Exception, began_s: float, failed_s: float) -> None:
+        self._failure = failure
+        self._failures += 1
+        self._in_a_row += 1
+        if self._in_a_row == _ASKED_MAX:
+            self._in_a_row = 0
+            self._failed_until_s = failed_s + min(failed_s - began_s, _REMEMBERED_S_MAX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from traceback import walk_tb
 
 import pytest
 
@@ -20,7 +21,7 @@ class Host:
     async def renew(self) -> int:
         if not self.gave:
             self.asked += 1
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.03)
             if self.fails:
                 raise OSError("no answer")
             self.gave = self.asked
@@ -28,7 +29,7 @@ class Host:
 
 
 def test_a_failure_is_that_of_all_who_waited(runner: asyncio.Runner) -> None:
-    """And of who comes soon after: 64 requests with eight tries each asked 512 times in a row."""
+    """64 requests asked 64 times in a row."""
     host, renewal = Host(fails=True), Renewal()
 
     async def asked() -> None:
@@ -37,24 +38,61 @@ def test_a_failure_is_that_of_all_who_waited(runner: asyncio.Runner) -> None:
         )
         assert {type(one) for one in told} == {OSError}
         assert host.asked == 1
-        with pytest.raises(OSError, match="no answer"):
-            await renewal.run(host.renew)
-        assert host.asked == 1
 
     runner.run(asked())
 
 
-def test_who_comes_later_asks_again(runner: asyncio.Runner) -> None:
+def test_who_is_tried_again_asks_again(runner: asyncio.Runner) -> None:
+    """Told the same at once, a request had used up its tries before the host was back."""
     host, renewal = Host(fails=True), Renewal()
 
     async def asked() -> int:
-        with pytest.raises(OSError, match="no answer"):
-            await renewal.run(host.renew)
+        for times in range(1, 8):
+            with pytest.raises(OSError, match="no answer"):
+                await renewal.run(host.renew)
+            assert host.asked == times
+        host.fails = False
+        return await renewal.run(host.renew)
+
+    assert runner.run(asked()) == 8
+
+
+def test_all_together_ask_as_often_as_one_alone(runner: asyncio.Runner) -> None:
+    """Those that are sent one after the other asked eight times each; later the host is asked."""
+    host, renewal = Host(fails=True), Renewal()
+
+    async def asked() -> int:
+        for _ in range(8 * 8):
+            with pytest.raises(OSError, match="no answer"):
+                await renewal.run(host.renew)
+        assert host.asked == 8
         host.fails = False
         await asyncio.sleep(0.06)
         return await renewal.run(host.renew)
 
-    assert runner.run(asked()) == 2
+    assert runner.run(asked()) == 9
+
+
+def test_a_failure_does_not_keep_what_all_who_were_told_had_in_hand(
+    runner: asyncio.Runner,
+) -> None:
+    """Each left its frames in the one traceback, with the bodies that it was to send."""
+    host, renewal = Host(fails=True), Renewal()
+
+    async def told() -> Exception:
+        with pytest.raises(OSError, match="no answer") as caught:
+            await renewal.run(host.renew)
+        return caught.value
+
+    async def asked() -> None:
+        for _ in range(8):
+            failure = await told()
+        before = len(list(walk_tb(failure.__traceback__)))
+        for _ in range(8):
+            assert await told() is failure
+        assert len(list(walk_tb(failure.__traceback__))) <= before
+
+    runner.run(asked())
 
 
 def test_what_one_has_renewed_is_there_for_all(runner: asyncio.Runner) -> None:

@@ -374,6 +374,16 @@ def test_a_token_that_is_refused_while_nobody_gives_out_another(
     assert len(responder.received) == 1
 
 
+def test_a_token_that_is_refused_and_renewed_into_one_that_no_header_holds(
+    runner: asyncio.Runner, responder: Responder, opening: Opening
+) -> None:
+    """It was handed to the client, which failed: as if the request might have been done."""
+    store = opening(token=Renewed(ending="\n"))
+    responder.script(error(401, "authError"))
+    assert runner.run(failure_of(CHANGES["put"][0](store))).reply is REFUSED
+    assert len(responder.received) == 1
+
+
 def test_a_401_that_the_store_did_not_give_renews_nothing(
     runner: asyncio.Runner, responder: Responder, opening: Opening
 ) -> None:
