@@ -50,7 +50,7 @@ async def jobs(
     async with _open(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
-        return [job async for job in recovery.jobs(to.store)]
+        return [job async for job in recovery.jobs(to.store, partial(_check, to))]
 
 
 @blocking

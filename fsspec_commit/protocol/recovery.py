@@ -21,6 +21,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.commit import Finished, finish_job
 from fsspec_commit.protocol.committed_tasks import CommittedTasks, committed_tasks
+from fsspec_commit.protocol.damaged import Check
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
@@ -57,22 +58,23 @@ class JobInfo:
     tasks_missing: str = ""
 
 
-async def jobs(store: SettledStore) -> AsyncIterator[JobInfo]:
+async def jobs(store: SettledStore, check: Check) -> AsyncIterator[JobInfo]:
     """Every job that has an area, oldest first; a finished job has none.
 
-    What stands in place of an area is shown as a damaged job, before the others.
+    What stands in place of an area is shown as a damaged job, before the others; so is, in its
+    place, one that *check* refuses, which nobody can finish here.
     """
     destination = DestinationLayout(store.root)
     areas = await store.list_area(destination.areas)
     for state in unusable_among(areas, destination):
-        yield await _info(store, state)
+        yield await _info(store, state, check)
     for layout in jobs_among(areas, destination):
         state = await read_state(store, layout)
         if state.state != "void":
-            yield await _info(store, state)
+            yield await _info(store, state, check)
 
 
-async def _info(store: SettledStore, state: JobState) -> JobInfo:
+async def _info(store: SettledStore, state: JobState, check: Check) -> JobInfo:
     layout = state.layout
     record: JobRecord | None = None
     damage = state.damage
@@ -80,6 +82,8 @@ async def _info(store: SettledStore, state: JobState) -> JobInfo:
         try:
             with refusals_as_damage():
                 record = await read_record(store, layout)
+            if record is not None:
+                check(record)
         except ValueError as error:
             damage = str(error)
     count, committed = await _tasks_committed(store, state)

@@ -163,6 +163,9 @@ def test_a_committer_that_the_store_cannot_have_is_damage(tmp_path: Path, is_dec
     record = to / "_commit" / bad.job_id / "job.json"
     right = record.read_text("utf-8")
     record.write_text(right.replace('"committer":"v1"', '"committer":"magic"'), "utf-8")
+    [shown] = [job for job in fc.jobs(to) if job.state == "damaged"]
+    assert shown.job_id == bad.job_id
+    assert "'magic'" in str(shown.damage)
     for settle in (fc.resume, fc.abort):
         with pytest.raises(fc.RecordError, match="'magic'") as caught:
             settle(to, bad.job_id)
