@@ -30,6 +30,7 @@ class Authorization:
     def __init__(self, credentials: Any) -> None:
         self._credentials = credentials
         self._renewal = Renewal()
+        self._refreshing: asyncio.Task[None] | None = None
 
     async def headers(self) -> dict[str, str]:
         """The headers for one request.
@@ -76,8 +77,12 @@ class Authorization:
             await self._renew()
 
     async def _renew(self) -> None:
-        # In a thread that is seen to its end: the credentials may be shared.
-        await asyncio.shield(asyncio.to_thread(_refresh, self._credentials.refresh))
+        # In a thread that is seen to its end, by the next one where the first is given up: the
+        # credentials may be shared, and know of no second refresh beside the first.
+        if self._refreshing is None or self._refreshing.done():
+            in_thread = asyncio.to_thread(_refresh, self._credentials.refresh)
+            self._refreshing = asyncio.create_task(in_thread)
+        await asyncio.shield(self._refreshing)
 
 
 def _refresh(refresh: Callable[[Any], None]) -> None:
