@@ -24,6 +24,8 @@ ASKED_S_MAX = 60.0
 """How long a store is left alone at most, whatever it asks for."""
 IN_FLIGHT_MAX = 64
 _CUT = 0.7
+_IN_TURN_MAX = 2
+"""In a silence a call is sent again in its turn so often; then those that failed most go first."""
 
 
 class Pace:
@@ -77,7 +79,7 @@ class Pace:
             await asyncio.sleep(self._delay_s(nth))
         if not self.enter_now():
             in_silence = trouble is not None and trouble.in_silence
-            await self._slot(nth if in_silence else 0)
+            await self._slot(nth if in_silence and nth > _IN_TURN_MAX else 0)
         if trouble is not None and trouble.is_hopeless:
             self.leave()
             return False
