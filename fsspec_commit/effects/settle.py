@@ -169,9 +169,12 @@ async def ask(question: Callable[[], Awaitable[T]], pace: Pace) -> T:
                 backoff += 1
                 last, trouble = error, trouble or Trouble(pace.silence)
                 trouble.failed(is_last=backoff == TRIES_MAX)
-                pace.heard(error)
-                if error.reply is Reply.REFUSED or backoff == TRIES_MAX:
+                if error.reply is Reply.REFUSED:
+                    pace.silence.end()
                     raise
+                if backoff == TRIES_MAX:
+                    raise
+                pace.heard(error)
             finally:
                 pace.leave()
     finally:

@@ -63,9 +63,9 @@ class SettledWriter:
                     backoff += 1
                     last, trouble = error, trouble or Trouble(self._pace.silence)
                     trouble.failed(is_last=backoff == TRIES_MAX)
-                    self._pace.heard(error)
                     if not error.can_go_on or backoff == TRIES_MAX:
                         raise
+                    self._pace.heard(error)
                     call = go_on
                 finally:
                     self._pace.leave()
