@@ -48,9 +48,9 @@ class Trouble:
     def failed(self, *, is_last: bool) -> None:
         """One more try has; the last one counts for the others, if they have heard nothing."""
         silence = self._silence
-        self._failures += 1
-        if self._failures == 2:  # noqa: PLR2004
+        if self._failures == 1:
             self._second = silence.failures
+        self._failures += 1
         silence.failures += 1
         if is_last and self.in_silence:
             silence.hopeless_until = max(silence.hopeless_until, self._second)
