@@ -79,8 +79,13 @@ smoke: $(INSTALLED) ## try the built wheel by each Python of this machine
 # Half of the time they wait: for a server that was killed, or for an answer that does not come.
 NIGHTLY_WORKERS ?= $(shell expr 2 '*' $$(nproc))
 
-nightly: $(INSTALLED) servers-nightly ## the slow searches with many more examples, each Python, the benchmarks
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(NIGHTLY_WORKERS) -m slow --ignore=tests/benchmarks
+# All of the searches take three hours of two cores, and a night has one: it runs a fifth of them, others each day.
+NIGHTS ?= 5
+NIGHTLY_SHARE ?= $(shell expr $$(date +%s) / 86400)/$(NIGHTS)
+
+nightly: $(INSTALLED) servers-nightly ## a share of the slow searches (all: NIGHTS=1), each Python, the benchmarks
+	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --group nightly
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(NIGHTLY_WORKERS) -m slow --share=$(NIGHTLY_SHARE) --ignore=tests/benchmarks
 	$(BIN)/python -m tests.smoke --every
 	$(BIN)/python -m tests.benchmarks.run_all
 

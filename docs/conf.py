@@ -50,7 +50,7 @@ nitpick_ignore_regex = [
     # What a writer answers: a type variable has no page.
     (r"py:.*", r"fsspec_commit\.store\.abilities\.W_co"),
     # What a task hands out is an fsspec filesystem, and a block that gives a path: no more is said.
-    (r"py:class", r"(AttemptFileSystem|fsspec_commit\.local_file\.LocalFile)"),
+    (r"py:class", r"(AttemptFileSystem|fsspec_commit\.sync\.local_file\.LocalFile)"),
     # Short names in annotations that are imported for the type checker only.
     (
         r"py:class",

@@ -29,14 +29,12 @@ from fsspec_commit.errors import (
     UnknownProtocolError,
     UnsafeStoreError,
 )
-from fsspec_commit.job import Job
+from fsspec_commit.hadoop.jobs import HadoopJob
+from fsspec_commit.hadoop.tasks import HadoopTask
 from fsspec_commit.names import hive_path
-from fsspec_commit.operations import abort, clean, explain, hadoop_jobs, jobs, probe, resume
 from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.file_names import FileNames
-from fsspec_commit.protocol.hadoop import HadoopJob
-from fsspec_commit.protocol.hadoop_tasks import HadoopTask
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import Mode, TaskCommit
@@ -45,7 +43,9 @@ from fsspec_commit.spec import JobSpec
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities
 from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.store.registry import register
-from fsspec_commit.task import Task
+from fsspec_commit.sync.job import Job
+from fsspec_commit.sync.operations import abort, clean, explain, hadoop_jobs, jobs, probe, resume
+from fsspec_commit.sync.task import Task
 
 __all__ = [
     "AtomicRename",

@@ -1,4 +1,4 @@
-"""URL -> adapter -> capabilities -> choice -> settled store -> committer: the one place that wires.
+"""URL -> adapter -> capabilities -> choice -> store -> committer: the one place that wires.
 
 Opening a place makes a private store, so that the caller's own filesystem instance is neither
 changed nor closed.
@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from fsspec_commit.effects.confirm import ask
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.pacing import Pace
-from fsspec_commit.effects.settle import ask
-from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.location import Place
@@ -43,7 +43,7 @@ class Destination:
     """An opened destination: its store, and what the store is."""
 
     place: Place
-    store: SettledStore
+    store: ConfirmedStore
     ids: IdSource
     _raw: Store
 
@@ -83,6 +83,15 @@ class Destination:
             )
             return Selection(None, (*selection.reasons, reason), selection.capabilities)
         return selection
+
+    async def say_if_nothing_is_there(self) -> None:
+        """Say so to users who found no job here, and may have misspelt the destination.
+
+        It is no error: before its first job a destination is like that.
+        """
+        if await self.store.is_known_missing(self.store.root):
+            url = self.place.url
+            _log.info("nothing is at %r so far", url, extra={"nothing_at": url})
 
     def bind(self, record: JobRecord) -> BoundJob:
         """Bind the committer that *record* names; it is never selected again.
@@ -131,7 +140,7 @@ async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource
     store = await _opened(where, replace(options, choosing=True), ids)
     try:
         scratch = DestinationLayout(store.root).probe(ids.nonce())
-        observed = await _probed(store, scratch, ids)
+        observed = await _probed(store, scratch, ids, long=True)
         return ProbeReport(
             destination=where.url,
             capabilities=observed,
@@ -149,10 +158,10 @@ async def open_destination(where: Place, options: OpenOptions, *, ids: IdSource)
         StoreError: It cannot be reached.
     """
     store = await _opened(where, options, ids)
-    settled = SettledStore(
+    confirmed = ConfirmedStore(
         store, ids=ids, statistics=Statistics(), in_flight_max=options.concurrency
     )
-    return Destination(where, settled, ids, store)
+    return Destination(where, confirmed, ids, store)
 
 
 async def _opened(where: Place, options: OpenOptions, ids: IdSource) -> Store:
@@ -160,12 +169,14 @@ async def _opened(where: Place, options: OpenOptions, ids: IdSource) -> Store:
     return await open_store(where.url, options)
 
 
-async def _probed(store: Store, scratch: StorePath, ids: IdSource) -> Capabilities:
-    return await probe(store, scratch, ids, ask=_patient(ids), resend=_patient(ids))
+async def _probed(
+    store: Store, scratch: StorePath, ids: IdSource, *, long: bool = False
+) -> Capabilities:
+    return await probe(store, scratch, ids, ask=_patient(ids), resend=_patient(ids), long=long)
 
 
 def _patient(ids: IdSource) -> Ask:
-    """Asks as the settled store does, for what is asked before there is one."""
+    """Asks as the confirmed store does, for what is asked before there is one."""
     pace = Pace(ids)
 
     async def asking(question: Callable[[], Awaitable[T]], /) -> T:

@@ -8,7 +8,7 @@
     │   ├── DestinationExistsError (FileExistsError)
     │   ├── ConcurrentJobError       another job holds these partitions          .other_job_id
     │   └── JobNotActiveError        somebody else settled this job: read .outcome
-    ├── CommitFailedError            it did not happen; retry the job
+    ├── CommitFailedError            failed before the decision: read .outcome; retry the job
     ├── PartialCommitError           decided, unfinished: resume, delete nothing .done .remaining
     ├── CommitStateUnknownError      it may have happened; resume, delete nothing
     ├── SnapshotUnstableError        (reading) too many jobs came and went
@@ -69,7 +69,7 @@ class CommitError(Exception):
         job_id: The job concerned, if one is known.
         task_id: The task concerned, if one is known.
         path: The file or record concerned, if one is known.
-        stage: The step of the protocol that raised: one of the words of ``Stage``.
+        stage: The step of the protocol that raised, one of the words of ``Stage``, if one did.
     """
 
     default_outcome: Outcome = "not_committed"
@@ -195,7 +195,11 @@ class JobNotActiveError(ConflictError):
 
 
 class CommitFailedError(CommitError):
-    """It certainly did not happen; abort, or try again."""
+    """The commit failed before its decision: nothing of it happened; abort, or try again.
+
+    But where ``outcome`` is ``"unknown"``: then an earlier attempt to commit, or somebody else, may
+    have decided the job, and who asks is not told: ``commit()`` and ``resume`` look first.
+    """
 
 
 class PartialCommitError(CommitError):

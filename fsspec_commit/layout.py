@@ -196,8 +196,12 @@ class DestinationLayout:
             RequestError: *job_id* is none; nothing is ever joined from an unchecked id.
         """
         if not is_job_id(job_id):
-            message = f"{job_id!r} is not a job id: one looks like 20261120T140355-9c1e5f00a1b2c3d4"
-            raise RequestError(message, kind="invalid_job_id")
+            how = (
+                "pass its .job_id"
+                if hasattr(job_id, "job_id")
+                else "one looks like 20261120T140355-9c1e5f00a1b2c3d4"
+            )
+            raise RequestError(f"{job_id!r} is not a job id: {how}", kind="invalid_job_id")
         return JobLayout(self, JobId(job_id))
 
     def _is_one_of_ours(self, path: StorePath, kind: str) -> bool:

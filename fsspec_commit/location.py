@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from fsspec_commit.errors import RequestError, UnknownProtocolError
+from fsspec_commit.names import AREA
 from fsspec_commit.store.destination_text import refuse_secrets
 from fsspec_commit.store.registry import are_served_alike, known_protocols, protocol_of
+from fsspec_commit.store.unexpanded import refuse_pattern, refuse_unexpanded
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -105,10 +107,18 @@ def _checked(url: str) -> str:
     if not url:
         raise RequestError("the destination is empty: give a path or a URL", kind="invalid_option")
     refuse_secrets(url, schemes=known_protocols())
+    if AREA in url.casefold().split("/"):
+        message = (
+            f"cannot commit to {url!r}: {AREA!r} is kept for the commit protocol; name another "
+            "directory"
+        )
+        raise RequestError(message, kind="reserved_name", path=url)
     protocol = protocol_of(url)
+    path = re.sub(r"^(file|local)://(localhost(?=/))?", "", url, flags=re.IGNORECASE)
+    refuse_pattern(url, path)
     if protocol not in _DISKS:
         return url
-    path = re.sub(r"^(file|local)://(localhost(?=/))?", "", url, flags=re.IGNORECASE)
+    refuse_unexpanded(url, path)
     try:
         absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # text in, text out
     except FileNotFoundError:

@@ -7,7 +7,7 @@ destination or inside somebody else's work area. Where such a name stands on a s
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import NewType
 from urllib.parse import quote, unquote
@@ -137,11 +137,12 @@ def is_unicode(text: str) -> bool:
 
 def outside(text: str) -> RequestError:
     """The refusal of a name that is not below the destination."""
-    return RequestError(
-        f"cannot write {text!r}: a name must be relative to the destination and stay inside it",
-        kind="outside_destination",
-        path=text,
+    message = (
+        f"cannot write {text!r}: a name must be relative to the destination and stay inside it"
     )
+    if text.startswith("/") or "://" in text:
+        message += "; leave the destination's own path out"
+    return RequestError(message, kind="outside_destination", path=text)
 
 
 def _reserved(text: str, name: str) -> RequestError:
@@ -225,6 +226,11 @@ def partition_of(name: Target) -> Partition:
     return Partition(name.rpartition("/")[0])
 
 
+def partitions_of(names: Iterable[Target]) -> set[Partition]:
+    """The directories that *names* are in: of every file of a job, so without a call a name."""
+    return set(map(Partition, {name.rpartition("/")[0] for name in names}))
+
+
 def with_those_above(partitions: Iterable[Partition]) -> set[str]:
     """Every directory of *partitions* and every one above them, below the destination."""
     return {
@@ -232,12 +238,6 @@ def with_those_above(partitions: Iterable[Partition]) -> set[str]:
         for names in (partition.split("/") for partition in partitions if partition)
         for depth in range(1, len(names) + 1)
     }
-
-
-def lowest(partitions: Collection[Partition]) -> list[Partition]:
-    """Of *partitions* those with which all the others are made as well, in order."""
-    above = with_those_above({Partition(name.rpartition("/")[0]) for name in partitions})
-    return sorted(name for name in partitions if name and name not in above)
 
 
 def declared_partition(text: str) -> Partition:

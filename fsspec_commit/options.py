@@ -114,6 +114,22 @@ def check_options(options: JobOptions) -> None:
     _check_together(given)
 
 
+def refuse_positional(options: Sequence[object]) -> None:
+    """Refuse options that were given without their names.
+
+    Raises:
+        TypeError: There is one.
+    """
+    if not options:
+        return
+    first = options[0]
+    is_text = isinstance(first, str)
+    named = [name for name, choices in _CHOICES.items() if is_text and first in choices]
+    # What is no choice is not repeated: it may be a secret.
+    told = f"write {named[0]}={first!r}" if named else f"the first is a {type(first).__name__}"
+    raise TypeError(f"options have names, and {len(options)} came without one: {told}")
+
+
 def check_choice(name: str, value: object) -> None:
     """Refuse a value that an option does not have, with what may have been meant.
 
@@ -169,6 +185,12 @@ def _check_partitions(partitions: object, mode: object) -> None:
             message = (
                 f"partitions holds {partition!r}, which is no text: a directory is "
                 "'day=2026-11-20', or hive_path(day=…)"
+            )
+            raise _invalid(message)
+        if "*" in partition:
+            message = (
+                f"partitions holds {partition!r}, and no pattern is looked for: name each "
+                "directory; a star in a value is written '%2A'"
             )
             raise _invalid(message)
         declared_partition(partition)

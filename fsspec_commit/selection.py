@@ -13,6 +13,7 @@ from fsspec_commit.committers import Committer
 from fsspec_commit.committers.magic import MagicCommitter
 from fsspec_commit.committers.manifest import ManifestCommitter
 from fsspec_commit.committers.v1 import V1Committer
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.removal import (
     ConditionalRemoval,
@@ -23,7 +24,6 @@ from fsspec_commit.effects.removal import (
     RetiringInOrder,
     TrashRemoval,
 )
-from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.records.job import CommitterName, JobRecord, Names
 from fsspec_commit.store import AtomicRename, Capabilities
@@ -121,7 +121,7 @@ def check_names(selection: Selection, names: Names) -> None:
 
 def bind(
     committer: CommitterName,
-    store: SettledStore,
+    store: ConfirmedStore,
     facts: Capabilities,
     *,
     delete_by_name: bool = False,
@@ -147,7 +147,7 @@ def bind(
             return _bind_magic(store, facts, delete_by_name=delete_by_name)
 
 
-def leftover_uploads(store: SettledStore, facts: Capabilities) -> LeftoverUploads | None:
+def leftover_uploads(store: ConfirmedStore, facts: Capabilities) -> LeftoverUploads | None:
     """What finds pending uploads that no job will complete; ``None`` where nobody has to."""
     if store.uploads is None or _uploads_go_by_themselves(facts):
         return None
@@ -155,7 +155,7 @@ def leftover_uploads(store: SettledStore, facts: Capabilities) -> LeftoverUpload
     return LeftoverUploads(store, store.uploads, listable=listable)
 
 
-def retiring(store: SettledStore, facts: Capabilities) -> Retirement:
+def retiring(store: ConfirmedStore, facts: Capabilities) -> Retirement:
     """How an area goes: whole where that is one step, else in an order."""
     # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
     # Half an area away, its decision but not its job.json, would let a late driver decide again.
@@ -164,7 +164,7 @@ def retiring(store: SettledStore, facts: Capabilities) -> Retirement:
     return RetiringInOrder(store, leftover_uploads(store, facts))
 
 
-def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
+def _bind_v1(store: ConfirmedStore, facts: Capabilities) -> Bound:
     directories, files = _present(store.directories), _present(store.files)
     retirement = RetiringByRename(store, directories)
     removal: Removal = (
@@ -175,7 +175,7 @@ def _bind_v1(store: SettledStore, facts: Capabilities) -> Bound:
     return Bound(V1Committer(store, directories, files), removal)
 
 
-def _bind_manifest(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
+def _bind_manifest(store: ConfirmedStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     files = _present(store.files)
     retirement = retiring(store, facts)
     removal: Removal
@@ -188,7 +188,7 @@ def _bind_manifest(store: SettledStore, facts: Capabilities, *, delete_by_name: 
     return Bound(ManifestCommitter(store, files), removal)
 
 
-def _bind_magic(store: SettledStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
+def _bind_magic(store: ConfirmedStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     uploads = _present(store.uploads)
     retirement = RetiringInOrder(store, leftover_uploads(store, facts))
     replaces = facts.replace_if_match is True
@@ -211,7 +211,7 @@ def _bind_magic(store: SettledStore, facts: Capabilities, *, delete_by_name: boo
 
 
 def _by_names(
-    store: SettledStore, retirement: Retirement, facts: Capabilities, *, delete_by_name: bool
+    store: ConfirmedStore, retirement: Retirement, facts: Capabilities, *, delete_by_name: bool
 ) -> NamedRemoval:
     return NamedRemoval(
         store,

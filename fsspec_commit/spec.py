@@ -2,17 +2,39 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from math import inf
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+
+from msgspec import Meta
 
 from fsspec_commit.destination import Destination, open_destination
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.location import place
+from fsspec_commit.records import JsonRecord, text_bytes
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import OpenOptions
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
+
+
+WAIT_S = 60.0
+"""How long a job waits for a conflicting one, unless it is told."""
+
+
+class SpecText(JsonRecord, frozen=True, kw_only=True):
+    """A spec as text: what ``job.json`` says, and what only whoever works on the job needs.
+
+    Attributes:
+        wait_s: ``None`` is for ever: JSON has no such number.
+    """
+
+    limit_bytes: ClassVar[int] = JobRecord.limit_bytes + 1024
+
+    job: JobRecord
+    wait_s: Annotated[float, Meta(ge=0)] | None
+    concurrency: Annotated[int, Meta(ge=1)] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +46,8 @@ class JobSpec:
 
     record: JobRecord = field(repr=False)
     storage_options: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
+    wait_s: float = WAIT_S
+    concurrency: int | None = None
 
     @property
     def job_id(self) -> str:
@@ -37,7 +61,9 @@ class JobSpec:
 
     def to_json(self) -> str:
         """The job as text; no options of the store, so no secrets."""
-        return self.record.encode().decode()
+        wait_s = None if self.wait_s == inf else float(self.wait_s)
+        text = SpecText(job=self.record, wait_s=wait_s, concurrency=self.concurrency)
+        return text.encode().decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -52,7 +78,14 @@ class JobSpec:
             what = type(given).__name__
             message = f"a spec is read from the text that to_json() gave, not from {what}"
             raise RequestError(message, kind="not_a_spec")
-        return cls(JobRecord.decode(given.strip().encode(errors="surrogatepass")))
+        data = text_bytes(given, cls, SpecText.limit_bytes)
+        try:
+            read = SpecText.decode(data.strip())
+        except RecordError as error:
+            message = f"the text is no spec of a job, as JobSpec.to_json() gives one: {error}"
+            raise RecordError(message) from error
+        wait_s = inf if read.wait_s is None else read.wait_s
+        return cls(read.job, wait_s=wait_s, concurrency=read.concurrency)
 
     def __repr__(self) -> str:
         return f"<JobSpec of job {self.job_id} to {self.destination}>"
@@ -84,7 +117,11 @@ async def open_spec(
     options = storage_options if storage_options is not None else spec.storage_options
     where = place(spec.destination, None if filesystem is not None else options, filesystem)
     record = spec.record
-    opening = OpenOptions(durability=record.durability, single_writer=record.single_writer)
+    opening = OpenOptions(
+        durability=record.durability,
+        single_writer=record.single_writer,
+        concurrency=spec.concurrency,
+    )
     return await open_destination(where, opening, ids=ids)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = [
     "tests.guarantees",
+    "tests.nights",
     "tests.sharing",
     "tests.sweeps",
     "tests.servers.plugin",

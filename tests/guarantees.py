@@ -48,7 +48,7 @@ ON_SERVERS = {
 IN_FILES = {
     "tests/contract/test_local.py": Row("local disk", "Linux"),
     "tests/integration/test_kills.py": Row("local disk", "Linux"),
-    "tests/integration/test_two_drivers.py": Row("local disk", "Linux"),
+    "tests/integration/test_races.py": Row("local disk", "Linux"),
     "tests/integration/test_serial.py": Row("local disk", "Linux"),
     "tests/contract/test_memory.py": Row("memory", "fsspec"),
 }

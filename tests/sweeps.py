@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,6 +52,58 @@ def by_day(
         for name, case in cases.items()
         for is_some in ([False] if name in whole else [True, False])
     ]
+
+
+def some_tests_by_day(every: int) -> pytest.MarkDecorator:
+    """By day every so-many-th of these tests where servers are not those of `WHOLE_ON`.
+
+    For what a second server must be asked as well, but not everything each time. Of the tests for
+    one set of guarantees at least one is run on each server. By night all of them are.
+    """
+    return pytest.mark.some_by_day(every)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as slow what is not chosen by day; by night, all of what is chosen from by day."""
+    groups = defaultdict[tuple[str, ...], list[pytest.Item]](list)
+    for item in items:
+        if (
+            item.get_closest_marker("some_by_day")
+            and (server := _second_server(item))
+            and not item.get_closest_marker("slow")
+        ):
+            test_class = item.nodeid.partition("[")[0].rpartition("::")[0]
+            ids = sorted({one for mark in item.iter_markers("guarantees") for one in mark.args})
+            # What is for a guarantee is on each server, as docs/kept-guarantees.md says.
+            groups[test_class, server if ids else "", *ids].append(item)
+    is_day = config.option.markexpr == "not slow"
+    for key, group in groups.items():
+        mark = group[0].get_closest_marker("some_by_day")
+        assert mark is not None
+        chosen = _chosen(group, mark.args[0], f"{config.option.sweep_seed} {key}") if is_day else ()
+        for item in group:
+            if item not in chosen:
+                item.add_marker(pytest.mark.slow)
+
+
+def _second_server(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    for fixture, server in () if callspec is None else callspec.params.items():
+        protocol = fixture.removesuffix("_server").removesuffix("_directory")
+        if protocol in WHOLE_ON and server != WHOLE_ON[protocol]:
+            return str(server)
+    return ""
+
+
+def _chosen(group: list[pytest.Item], every: int, seed: str) -> list[pytest.Item]:
+    sweep = Sweep(every, seed=seed)
+    chosen = list(sweep(sorted(group, key=lambda item: item.nodeid)))
+    for number, item in enumerate(chosen):
+        # The first one counts those that are not run, so that the sum at the end is right.
+        seen = 1 if number else len(group) - len(chosen) + 1
+        item.user_properties.append(("sweep", (every, 1, seen)))
+    return chosen
 
 
 @pytest.fixture

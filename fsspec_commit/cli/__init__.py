@@ -41,12 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if threading.current_thread() is not threading.main_thread():
         sys.exit(run(arguments))  # No signal comes here, and none is changed.
     # The caller's process goes on, and wants its Ctrl-C back.
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    from fsspec_commit.cli.interrupts import SIGNALS
+
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
     try:
         status = run(arguments)
     finally:
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            if handler is not None:  # Another language's own, which has been left alone.
+                signal.signal(number, handler)
     sys.exit(status)
 
 

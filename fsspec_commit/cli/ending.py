@@ -5,6 +5,7 @@ The status says what stands on the store, so that a script never has to read the
 2 may a job be run again or cleaned up after; after 3 one looks, and nothing is deleted.
 """
 
+import errno
 import logging
 import shlex
 import traceback
@@ -198,7 +199,11 @@ def _status_of(error: fc.CommitError) -> Status:
     # A job that somebody else committed, or still may, would, run again, write its rows twice.
     if error.outcome != "not_committed":
         return Status.UNSETTLED
-    return Status.USAGE if isinstance(error, fc.RequestError) else Status.NOT_COMMITTED
+    # A file in the place of a destination is a mistake of whoever typed it, and no store's failure.
+    is_refused = isinstance(error, fc.RequestError) or (
+        isinstance(error, fc.StoreError) and error.errno == errno.ENOTDIR
+    )
+    return Status.USAGE if is_refused else Status.NOT_COMMITTED
 
 
 def _notes(error: BaseException) -> list[str]:
@@ -220,8 +225,8 @@ def _described(error: BaseException) -> str:
 def ending(run: Run) -> Iterator[Run]:
     """End the process as *run* says, whatever happens inside.
 
-    A scheduler that ends the process by SIGTERM has the job settled as by Ctrl-C. Afterwards
-    neither has anything left to stop, and both are ignored: they would only hide the status.
+    What ends the process by SIGTERM or SIGHUP has the job settled as by Ctrl-C. Afterwards none of
+    them has anything left to stop, and they are ignored: they would only hide the status.
 
     Raises:
         typer.Exit: With the exit status, if anything was raised inside.
@@ -252,7 +257,7 @@ def _logging(run: Run) -> Iterator[None]:
     """Show what libraries warn of, without secrets; what we log is shown on demand only.
 
     What this package warns of is in the result, and printed from there. But for whom a job waits
-    is said at once.
+    is said at once, and that there is nothing at a destination, which may be misspelt.
     """
     debug = run.debug
     ours = logging.getLogger("fsspec_commit")
@@ -281,8 +286,13 @@ class _StandardError(logging.Handler):
 
 def _is_for_users(record: logging.LogRecord, *, quiet: bool) -> bool:
     if record.name.startswith("fsspec_commit"):
-        return hasattr(record, "waits_for") and not quiet
+        return _is_said(record) and not quiet
     return record.levelno >= logging.WARNING
+
+
+def _is_said(record: logging.LogRecord) -> bool:
+    """Whether it is a sentence for the users of a command, and not only for a log."""
+    return hasattr(record, "waits_for") or hasattr(record, "nothing_at")
 
 
 class _RedactingFormatter(logging.Formatter):
@@ -293,6 +303,5 @@ class _RedactingFormatter(logging.Formatter):
         self._output = output
 
     def format(self, record: logging.LogRecord) -> str:
-        is_said = hasattr(record, "waits_for")
-        line = printable(record.getMessage()) if is_said else super().format(record)
+        line = printable(record.getMessage()) if _is_said(record) else super().format(record)
         return self._output.redact(line)

@@ -51,7 +51,10 @@ _MEANING = {
     "published": ("every file is in place, the rest of the work remains: finish it", "resume"),
     "aborted": ("aborted: nothing of it becomes visible; what it left can be removed", "abort"),
     "damaged": (
-        "a record of it cannot be read: put that back; or this removes it, if it has not committed",
+        (
+            "a record of it cannot be read: put that back, or get leave to read it; or this removes"
+            " it, if it has not committed"
+        ),
         "clean",
     ),
 }
@@ -112,8 +115,9 @@ def probe(
 ) -> None:
     """Try what a store can really do, with some thirty requests for small objects.
 
-    These are written below the destination's _commit directory and removed again. The exit status
-    is 1 if the store does not do what its adapter declares.
+    These are written below the destination's _commit directory and removed again. Where files are
+    uploaded in parts, so is one of three parts, of 10 to 16 MiB. The exit status is 1 if the store
+    does not do what its adapter declares.
 
     Examples:
       fsspec-commit probe s3://out/events --storage-option endpoint_url=http://localhost:9000

@@ -71,12 +71,20 @@ _SECRET_NAME = re.compile(
 _OPEN_NAMES = frozenset(
     {"account_host", "account_name", "endpoint_url", "host", "port", "project", "region"}
     | {"protocol", "region_name", "scheme"}
+    # How it is spoken to: single words, which messages hold as well.
+    | {"addressing_style", "cache_type", "consistency", "default_cache_type", "profile"}
 )
 _LITERAL = re.compile(r"""[\[{"].*|true|false|null|-?(0|[1-9]\d*)(\.\d+)?""", re.DOTALL)
 _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[a-z]*)")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _HIDDEN = "***"
-_SHORT = 4
+# Shorter ones are no secrets, whatever they are called: hidden, each "***" would stand for a word
+# that is easily guessed, and no message with a digit in it could be read.
+_SECRET_LENGTH_MIN = 4
+# Shorter ones are found as words only: anywhere else they are part of another, as of "latest".
+_WHOLE_LENGTH_MIN = 8
+_MAY_HOLD_ONE = re.compile(r"[?;]|:(?!//).*@")
+_WORD_BEGINS = r"(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2})|(?<=\\[a-z]))"
 
 
 def storage_options(
@@ -144,23 +152,44 @@ class Redactor:
     """Takes the values of storage options out of text, in every spelling they may have there."""
 
     def __init__(self, options: StorageOptions = None, *, public: Iterable[str] = ()) -> None:
-        """*public* is what was typed for all to see: no secret, unless it is named like one."""
-        known = " ".join(public)
+        """*public* is what was typed for all to see: no secret, unless it is named like one.
+
+        Where a message repeats the whole of it, as in a command to be pasted, it stays as it is.
+        """
+        known = " ".join(typed := [*public])
+        self._public = frozenset(text for text in typed if text and not _MAY_HOLD_ONE.search(text))
         self._hidden = frozenset(
-            text for text, name in _leaves(options) if text and _is_hidden(name, text, known)
+            text
+            for text, name in _leaves(options)
+            if len(text) >= _SECRET_LENGTH_MIN and _is_hidden(name, text, known)
         )
-        self._pattern = _pattern(self._hidden)
+        self._compile()
 
     def __or__(self, other: "Redactor") -> "Redactor":
         """Hides what either hides."""
         both = Redactor()
+        both._public = self._public | other._public
         both._hidden = self._hidden | other._hidden
-        both._pattern = _pattern(both._hidden)
+        both._compile()
         return both
 
     def __call__(self, text: str) -> str:
         """The text with each secret replaced."""
-        return self._pattern.sub(_HIDDEN, text) if self._pattern else text
+        if self._secrets is None:
+            return text
+        shown = [found.span() for found in self._typed.finditer(text)] if self._typed else []
+
+        def hidden(found: re.Match[str]) -> str:
+            inside = any(start <= found.start() and found.end() <= end for start, end in shown)
+            return found[0] if inside else _HIDDEN
+
+        return self._secrets.sub(hidden, text)
+
+    def _compile(self) -> None:
+        self._secrets = _pattern(self._hidden)
+        # Of a secret that is all that was typed nothing is known but that it is a secret.
+        typed = sorted(self._public - self._hidden, key=len, reverse=True)
+        self._typed = re.compile("|".join(map(re.escape, typed))) if typed else None
 
     def document(self, value: object) -> object:
         """A JSON document with each secret replaced, whatever it is inside of."""
@@ -176,8 +205,8 @@ class Redactor:
 def _is_hidden(name: str, text: str, known: str) -> bool:
     if _SECRET_NAME.search(name):
         return True
-    is_place = name in _OPEN_NAMES and "@" not in text
-    return not is_place and text not in known
+    is_open = name in _OPEN_NAMES and {"@", "?"}.isdisjoint(text)
+    return not is_open and text not in known
 
 
 def _leaves(value: object, name: str = "") -> Iterable[tuple[str, str]]:
@@ -207,16 +236,25 @@ def _pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
             repr(secret)[1:-1],
         )
     }
-    # A short one is found as a word only: anywhere else it is part of another.
     parts = [
-        re.escape(text) if len(text) >= _SHORT else rf"(?<!\w){re.escape(text)}(?!\w)"
+        re.escape(text)
+        if len(text) >= _WHOLE_LENGTH_MIN
+        else rf"{_WORD_BEGINS}{re.escape(text)}(?!\w)"
         for text in sorted(spellings, key=lambda text: (-len(text), text))
     ]
     return re.compile("|".join(parts)) if parts else None
 
 
 def redacted_arguments(arguments: Sequence[str]) -> Callable[[str], str]:
-    """What takes every ``NAME=VALUE`` of a command line that was not understood out of a text."""
+    """What takes every ``NAME=VALUE`` of a command line that was not understood out of a text.
+
+    An option itself, ``--mode=dynamic``, is shown with its value, unless it is named like a secret.
+    """
     named = [text.removeprefix("--storage-option=") for text in arguments]
     pairs = [text.removeprefix("--source-storage-option=").partition("=") for text in named]
-    return Redactor({f"secret {n}": value for n, (_, _, value) in enumerate(pairs)})
+    hidden = [value for name, _, value in pairs if not _is_plain_option(name, value)]
+    return Redactor({f"secret {n}": value for n, value in enumerate(hidden)})
+
+
+def _is_plain_option(name: str, value: str) -> bool:
+    return name.startswith("--") and "=" not in value and not _SECRET_NAME.search(name)

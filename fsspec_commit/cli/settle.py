@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import fsspec_commit as fc
-from fsspec_commit.cli.ending import ABORTED, COMMITTED, Run, ending, unsettled
+from fsspec_commit.cli.ending import ABORTED, COMMITTED, Run, Status, ending, unsettled
 from fsspec_commit.cli.inspect import found_job
 from fsspec_commit.cli.options import (
     AsJson,
@@ -168,7 +168,8 @@ def clean(
     """Name what abandoned jobs have left, and delete it when told to.
 
     Jobs that have not decided are aborted first; a job that has decided and is not finished is
-    never touched: resume it. Choose an age that no living job reaches.
+    never touched: resume it. Choose an age that no living job reaches. The exit status is 3 where
+    the store does not give up all that was to be deleted.
 
     Examples:
       fsspec-commit clean s3://out/events --older-than 7d --delete
@@ -196,6 +197,8 @@ def clean(
             probe=not no_probe,
         )
         _report(run, report, deleted=delete)
+        if report.not_removed:
+            raise typer.Exit(Status.UNSETTLED)
 
 
 def _report(run: Run, report: fc.CleanReport, *, deleted: bool) -> None:
@@ -203,6 +206,7 @@ def _report(run: Run, report: fc.CleanReport, *, deleted: bool) -> None:
     parts: Sequence[tuple[str, Sequence[object]]] = (
         (f"{would}aborted", report.aborted),
         (f"{would}deleted", report.deleted),
+        ("not removed", report.not_removed),
         ("left alone", report.shown),
     )
     document = {
@@ -211,6 +215,7 @@ def _report(run: Run, report: fc.CleanReport, *, deleted: bool) -> None:
         "aborted": report.aborted,
         "deleted": report.deleted,
         "shown": report.shown,
+        "not_removed": report.not_removed,
         "bytes": report.bytes,
     }
     rows = [(what, item) for what, items in parts for item in items]

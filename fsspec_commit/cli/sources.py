@@ -87,7 +87,7 @@ def find_sources(
         fc.RequestError: A source is missing, empty, named twice, or of a format that its name does
             not tell.
     """
-    found = [file for source in sources for file in _find(source, as_format, options)]
+    found = [file for source in sources for file in _found(source, as_format, options)]
     seen = set[tuple[str, str]]()
     for file in found:
         path = os.path.realpath(file.path) if _is_local(file.filesystem) else file.path
@@ -99,6 +99,22 @@ def find_sources(
             )
         seen.add(key)
     return found
+
+
+def _found(
+    source: str, as_format: str | None, options: Mapping[str, object] | None
+) -> list[SourceFile]:
+    """What one source names; whatever its library raises is of that source."""
+    try:
+        return list(_find(source, as_format, options))
+    except fc.CommitError:
+        raise
+    except Exception as error:
+        raise fc.RequestError(
+            f"cannot look for source {source!r}: {type(error).__name__}: {error}; check"
+            " --source-storage-option, and what the environment holds",
+            kind="unreadable_source",
+        ) from error
 
 
 def _find(

@@ -26,6 +26,7 @@ _SENTENCES = {
     "an earlier commit() of the job": "an earlier commit of the job",
     ", a program with fsspec_commit.register()": "",
     "say --": "give --",
+    "partitions holds": "--partitions holds",
     "storage_options key= and secret=, a ": "--storage-option key=… and secret=…, ",
 }
 _LIST = re.compile(r"(--(?:mode|names) \w+)((?:(?:, | or )\"\w+\")+)")

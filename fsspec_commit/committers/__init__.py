@@ -5,11 +5,12 @@ a driver side, :class:`Committer`, which makes the files of chosen manifests vis
 between the two is bytes, so commit and resume are one path.
 """
 
-from collections.abc import AsyncIterable, Callable, Collection, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import AttemptLayout, JobLayout
 from fsspec_commit.names import Partition, Target
 from fsspec_commit.records.entries import Sized
@@ -63,6 +64,18 @@ Lost = Callable[[Target], None]
 """Told of a file whose source is gone for good, where the operator accepted that."""
 
 
+def report_lost(name: Target, lost: Lost | None, why: str) -> None:
+    """Tell *lost* of a file that can never be published.
+
+    Raises:
+        PartialCommitError: Nobody has accepted the loss; *why* completes the sentence.
+    """
+    if lost is None:
+        message = f"{name!r} {why}; nothing was deleted"
+        raise PartialCommitError(message, path=name, stage="publish")
+    lost(name)
+
+
 class AttemptOutput(Protocol):
     """Worker side, one attempt; nothing it does is visible.
 
@@ -108,7 +121,7 @@ class Committer(Protocol):
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
-        partitions: Collection[Partition],
+        directories: Iterable[Partition],
         expected: Expectations,
         *,
         again: bool,
@@ -119,7 +132,7 @@ class Committer(Protocol):
 
         Args:
             manifests: Of the chosen attempts.
-            partitions: Every directory that one of their files is to be in.
+            directories: With these, all are made that their files are to be in.
             expected: What must stand at each target.
             again: Somebody may have begun to, and died.
             lost: Told of each file that is gone for good, if the job is to go on without it.

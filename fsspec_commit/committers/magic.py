@@ -5,7 +5,7 @@ a file will stand, so nothing is ever copied or renamed, and until an upload is 
 of it is visible to anyone.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 
 from fsspec_commit.committers import (
@@ -15,14 +15,15 @@ from fsspec_commit.committers import (
     Lost,
     ManifestBytes,
     NewFile,
+    report_lost,
 )
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.parallel import Progress, for_each
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
+from fsspec_commit.effects.parallel import Progress, batches_of, for_each
 from fsspec_commit.effects.part_writer import PartBudget, PartWriter
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_uploads import SettledUploads
-from fsspec_commit.effects.standing import establish
-from fsspec_commit.errors import JobNotActiveError, PartialCommitError, Stage
+from fsspec_commit.effects.stored_records import establish, inactive
+from fsspec_commit.errors import Stage
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
 from fsspec_commit.records.entries import in_batches
@@ -35,6 +36,11 @@ from fsspec_commit.records.pending_set import (
 )
 from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token, Writer
+
+_UPLOADING = "cannot upload: "
+_LOST = (
+    "is not in place, and its upload is gone: somebody else aborted it, or a rule of the bucket did"
+)
 
 
 class MagicAttempt:
@@ -49,8 +55,8 @@ class MagicAttempt:
 
     def __init__(
         self,
-        store: SettledStore,
-        uploads: SettledUploads,
+        store: ConfirmedStore,
+        uploads: ConfirmedUploads,
         layout: AttemptLayout,
         *,
         budget: PartBudget,
@@ -108,7 +114,7 @@ class MagicAttempt:
             self._begun[_key(file.upload)] = file.upload
         self._finished.clear()
         uploads = list(self._begun.values())
-        await for_each(_once(uploads), self._abort, in_flight_max=self._store.in_flight_max)
+        await for_each(batches_of(uploads), self._abort, in_flight_max=self._store.in_flight_max)
         permit = deletion.of_own_attempt(self._layout)
         await self._store.delete(self._layout.manifest, permit)
         if self._has_recorded:
@@ -172,7 +178,9 @@ class MagicCommitter:
 
     name: CommitterName = "magic"
 
-    def __init__(self, store: SettledStore, uploads: SettledUploads, *, records_all: bool) -> None:
+    def __init__(
+        self, store: ConfirmedStore, uploads: ConfirmedUploads, *, records_all: bool
+    ) -> None:
         self._store = store
         self._uploads = uploads
         self._records_all = records_all
@@ -196,7 +204,7 @@ class MagicCommitter:
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
-        partitions: Collection[Partition],  # noqa: ARG002  # objects need no directories
+        directories: Iterable[Partition],  # noqa: ARG002  # objects need no directories
         expected: Expectations,
         *,
         again: bool,
@@ -213,7 +221,7 @@ class MagicCommitter:
         async def complete(file: PendingFile) -> None:
             expecting = expected[file.target]
             if not await self._uploads.complete(file.upload, expecting=expecting, again=again):
-                _report(file.target, lost)
+                report_lost(file.target, lost, _LOST)
 
         return await for_each(
             _pending_files(manifests),
@@ -260,24 +268,19 @@ class MagicCommitter:
 
 
 async def _record(
-    store: SettledStore, layout: JobLayout, path: StorePath, name: str, upload: PendingUpload
+    store: ConfirmedStore, layout: JobLayout, path: StorePath, name: str, upload: PendingUpload
 ) -> None:
     record = UploadRecord(
         nonce=store.ids.nonce(), job_id=layout.job_id, name=name, upload_id=upload.upload_id
     )
     if await establish(store, path, record, within=layout.area) is None:
-        raise _inactive(layout, "write")
+        raise inactive(layout, "write", doing=_UPLOADING)
 
 
-async def _check_active(store: SettledStore, layout: JobLayout, stage: Stage) -> None:
+async def _check_active(store: ConfirmedStore, layout: JobLayout, stage: Stage) -> None:
     """Raise :class:`JobNotActiveError` when ``job.json`` is gone."""
     if await store.stat(layout.spec) is None:
-        raise _inactive(layout, stage)
-
-
-def _inactive(layout: JobLayout, stage: Stage) -> JobNotActiveError:
-    message = f"cannot upload: job {layout.job_id} is finished or aborted"
-    return JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage=stage)
+        raise inactive(layout, stage, doing=_UPLOADING)
 
 
 async def _pending_files(
@@ -292,19 +295,5 @@ def _decoded(manifest: ManifestBytes) -> PendingSet:
     return PendingSet.decode(manifest.data, manifest.layout, is_checked=manifest.is_checked)
 
 
-async def _once(uploads: Sequence[PendingUpload]) -> AsyncIterator[Sequence[PendingUpload]]:
-    yield uploads
-
-
 def _key(upload: PendingUpload) -> tuple[StorePath, str]:
     return upload.path, upload.upload_id
-
-
-def _report(name: Target, lost: Lost | None) -> None:
-    if lost is None:
-        message = (
-            f"{name!r} is not in place, and its upload is gone: somebody else aborted it, or a "
-            "rule of the bucket did; nothing was deleted"
-        )
-        raise PartialCommitError(message, path=name, stage="publish")
-    lost(name)

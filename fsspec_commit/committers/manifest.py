@@ -10,9 +10,10 @@ from operator import attrgetter
 from fsspec_commit.committers import AttemptOutput, NewFile
 from fsspec_commit.committers.renaming import RenamingCommitter
 from fsspec_commit.committers.working_files import WorkingFiles
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_files import SettledFiles
-from fsspec_commit.errors import CommitFailedError, JobNotActiveError
+from fsspec_commit.effects.confirmed.files import ConfirmedFiles
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.stored_records import inactive
+from fsspec_commit.errors import CommitFailedError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import Target
 from fsspec_commit.records.job import CommitterName
@@ -58,10 +59,8 @@ class ManifestAttempt(WorkingFiles):
         job = self._layout.job
         if await self._store.stat(job.spec) is None:
             task_id = self._layout.task_id
-            message = f"task {task_id} cannot commit: job {job.job_id} is finished or aborted"
-            raise JobNotActiveError(
-                message, job_id=job.job_id, task_id=task_id, outcome="unknown", stage="commit_task"
-            )
+            doing = f"task {task_id} cannot commit: "
+            raise inactive(job, "commit_task", doing=doing, task_id=task_id)
         return self.manifest(rows, directory=self._layout.working_name)
 
 
@@ -75,7 +74,7 @@ class ManifestCommitter(RenamingCommitter):
 
     name: CommitterName = "manifest"
 
-    def __init__(self, store: SettledStore, files: SettledFiles) -> None:
+    def __init__(self, store: ConfirmedStore, files: ConfirmedFiles) -> None:
         super().__init__(store, files, directory=attrgetter("working_name"))
 
     def attempt(self, layout: AttemptLayout) -> AttemptOutput:

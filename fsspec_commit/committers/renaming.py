@@ -1,21 +1,31 @@
 """Publishing by one rename a file, from manifests: what the rename committers share."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from itertools import repeat, takewhile
 from typing import NamedTuple
 
-from fsspec_commit.committers import AttemptFiles, Expectations, Lost, ManifestBytes
-from fsspec_commit.effects.parallel import Progress, for_each
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_files import Carried, SettledFiles
-from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.committers import (
+    AttemptFiles,
+    Expectations,
+    Lost,
+    ManifestBytes,
+    report_lost,
+)
+from fsspec_commit.effects.confirmed.files import Carried, ConfirmedFiles
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.parallel import Progress, batches_of, for_each
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
-from fsspec_commit.names import Partition, Target, lowest
+from fsspec_commit.names import Partition
 from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Entry, Expect, Token
+
+_LOST = (
+    "is neither in place nor, as its task wrote it, where that left it: somebody else removed or "
+    "changed it"
+)
 
 
 class Sealed(NamedTuple):
@@ -43,8 +53,8 @@ class RenamingCommitter:
 
     def __init__(
         self,
-        store: SettledStore,
-        files: SettledFiles,
+        store: ConfirmedStore,
+        files: ConfirmedFiles,
         *,
         directory: Callable[[AttemptLayout], str],
     ) -> None:
@@ -60,7 +70,7 @@ class RenamingCommitter:
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
-        partitions: Collection[Partition],
+        directories: Iterable[Partition],
         expected: Expectations,
         *,
         again: bool,  # noqa: ARG002  # the second rename of a source is refused: nothing to verify
@@ -74,7 +84,7 @@ class RenamingCommitter:
         pinned, so what a late writer leaves there is never published.
         """
         layout = DestinationLayout(self._store.root)
-        await self._make_directories(partitions, layout)
+        await self._make_directories(directories, layout)
         done = 0
 
         def count(files: int) -> None:
@@ -84,21 +94,22 @@ class RenamingCommitter:
                 progress(files)
 
         async def publish(files: Sequence[Sealed]) -> None:
-            new = takewhile(lambda sealed: expected[sealed.file.target] is Expect.ABSENT, files)
-            pairs = [(sealed.source, sealed.target) for sealed in new]
+            there = [expected[sealed.file.target] for sealed in files]
+            new = takewhile(lambda one: one[1] is Expect.ABSENT, zip(files, there, strict=True))
+            pairs = [(sealed.source, sealed.target) for sealed, _ in new]
             smooth = await self._renames.rename_in_bulk(pairs, within=layout.root)
             count(smooth)
-            for sealed in files[smooth:]:
+            for sealed, expecting in zip(files[smooth:], there[smooth:], strict=True):
                 arrived = await self._renames.rename(
                     sealed.source,
                     sealed.target,
                     token=Token(sealed.file.token),
                     carried=sealed.carried,
-                    expecting=expected[sealed.file.target],
+                    expecting=expecting,
                     within=layout.root,
                 )
                 if not arrived:
-                    _report(sealed.file.target, lost)
+                    report_lost(sealed.file.target, lost, _LOST)
                 count(1)
 
         sealed = self._sealed(manifests, layout, self._renames.bulk_max)
@@ -159,7 +170,7 @@ class RenamingCommitter:
         )
 
     async def _make_directories(
-        self, partitions: Collection[Partition], layout: DestinationLayout
+        self, directories: Iterable[Partition], layout: DestinationLayout
     ) -> None:
         """Make every directory once that files need, where they should not find it missing.
 
@@ -169,11 +180,10 @@ class RenamingCommitter:
         if making is None:
             return
 
-        async def make(partition: Partition) -> None:
-            await making.make(layout.directory(partition), within=layout.root)
+        async def make(directory: Partition) -> None:
+            await making.make(layout.directory(directory), within=layout.root)
 
-        needed = _once(lowest(partitions))
-        await for_each(needed, make, in_flight_max=self._store.in_flight_max)
+        await for_each(batches_of(directories), make, in_flight_max=self._store.in_flight_max)
 
     async def _sealed(
         self, manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int
@@ -186,17 +196,3 @@ class RenamingCommitter:
                 targets = layout.finals(file.target for file in batch)
                 files = list(map(Sealed, decoded.sources(batch), targets, batch, nonces))
                 yield [files[start : start + together] for start in range(0, len(files), together)]
-
-
-async def _once(partitions: Sequence[Partition]) -> AsyncIterator[Sequence[Partition]]:
-    yield partitions
-
-
-def _report(name: Target, lost: Lost | None) -> None:
-    if lost is None:
-        message = (
-            f"{name!r} is neither in place nor, as its task wrote it, where that left it: somebody "
-            "else removed or changed it; nothing was deleted"
-        )
-        raise PartialCommitError(message, path=name, stage="publish")
-    lost(name)

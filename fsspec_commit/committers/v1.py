@@ -9,9 +9,9 @@ from operator import attrgetter
 from fsspec_commit.committers import AttemptOutput
 from fsspec_commit.committers.renaming import RenamingCommitter
 from fsspec_commit.committers.working_files import WorkingFiles
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_directories import SettledDirectories
-from fsspec_commit.effects.settled_files import SettledFiles
+from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
+from fsspec_commit.effects.confirmed.files import ConfirmedFiles
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.records.job import CommitterName
@@ -21,7 +21,7 @@ class V1Attempt(WorkingFiles):
     """Files in a working directory that one rename puts out of reach of late writers."""
 
     def __init__(
-        self, store: SettledStore, directories: SettledDirectories, layout: AttemptLayout
+        self, store: ConfirmedStore, directories: ConfirmedDirectories, layout: AttemptLayout
     ) -> None:
         super().__init__(store, layout)
         self._directories = directories
@@ -51,7 +51,7 @@ class V1Committer(RenamingCommitter):
     name: CommitterName = "v1"
 
     def __init__(
-        self, store: SettledStore, directories: SettledDirectories, files: SettledFiles
+        self, store: ConfirmedStore, directories: ConfirmedDirectories, files: ConfirmedFiles
     ) -> None:
         super().__init__(store, files, directory=attrgetter("committed_name"))
         self._directories = directories

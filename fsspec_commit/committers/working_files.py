@@ -5,7 +5,7 @@ from typing import Any
 
 from fsspec_commit.committers import NewFile
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.layout import AttemptLayout, StorePath
 from fsspec_commit.names import Target, working_name
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
@@ -19,7 +19,7 @@ class WorkingFiles:
         unanswered: Names of which a request of a writer has failed, and may yet be carried out.
     """
 
-    def __init__(self, store: SettledStore, layout: AttemptLayout) -> None:
+    def __init__(self, store: ConfirmedStore, layout: AttemptLayout) -> None:
         self._store = store
         self._layout = layout
         self._nonce = store.ids.nonce()

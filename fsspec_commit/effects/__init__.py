@@ -1,1 +1,1 @@
-"""How a store is changed with certainty: every verb settled, every deletion permitted."""
+"""How a store is changed with certainty: every verb confirmed, every deletion permitted."""

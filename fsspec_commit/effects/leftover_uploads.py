@@ -7,16 +7,16 @@ name, because files of one job may be copied by another under their exact names.
 A name does not say at which destination its job is: there may be others above and below.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.deletion import Permit
-from fsspec_commit.effects.parallel import for_each
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_uploads import SettledUploads
-from fsspec_commit.effects.standing import recall
+from fsspec_commit.effects.parallel import batches_of, for_each
+from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.ids import JobId, Nonce
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
@@ -61,7 +61,7 @@ class LeftoverUploads:
             not, every upload is recorded, and the records are all there is to find them by.
     """
 
-    def __init__(self, store: SettledStore, uploads: SettledUploads, *, listable: bool) -> None:
+    def __init__(self, store: ConfirmedStore, uploads: ConfirmedUploads, *, listable: bool) -> None:
         self._store = store
         self._uploads = uploads
         self._listable = listable
@@ -102,7 +102,7 @@ class LeftoverUploads:
         async def abort(upload: PendingUpload) -> None:
             await self._uploads.abort(upload, permitted)
 
-        await for_each(_once(found), abort, in_flight_max=self._store.in_flight_max)
+        await for_each(batches_of(found), abort, in_flight_max=self._store.in_flight_max)
 
     async def strays(
         self, destination: DestinationLayout, wanted: Callable[[JobId | None], bool]
@@ -136,7 +136,9 @@ class LeftoverUploads:
             areas = await self._store.list_children_if_allowed(other.areas)
             found[other.root] = None if areas is None else set(_jobs_among(areas, other))
 
-        await for_each(_once([*others.values()]), look, in_flight_max=self._store.in_flight_max)
+        await for_each(
+            batches_of([*others.values()]), look, in_flight_max=self._store.in_flight_max
+        )
         for root, jobs in found.items():
             for job_id in jobs or ():
                 recorded.update(map(_key, await self._recorded(others[root].job(job_id))))
@@ -151,7 +153,7 @@ class LeftoverUploads:
         async def seek(spec: StorePath) -> None:
             stands[spec] = await self._store.stands_if_allowed(spec)
 
-        await for_each(_once([*unlisted]), seek, in_flight_max=self._store.in_flight_max)
+        await for_each(batches_of([*unlisted]), seek, in_flight_max=self._store.in_flight_max)
         theirs, doubtful = set[_Key](), set[_Key]()
         for job_id, one in named:
             above = [*destination.others_above(one.path)]
@@ -216,7 +218,7 @@ class LeftoverUploads:
             nonce = Nonce(record.nonce)
             found.append(PendingUpload(path=target, upload_id=record.upload_id, nonce=nonce))
 
-        await for_each(_once(paths), read, in_flight_max=self._store.in_flight_max)
+        await for_each(batches_of(paths), read, in_flight_max=self._store.in_flight_max)
         return found
 
 
@@ -233,7 +235,3 @@ def _job_of(upload: PendingUpload) -> JobId | None:
 
 def _key(upload: PendingUpload) -> _Key:
     return upload.path, upload.upload_id
-
-
-async def _once(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
-    yield items

@@ -10,8 +10,8 @@ the same methods.
 """
 
 import asyncio
-from heapq import heappop, heappush
-from itertools import count
+from collections import deque
+from operator import itemgetter
 
 from fsspec_commit.effects.silence import Silence, Trouble
 from fsspec_commit.errors import Reply, StoreError
@@ -24,8 +24,6 @@ ASKED_S_MAX = 60.0
 """How long a store is left alone at most, whatever it asks for."""
 IN_FLIGHT_MAX = 64
 _CUT = 0.7
-_IN_TURN_MAX = 2
-"""In a silence a call is sent again in its turn so often; then those that failed most go first."""
 
 
 class Pace:
@@ -43,16 +41,13 @@ class Pace:
         self._round = 0
         """Calls that ended since the number of slots was last judged."""
         self._failed = False
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._turns = count()
+        self._waiting: deque[tuple[int, Trouble | None, asyncio.Future[None]]] = deque()
         self._asked_to_wait_s = 0.0
         self.in_flight_max = in_flight_max
         self.silence = Silence()
 
     def heard(self, error: StoreError) -> None:
         """Slow down: as the store asked, and with fewer calls at once from now on."""
-        if error.reply is Reply.REFUSED:
-            self.silence.end()
         if error.retry_after_s is not None:
             asked = min(error.retry_after_s, ASKED_S_MAX)
             self._asked_to_wait_s = max(self._asked_to_wait_s, asked)
@@ -78,18 +73,15 @@ class Pace:
         if nth:
             await asyncio.sleep(self._delay_s(nth))
         if not self.enter_now():
-            in_silence = trouble is not None and trouble.in_silence
-            await self._slot(nth if in_silence and nth > _IN_TURN_MAX else 0)
+            await self._slot(nth, trouble)
         if trouble is not None and trouble.is_hopeless:
             self.leave()
             return False
         return True
 
-    async def _slot(self, failures: int) -> None:
+    async def _slot(self, nth: int, trouble: Trouble | None) -> None:
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # In a silence whoever has failed most goes first: soon it is over, or all may give up. A
-        # store that answers some is asked in turn: its tries are to last as long as it is busy.
-        heappush(self._waiting, (-failures, next(self._turns), slot))
+        self._waiting.append((nth, trouble, slot))
         try:
             await slot
         except asyncio.CancelledError:
@@ -107,10 +99,25 @@ class Pace:
                 self._slots = min(self.in_flight_max, self._slots + 1)
             self._failed = False
         while self._waiting and self._taken < self._slots:
-            _, _, slot = heappop(self._waiting)
+            slot = self._next()
             if not slot.done():
                 self._taken += 1
                 slot.set_result(None)
+
+    def _next(self) -> asyncio.Future[None]:
+        """In turn, so that the tries last as long as a store is busy, or restarts.
+
+        But in a long silence whoever has failed most goes first: soon it is over, or all give up.
+        """
+        if self.silence.is_long:
+            longest = [
+                one for one in self._waiting if one[1] is not None and one[1].in_long_silence
+            ]
+            if longest:
+                first = max(longest, key=itemgetter(0))
+                self._waiting.remove(first)
+                return first[2]
+        return self._waiting.popleft()[2]
 
     def _delay_s(self, nth: int) -> float:
         asked, self._asked_to_wait_s = self._asked_to_wait_s, 0.0

@@ -1,8 +1,10 @@
 """for_each: bounded, streaming; the first error starts nothing new and awaits what is in flight."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeAlias, TypeVar
+
+from fsspec_commit.records.entries import in_batches
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -48,6 +50,12 @@ async def for_each(
     if feed.failed is not None:
         raise feed.failed
     return feed.done
+
+
+async def batches_of(items: Iterable[T]) -> AsyncIterator[Sequence[T]]:
+    """*items*, some at a time, as :func:`for_each` takes them."""
+    for batch in in_batches(items):
+        yield batch
 
 
 async def all_of(

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from fsspec_commit.effects.settled_uploads import SettledUploads
+from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Part, PendingUpload
@@ -91,7 +91,7 @@ class PartWriter:
 
     def __init__(
         self,
-        uploads: SettledUploads,
+        uploads: ConfirmedUploads,
         path: StorePath,
         *,
         begin: Callable[[StorePath], Awaitable[PendingUpload]],
@@ -138,7 +138,7 @@ class PartWriter:
         self._check_open()
         if self._gathered_bytes or self._count == 0:
             await self._send()
-        await self._settle()
+        await self._all_sent()
         await self._raise_failure()
         if self._upload is None:
             raise AssertionError("a finished file has a part, and a part an upload")
@@ -152,7 +152,7 @@ class PartWriter:
             return
         self._over = True
         self._pieces.clear()
-        await self._settle()
+        await self._all_sent()
         upload, self._upload = self._upload, None
         if upload is not None:
             await self._abort(upload)
@@ -191,7 +191,7 @@ class PartWriter:
             self._first_failure = self._first_failure or error
             self._failed = self._failed or error
 
-    async def _settle(self) -> None:
+    async def _all_sent(self) -> None:
         # Not cancelled: a part that arrives after the abort would be kept, and paid for.
         while self._sending:
             await asyncio.wait(self._sending)

@@ -12,11 +12,11 @@ from enum import Enum
 from typing import Literal, Protocol, TypeAlias
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
+from fsspec_commit.effects.confirmed.files import ConfirmedFiles
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.settled_directories import SettledDirectories
-from fsspec_commit.effects.settled_files import SettledFiles
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, is_never_reused
@@ -89,7 +89,7 @@ class Removal(Protocol):
 class RetiringByRename:
     """An area goes by one rename, so that it is there whole or not at all."""
 
-    def __init__(self, store: SettledStore, directories: SettledDirectories) -> None:
+    def __init__(self, store: ConfirmedStore, directories: ConfirmedDirectories) -> None:
         self._store = store
         self._directories = directories
 
@@ -146,7 +146,7 @@ class RetiringInOrder:
     area never shows one that was not published. A crash in between leaves a void area.
     """
 
-    def __init__(self, store: SettledStore, leftovers: LeftoverUploads | None) -> None:
+    def __init__(self, store: ConfirmedStore, leftovers: LeftoverUploads | None) -> None:
         self._store = store
         self._leftovers = leftovers
 
@@ -172,7 +172,7 @@ class RetiringInOrder:
 class _Retiring:
     """What every removal leaves to the retirement of its store."""
 
-    def __init__(self, store: SettledStore, retirement: Retirement) -> None:
+    def __init__(self, store: ConfirmedStore, retirement: Retirement) -> None:
         self._store = store
         self._retirement = retirement
 
@@ -193,7 +193,9 @@ class _Retiring:
 class TrashRemoval(_Retiring):
     """For stores that rename exclusively and cannot delete on condition: local disks, HDFS."""
 
-    def __init__(self, store: SettledStore, files: SettledFiles, retirement: Retirement) -> None:
+    def __init__(
+        self, store: ConfirmedStore, files: ConfirmedFiles, retirement: Retirement
+    ) -> None:
         super().__init__(store, retirement)
         self._files = files
         self._missed: dict[str, list[Entry]] = {}
@@ -288,7 +290,7 @@ class ConditionalRemoval(_Retiring):
 
     def __init__(
         self,
-        store: SettledStore,
+        store: ConfirmedStore,
         retirement: Retirement,
         *,
         replaces_if_match: bool,
@@ -330,7 +332,7 @@ class NamedRemoval(_Retiring):
 
     def __init__(
         self,
-        store: SettledStore,
+        store: ConfirmedStore,
         retirement: Retirement,
         *,
         replaces_if_match: bool,

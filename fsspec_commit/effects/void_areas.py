@@ -7,11 +7,11 @@ id if it is not where it was to be. Elsewhere ``job.json`` is what makes the are
 """
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.layout import JobLayout, StorePath
 
 
-async def delete_void_area(store: SettledStore, layout: JobLayout) -> bool:
+async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
     """Delete the area of *layout*, unless a job begins there at this moment.
 
     Returns:
@@ -25,7 +25,7 @@ async def delete_void_area(store: SettledStore, layout: JobLayout) -> bool:
     return await delete_taken_area(store, layout, layout.area)
 
 
-async def delete_taken_area(store: SettledStore, layout: JobLayout, path: StorePath) -> bool:
+async def delete_taken_area(store: ConfirmedStore, layout: JobLayout, path: StorePath) -> bool:
     """Delete the area of *layout* that is at *path*, where somebody who died had renamed it to.
 
     One with ``job.json`` is put back: it was not void, or was to be looked into before it went.
@@ -43,7 +43,7 @@ async def delete_taken_area(store: SettledStore, layout: JobLayout, path: StoreP
     return False
 
 
-async def _is_begun(store: SettledStore, layout: JobLayout, taken: StorePath) -> bool:
+async def _is_begun(store: ConfirmedStore, layout: JobLayout, taken: StorePath) -> bool:
     """Whether ``job.json`` is in an area; asked twice, lest it was not the store that answered."""
     spec = layout.spec_in(taken)
     if await store.stat(spec) is not None:

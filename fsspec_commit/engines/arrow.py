@@ -15,12 +15,12 @@ from fsspec_commit.engines.feed import Feed, write_fed
 from fsspec_commit.engines.partitioned import ROOT, TaskFiles, partitioning_of
 from fsspec_commit.engines.writing_options import check_writing
 from fsspec_commit.errors import RequestError
-from fsspec_commit.job import Job
 from fsspec_commit.location import DestinationLike
 from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.suggestions import option_hint
-from fsspec_commit.task import Task, count_rows
+from fsspec_commit.sync.job import Job
+from fsspec_commit.sync.task import Task, count_rows
 
 # By name, as an Arrow can be built without one.
 _FORMATS = {
@@ -38,6 +38,8 @@ _MAKES_A_TABLE = (
     "pyarrow.table() makes a table of columns, pyarrow.Table.from_pylist() of rows, "
     "pyarrow.concat_tables() of tables"
 )
+# What polars and Dask call the same. A frame of Dask can be iterated, over its columns' names.
+_COMPUTES = ("collect", "compute")
 
 
 @runtime_checkable
@@ -257,7 +259,7 @@ class _Source:
         elif isinstance(data, ArrowStreamExportable):
             reader = _stream_of(data)
             own, self._batches = reader.schema, reader
-        elif isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
+        elif isinstance(data, Iterable) and not _is_no_data(data):
             own, self._batches = schema, data
         else:
             raise _no_data(data)
@@ -312,17 +314,25 @@ def _check_schema(own: object, given: object, data: object) -> None:
         raise RequestError(message, kind="schema_mismatch")
 
 
+def _is_no_data(thing: object) -> bool:
+    """Whether *thing* gives no batches, although it can be iterated."""
+    return isinstance(thing, str | bytes | dict) or any(hasattr(thing, verb) for verb in _COMPUTES)
+
+
 def _no_data(thing: object) -> RequestError:
     message = (
         f"cannot write an object of type {_kind(thing)}: give a pyarrow table, batch, reader, "
         "dataset or scanner, an iterable of batches, or anything with __arrow_c_stream__"
     )
     if isinstance(thing, str | os.PathLike):
-        message += "; the data comes first, then the destination"
+        message += (
+            "; the data comes first, then the destination; "
+            "pyarrow.dataset.dataset(path) reads files"
+        )
     elif isinstance(thing, dict):
         message += "; of columns pyarrow.table() makes a table"
-    elif hasattr(thing, "collect"):
-        message += "; what has still to be computed is given as .collect() returns it"
+    elif verb := next((name for name in _COMPUTES if hasattr(thing, name)), None):
+        message += f"; what has still to be computed is given as .{verb}() returns it"
     return RequestError(message, kind="not_arrow_data")
 
 

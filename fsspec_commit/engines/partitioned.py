@@ -12,7 +12,7 @@ from pyarrow.fs import FileSystemHandler
 from fsspec_commit.errors import RequestError
 from fsspec_commit.names import Target
 from fsspec_commit.suggestions import value_hint
-from fsspec_commit.task import Task
+from fsspec_commit.sync.task import Task
 
 ROOT = "destination"
 """What stands for the destination in the paths that Arrow makes."""

@@ -36,6 +36,12 @@ def check_writing(options: Mapping[str, object], file_visitor: object) -> None:
             f"basename_template={template!r} has no place for a file's number: 'part-{{i}}.parquet'"
         )
         raise _invalid(message)
+    if template is not None and "/" in str(template):
+        message = (
+            f"basename_template={template!r} is for names of files, and takes no directory: "
+            "partition_by= makes directories"
+        )
+        raise _invalid(message)
     how = options["file_options"]
     if how is not None and (isinstance(how, str) or not hasattr(how, "format")):
         message = (

@@ -3,8 +3,8 @@
 from hashlib import sha256
 
 from fsspec_commit.committers import AttemptOutput
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.stored_records import establish, inactive, recall
 from fsspec_commit.errors import (
     CommitFailedError,
     JobNotActiveError,
@@ -20,7 +20,7 @@ from fsspec_commit.records.job import ChosenRecord, Collect, TaskCommit
 async def commit_attempt(
     layout: AttemptLayout,
     output: AttemptOutput,
-    store: SettledStore,
+    store: ConfirmedStore,
     *,
     rows: int | None,
     collect: Collect,
@@ -46,7 +46,7 @@ async def commit_attempt(
 
 @failing_as(CommitFailedError, "commit_task")
 async def _write_manifest(
-    layout: AttemptLayout, output: AttemptOutput, store: SettledStore, *, rows: int | None
+    layout: AttemptLayout, output: AttemptOutput, store: ConfirmedStore, *, rows: int | None
 ) -> TaskCommit:
     files = output.finished()
     manifest = await output.seal(rows)
@@ -70,7 +70,7 @@ async def _write_manifest(
 
 
 @failing_as(CommitFailedError, "commit_task")
-async def _choose(layout: AttemptLayout, message: TaskCommit, store: SettledStore) -> TaskCommit:
+async def _choose(layout: AttemptLayout, message: TaskCommit, store: ConfirmedStore) -> TaskCommit:
     record = ChosenRecord(nonce=store.ids.nonce(), message=message)
     path = layout.job.chosen(layout.task_id)
     first = await establish(store, path, record, within=layout.job.area)
@@ -79,7 +79,7 @@ async def _choose(layout: AttemptLayout, message: TaskCommit, store: SettledStor
     return message.told_chosen(chosen=first is not None)
 
 
-async def may_discard(layout: AttemptLayout, store: SettledStore) -> bool:
+async def may_discard(layout: AttemptLayout, store: ConfirmedStore) -> bool:
     """Whether an attempt that has begun to commit under ``collect="store"`` may be deleted.
 
     Only once another attempt is read as the chosen one: its own pointer may be on its way.
@@ -89,8 +89,6 @@ async def may_discard(layout: AttemptLayout, store: SettledStore) -> bool:
 
 
 def _inactive(layout: AttemptLayout) -> JobNotActiveError:
-    job_id = layout.job.job_id
-    message = f"task {layout.task_id} cannot commit: job {job_id} is already finished or aborted"
-    return JobNotActiveError(
-        message, job_id=job_id, task_id=layout.task_id, outcome="unknown", stage="commit_task"
-    )
+    task_id = layout.task_id
+    doing = f"task {task_id} cannot commit: "
+    return inactive(layout.job, "commit_task", doing=doing, task_id=task_id)

@@ -4,8 +4,8 @@ import shlex
 from dataclasses import dataclass, replace
 
 from fsspec_commit.committers import Committer
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.removal import Removal
-from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.layout import AttemptLayout, JobLayout
 from fsspec_commit.names import Target, unique_suffix, uniquely_named
 from fsspec_commit.records.job import JobRecord
@@ -22,7 +22,7 @@ class BoundJob:
 
     record: JobRecord
     layout: JobLayout
-    store: SettledStore
+    store: ConfirmedStore
     committer: Committer
     removal: Removal
     attempts_in_names: bool = False

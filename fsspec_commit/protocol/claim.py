@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.standing import establish
+from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import CommitError, ConcurrentJobError, JobNotActiveError
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
@@ -28,6 +28,7 @@ from fsspec_commit.protocol.job_state import (
     unusable_among,
 )
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
+from fsspec_commit.records.entries import Sized
 from fsspec_commit.records.job import Claim, Decision, JobRecord
 from fsspec_commit.store import Directory, Entry, Unusable
 
@@ -72,11 +73,12 @@ def _overlap(ones: Iterable[str], others: Iterable[str]) -> bool:
 
 
 def claim_of(
-    record: JobRecord, written: set[Partition], nonce: str, *, reusable_names: bool
+    record: JobRecord, written: Sized[Partition], nonce: str, *, reusable_names: bool
 ) -> Claim:
     """What a job touches, given the partitions that its files are in, and what they are called."""
-    touched = {*written, *record.partitions}
-    bounded = record.mode in {"append", "overwrite_partitions"} and len(touched) <= PARTITIONS_MAX
+    bounded = record.mode in {"append", "overwrite_partitions"} and len(written) <= PARTITIONS_MAX
+    touched = {*written, *record.partitions} if bounded else set()
+    bounded = bounded and len(touched) <= PARTITIONS_MAX
     claim = Claim(
         nonce=nonce,
         job_id=record.job_id,
@@ -107,7 +109,7 @@ class HeldClaim:
 
 async def take_claim(
     job: BoundJob,
-    written: set[Partition],
+    written: Sized[Partition],
     *,
     reusable_names: bool,
     wait_s: float,
@@ -135,7 +137,7 @@ async def take_claim(
         claim = claim_of(job.record, written, nonce, reusable_names=reusable_names)
         path = job.layout.claim(claim.nonce)
         if await establish(job.store, path, claim, within=job.layout.area) is None:
-            raise _over(job)
+            raise inactive(job.layout, "claim")
         alive.begin()
         try:
             areas = await _list_areas(job)
@@ -168,14 +170,8 @@ async def _list_areas(job: BoundJob) -> list[Listed]:
         if job.record.single_writer or job.layout in jobs_among(areas, job.layout.destination):
             return areas
         if await read_record(job.store, job.layout) is None:
-            raise _over(job)
+            raise inactive(job.layout, "claim")
     raise not_answered(job.layout, job.layout.area, "stands and is not listed")
-
-
-def _over(job: BoundJob) -> JobNotActiveError:
-    job_id = job.record.job_id
-    message = f"job {job_id} is already finished or aborted"
-    return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage="claim")
 
 
 async def withdraw_claim(job: BoundJob, claim: Claim) -> None:

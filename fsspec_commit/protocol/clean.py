@@ -7,17 +7,17 @@ from functools import partial
 from typing import TypeAlias
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.removal import Retirement
-from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
 from fsspec_commit.errors import CommitError, JobNotActiveError, RecordError, Reply, StoreError
+from fsspec_commit.hadoop.jobs import hadoop_areas
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.protocol.aborting import abort_job
+from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.damaged import Check, damage_of, remove_damaged
-from fsspec_commit.protocol.hadoop import hadoop_areas
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.late_deletes import ended_late_deletes
@@ -37,19 +37,22 @@ class CleanReport:
         deleted: Areas of jobs that were over already, and pending uploads of such jobs.
         shown: Jobs that only a person can settle, pending uploads that cannot be attributed to
             any job, and what Hadoop's own jobs have left, each with the reason.
-        bytes: How much that is.
+        not_removed: What was to be removed and the store refused to give up, each with the
+            reason; none under ``dry_run``, which tries nothing.
+        bytes: How much was removed, or would be.
         dry_run: Whether nothing was done.
     """
 
     aborted: tuple[str, ...]
     deleted: tuple[str, ...]
     shown: tuple[str, ...]
+    not_removed: tuple[str, ...]
     bytes: int
     dry_run: bool
 
 
 async def clean(
-    store: SettledStore,
+    store: ConfirmedStore,
     *,
     older_than: timedelta,
     dry_run: bool,
@@ -106,7 +109,7 @@ class _Found:
     """What ``clean`` has come across so far."""
 
     def __init__(
-        self, store: SettledStore, leftovers: LeftoverUploads | None, *, dry_run: bool
+        self, store: ConfirmedStore, leftovers: LeftoverUploads | None, *, dry_run: bool
     ) -> None:
         self._store = store
         self._leftovers = leftovers
@@ -116,6 +119,7 @@ class _Found:
         self._aborted: list[str] = []
         self._deleted: list[str] = []
         self._shown: list[str] = []
+        self._not_removed: list[str] = []
         self._bytes = 0
 
     async def settle_remains(self, destination: DestinationLayout, path: StorePath) -> None:
@@ -139,7 +143,7 @@ class _Found:
         return True
 
     async def _removed(self, name: str, remove: Callable[[], Awaitable[bool]]) -> bool:
-        """Whether *remove* removes it, or would; what the store refuses to give up is shown.
+        """Whether *remove* removes it, or would; what the store refuses to give up is named.
 
         One thing that we may not delete, somebody else's say, must not keep the rest.
         """
@@ -154,7 +158,7 @@ class _Found:
             refusal = error if isinstance(error, StoreError) else error.__cause__
             if not isinstance(refusal, StoreError) or refusal.reply is not Reply.REFUSED:
                 raise
-            self._shown.append(f"{name}: cannot be removed, {refusal}")
+            self._not_removed.append(f"{name}: {refusal}")
             return False
 
     def removed_damaged(self, job_id: str, size_bytes: int) -> None:
@@ -276,12 +280,13 @@ class _Found:
             aborted=tuple(self._aborted),
             deleted=tuple(self._deleted),
             shown=tuple(self._shown),
+            not_removed=tuple(self._not_removed),
             bytes=self._bytes,
             dry_run=self._dry_run,
         )
 
 
-async def _untouchable(store: SettledStore, state: JobState, check: Check) -> str | None:
+async def _untouchable(store: ConfirmedStore, state: JobState, check: Check) -> str | None:
     """Why only a person can settle this job, if so."""
     damage = await damage_of(store, state, check)
     if damage is not None:
@@ -291,7 +296,7 @@ async def _untouchable(store: SettledStore, state: JobState, check: Check) -> st
     return None
 
 
-async def _abort_if_undecided(store: SettledStore, layout: JobLayout, bind: Bind) -> bool:
+async def _abort_if_undecided(store: ConfirmedStore, layout: JobLayout, bind: Bind) -> bool:
     record = await read_record(store, layout)
     if record is None:
         return False

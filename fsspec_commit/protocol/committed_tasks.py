@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -36,7 +36,7 @@ class CommittedTasks:
         return str(missing)
 
 
-async def committed_tasks(store: SettledStore, layout: JobLayout) -> CommittedTasks | None:
+async def committed_tasks(store: ConfirmedStore, layout: JobLayout) -> CommittedTasks | None:
     """The tasks of a job that have committed; ``None`` where we may not list them."""
     children = await store.list_children_if_allowed(layout.manifests)
     if children is None:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.removal import Retirement
-from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
-from fsspec_commit.effects.standing import establish, recall
+from fsspec_commit.effects.stored_records import establish, recall
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
@@ -15,7 +16,7 @@ from fsspec_commit.errors import (
     failing_as,
 )
 from fsspec_commit.layout import DestinationLayout, JobLayout
-from fsspec_commit.protocol.job_records import over, read_record, recall_listed
+from fsspec_commit.protocol.job_records import read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, JobRecord
@@ -24,7 +25,7 @@ Check: TypeAlias = Callable[[JobRecord], None]
 """Raises `RecordError` of a record that says what this store cannot do; changes nothing."""
 
 
-async def damage_of(store: SettledStore, state: JobState, check: Check) -> str | None:
+async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> str | None:
     """What of a job nobody can go by, if anything; where it is over, its decision still counts."""
     if state.damage is not None:
         return state.damage
@@ -43,7 +44,7 @@ async def damage_of(store: SettledStore, state: JobState, check: Check) -> str |
     return "a committed decision stands but job.json is gone"
 
 
-async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Decision) -> bool:
+async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: Decision) -> bool:
     """Whether a decision in a void area may be all that knows of files which are not in place.
 
     Where nothing is left that it could publish from, it is the echo of a request that was given
@@ -54,9 +55,17 @@ async def _is_unpublished(store: SettledStore, layout: JobLayout, decision: Deci
     return bool(decision.task_count) and await store.stat(layout.manifests) is not None
 
 
+def _not_there(layout: JobLayout) -> JobNotActiveError:
+    message = (
+        f"no job {layout.job_id} is there: it was finished, aborted or removed before, or never "
+        "was; `jobs` lists those that are"
+    )
+    return JobNotActiveError(message, job_id=layout.job_id, outcome="unknown", stage="clean")
+
+
 @failing_as(CommitStateUnknownError, "clean")
 async def remove_damaged(
-    store: SettledStore,
+    store: ConfirmedStore,
     destination: DestinationLayout,
     job_id: str,
     *,
@@ -88,7 +97,7 @@ async def remove_damaged(
             await store.delete_tree(layout.area, deletion.of_unusable_area(layout))
         return size_bytes
     if layout.area not in {child.path for child in areas}:
-        raise over(layout)
+        raise _not_there(layout)
     if await damage_of(store, await read_state(store, layout), check) is None:
         message = f"job {job_id} is not damaged: resume, abort or clean it like any other"
         raise RequestError(message, kind="not_damaged", job_id=job_id, stage="clean")
@@ -106,13 +115,13 @@ async def remove_damaged(
     return size_bytes
 
 
-async def _leave_word(store: SettledStore, layout: JobLayout) -> None:
+async def _leave_word(store: ConfirmedStore, layout: JobLayout) -> None:
     """Say that a job was given up: what is in place of it must not be taken for all of it."""
     destination = layout.destination
     await store.create(destination.lost(layout.job_id), b"", within=destination.areas)
 
 
-async def _doubt(store: SettledStore, layout: JobLayout) -> str | None:
+async def _doubt(store: ConfirmedStore, layout: JobLayout) -> str | None:
     """Why a damaged job may have committed, if it may; one that certainly has is refused."""
     try:
         decision = await recall_listed(store, layout, layout.decision, Decision)
@@ -138,7 +147,7 @@ def _perhaps_committed(layout: JobLayout, why: str) -> RequestError:
     return RequestError(message, kind="perhaps_committed", job_id=layout.job_id, stage="clean")
 
 
-async def _fenced(store: SettledStore, layout: JobLayout) -> Standing[Decision]:
+async def _fenced(store: ConfirmedStore, layout: JobLayout) -> Standing[Decision]:
     """The aborted decision, which no driver can get past; taken here where there was none."""
     wanted = Decision(
         nonce=store.ids.nonce(), job_id=layout.job_id, state="aborted", by="clean, as damaged"

@@ -1,8 +1,8 @@
 """The commit point: one exclusive create, by whoever comes first (P7)."""
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import establish
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.stored_records import establish
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
@@ -16,7 +16,7 @@ from fsspec_commit.records.job import Decision
 
 
 @unforeseen_as(CommitStateUnknownError, "decide")
-async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> Standing[Decision]:
+async def decide(store: ConfirmedStore, layout: JobLayout, wanted: Decision) -> Standing[Decision]:
     """Make *wanted* the job's decision.
 
     The create is repeated until some record stands; absence decides nothing. Whoever has created
@@ -33,7 +33,7 @@ async def decide(store: SettledStore, layout: JobLayout, wanted: Decision) -> St
 
 @failing_as(CommitStateUnknownError, "decide")
 async def _confirmed(
-    store: SettledStore, layout: JobLayout, ours: Standing[Decision] | None
+    store: ConfirmedStore, layout: JobLayout, ours: Standing[Decision] | None
 ) -> Standing[Decision]:
     """Our decision, if it counts. While a store does not say, it may: that is not known."""
     if ours is None:
@@ -44,7 +44,7 @@ async def _confirmed(
     return ours
 
 
-async def _take_back(store: SettledStore, layout: JobLayout) -> None:
+async def _take_back(store: ConfirmedStore, layout: JobLayout) -> None:
     """Delete our decision where it means nothing: it is listed, and no ``job.json`` beside it.
 
     Where it is not listed, nothing is to be deleted, or it was not the store that answered.

@@ -1,64 +1,229 @@
-"""One driver's commits of a job: what it has decided itself, it finishes, however late it hears."""
+"""One driver of one job: starts it, commits it or aborts it, and finishes what it has decided.
 
+All of it runs on whatever loop its caller has, without a thread and without a clock but the
+loop's: ``Job`` bridges to it, and a simulator runs it as it is.
+"""
+
+import asyncio
 from collections.abc import Callable, Sequence
+from typing import Literal, Protocol, TypeAlias
 
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import Progress
-from fsspec_commit.effects.standing import recall
+from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import (
     CommitError,
+    CommitFailedError,
     CommitStateUnknownError,
     JobNotActiveError,
     PartialCommitError,
     failing_as,
 )
+from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.commit import Finished, commit_job
+from fsspec_commit.protocol.commit import commit_job
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.overtaken import is_over, over_after_deciding
 from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.protocol.result import CommitResult, Finished, result_of
+from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.records.job import Decision
+
+State: TypeAlias = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
+"""Where a driver is; ``settled`` is a job that somebody else has ended, or decided."""
+
+STARTS_MAX = 8
+"""How many job ids are tried before a job that cannot be created is given up."""
+
+
+class Opened(Protocol):
+    """A place that is open for a new job."""
+
+    @property
+    def store(self) -> ConfirmedStore:
+        """Its store."""
+
+    @property
+    def next_job(self) -> Callable[[], BoundJob]:
+        """The job under an id that nobody has: each call takes another one."""
+
+
+def not_started() -> RuntimeError:
+    """What is said of a job that is used before it exists."""
+    return RuntimeError('the job has not started: use "with Job(...)", or call start()')
 
 
 class Driver:
-    """Commits one job, as often as it is asked to; one call at a time."""
+    """Drives one job. Of several calls that would settle it, each waits for the one before.
 
-    def __init__(self) -> None:
+    Args:
+        job: One that has begun elsewhere; without it the driver starts a new one.
+
+    Attributes:
+        state: Where it is.
+        job: The job, once it has an id.
+        is_skipped: Whether there is nothing to do: data stands, or the job's key has committed.
+        result: What was done, once the job has committed or was skipped.
+    """
+
+    def __init__(self, job: BoundJob | None = None) -> None:
+        self.state: State = "new" if job is None else "open"
+        self.job = job
+        self.is_skipped = False
+        self.result: CommitResult | None = None
+        # Of the loop: an interrupt cannot come between taking it and giving it back.
+        self._settling = asyncio.Lock()
         # What it has tried to decide, as far as that stands or still may, and which files that are.
         self._decisions: dict[str, FileNames] = {}
         # The files of the one that has stood.
         self._stood: FileNames | None = None
 
+    async def start(self, opened: Opened) -> None:
+        """Look whether the mode allows the job, and create ``job.json``: the job exists.
+
+        An id whose creation was not answered is spent, and the job begins under another one.
+
+        Raises:
+            DestinationExistsError: ``mode="error"`` and data stands.
+            CommitFailedError: It could not be created. The store is closed after any failure.
+        """
+        try:
+            await self._start(opened)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.state = "open"  # The request that creates it may be on its way.
+            raise
+        except Exception:
+            await opened.store.close()
+            raise
+        self.state = "open"
+
+    async def _start(self, opened: Opened) -> None:
+        unknown: str | None = None
+        for failed in range(STARTS_MAX):
+            self.job = job = opened.next_job()
+            self.is_skipped = self.is_skipped or await has_nothing_to_do(job)
+            unknown = await create_job(job, failed=failed)
+            if unknown is None:
+                return
+        message = f"cannot start a job at {job.record.destination!r}: {unknown}"
+        raise CommitFailedError(message, stage="start")
+
     async def commit(
         self,
-        job: BoundJob,
         messages: Sequence[object],
         *,
         wait_s: float,
-        deciding: Callable[[], None],
-        announce: Callable[[int], None],
-        progress: Progress,
+        announce: Callable[[int], None] = lambda _: None,
+        progress: Progress | None = None,
         others: bool = False,
-    ) -> Finished | None:
+    ) -> bool:
         """Make exactly the chosen attempts visible, or finish what an earlier call has decided.
 
         Args:
-            job: The job, bound; the same one in every call.
             messages: One message for every task; none with ``collect="store"``.
             wait_s: How long to wait for a conflicting job.
-            deciding: Told just before the decision is taken.
             announce: Told how many files will be published.
             progress: Told as they are.
             others: Some messages are of tasks elsewhere, and some may be missing.
 
         Returns:
-            ``None`` when the job had nothing to do and was dropped.
+            Whether this very call did it; else an earlier one has, and ``result`` is of that.
+
+        Raises:
+            CommitError: Its ``outcome`` says what was left.
+            RuntimeError: The job is aborted, or has not begun.
         """
+        async with self._settling:
+            job = self.started()
+            self.refuse_aborted()
+            if self.result is not None:
+                return False
+            begin = job.store.clock()
+            try:
+                finished = await self._commit(
+                    job,
+                    messages,
+                    wait_s=wait_s,
+                    announce=announce,
+                    progress=progress,
+                    others=others,
+                )
+            except CommitError as error:
+                if isinstance(error, JobNotActiveError):
+                    self.state = "settled"
+                elif error.outcome == "not_committed":
+                    self.state = "open"
+                raise
+            self.result = result_of(job, finished, job.store.clock() - begin)
+            self.is_skipped = finished is None
+            self.state = "skipped" if finished is None else "committed"
+            return True
+
+    async def abort(self) -> bool:
+        """Decide that the job never happens, and remove what it left.
+
+        Returns:
+            Whether this very call did it; else an earlier one has, or there was nothing to do.
+
+        Raises:
+            JobNotActiveError: It is committed, or somebody else has ended it.
+        """
+        async with self._settling:
+            if self.state in {"new", "aborted", "skipped"}:
+                self.state = "aborted"
+                return False
+            job = self.started()
+            job_id = job.record.job_id
+            if self.result is not None:
+                message = f"job {job_id} is committed: it cannot be aborted; nothing was deleted"
+                raise JobNotActiveError(message, job_id=job_id, outcome="committed", stage="abort")
+            try:
+                await abort_job(job, by=job.record.host)
+            except JobNotActiveError:
+                self.state = "settled"
+                raise
+            self.state = "aborted"
+            return True
+
+    def started(self) -> BoundJob:
+        """The job.
+
+        Raises:
+            RuntimeError: It has no id yet.
+        """
+        if self.job is None:
+            raise not_started()
+        return self.job
+
+    def refuse_aborted(self) -> None:
+        """Refuse to commit what was aborted.
+
+        Raises:
+            RuntimeError: It was.
+        """
+        if self.state == "aborted":
+            raise RuntimeError(f"job {self.started().record.job_id} is aborted: make a new Job")
+
+    async def _commit(
+        self,
+        job: BoundJob,
+        messages: Sequence[object],
+        *,
+        wait_s: float,
+        announce: Callable[[int], None],
+        progress: Progress | None,
+        others: bool,
+    ) -> Finished | None:
+        """Commit, or finish; ``None`` when the job had nothing to do and was dropped."""
+        if self.is_skipped:
+            await abort_job(job, by="the job itself, which had nothing to do")
+            return None
         tried: FileNames | None = None
 
-        def decide(nonce: str, names: FileNames) -> None:
+        def deciding(nonce: str, names: FileNames) -> None:
             nonlocal tried
             self._decisions[nonce] = tried = names
-            deciding()
+            self.state = "deciding"
 
         try:
             tried = await self._decided(job)
@@ -69,7 +234,7 @@ class Driver:
                         job,
                         messages,
                         wait_s=wait_s,
-                        deciding=decide,
+                        deciding=deciding,
                         announce=announce,
                         progress=progress,
                         others=others,
@@ -111,7 +276,7 @@ class Driver:
             self._decisions.clear()
 
     async def _resume(
-        self, job: BoundJob, *, announce: Callable[[int], None], progress: Progress
+        self, job: BoundJob, *, announce: Callable[[int], None], progress: Progress | None
     ) -> Finished:
         try:
             return await resume_job(job, announce=announce, progress=progress)

@@ -4,16 +4,21 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice, pairwise
 from struct import Struct
-from typing import TypeAlias
+from typing import Self, TypeAlias, TypeVar
 
 Digest: TypeAlias = tuple[int, int]
+K = TypeVar("K", bound=Hashable)
 
 _CHUNK = 4096
 _BUCKETS = 256
+_GROUP = 4096
+_GROUPS_MAX = 0xFFFF
+_OPEN_MAX = 2
+_RECENT_BYTES_MAX = 4096
 _PAIR = Struct("<QQ")
 
 
@@ -32,9 +37,19 @@ class FileNames(Iterable[str]):
         return self._count
 
     def __iter__(self) -> Iterator[str]:
-        for chunk in self._chunks:
-            yield from zlib.decompress(chunk).decode().split("\0")
-        yield from self._recent
+        for number in range(self.chunk_count):
+            yield from self.chunk(number)
+
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks there are: one at least."""
+        return len(self._chunks) + 1
+
+    def chunk(self, number: int) -> Sequence[str]:
+        """Some thousand names that were added one after the other; the last may have none."""
+        if number == len(self._chunks):
+            return self._recent
+        return zlib.decompress(self._chunks[number]).decode().split("\0")
 
     def __repr__(self) -> str:
         return f"<FileNames of {self._count} files>"
@@ -50,90 +65,183 @@ class FileNames(Iterable[str]):
                 self._recent = []
 
 
-class NameIndex:
-    """A set of names as 128-bit digests: 16 bytes a name.
+class NameIndex(Container[str]):
+    """A set of names as 128-bit digests: 18 bytes a name.
 
     Two names of one digest are never met by chance, and take 2⁶⁴ tries to be made on purpose.
     """
 
     def __init__(self) -> None:
         # Only the buckets that names fall in: most indexes hold few names, many hold none.
-        self._highs = defaultdict[int, "array[int]"](_longs)
-        self._lows = defaultdict[int, "array[int]"](_longs)
+        self._buckets = defaultdict[int, _Bucket](_Bucket)
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def add(self, name: str) -> None:
-        """Add one name; it is found after :meth:`freeze`."""
-        high, low = _digest(name)
-        self._highs[high % _BUCKETS].append(high)
-        self._lows[high % _BUCKETS].append(low)
-        self._count += 1
+    def extend(self, names: Iterable[str]) -> None:
+        """Add *names*, to one group; they are found after :meth:`freeze`."""
+        group, buckets = min(self._count // _GROUP, _GROUPS_MAX), self._buckets
+        for high, low in map(_digest, names):
+            bucket = buckets[high % _BUCKETS]
+            bucket.highs.append(high)
+            bucket.lows.append(low)
+            bucket.groups.append(group)
+            self._count += 1
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """All of *names*, to be found at once."""
+        index = cls()
+        index.extend(names)
+        index.freeze()
+        return index
 
     def freeze(self) -> set[Digest]:
         """Sort, and return the digests of names that were added more than once."""
         repeated: set[Digest] = set()
-        for number in self._highs:
-            ordered = sorted(zip(self._highs[number], self._lows[number], strict=True))
-            repeated.update(one for one, other in pairwise(ordered) if one == other)
-            self._highs[number] = array("Q", (high for high, _ in ordered))
-            self._lows[number] = array("Q", (low for _, low in ordered))
+        begin = 0
+        for bucket in self._buckets.values():
+            rows = sorted(zip(bucket.highs, bucket.lows, bucket.groups, strict=True))
+            digests = [(high, low) for high, low, _ in rows]
+            repeated.update(one for one, other in pairwise(digests) if one == other)
+            bucket.highs = array("Q", (high for high, _ in digests))
+            bucket.lows = array("Q", (low for _, low in digests))
+            bucket.groups = array("H", (group for _, _, group in rows))
+            bucket.begin = begin
+            begin += len(rows)
         return repeated
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.holds(name)
 
     def holds(self, name: str) -> bool:
         """Whether *name* was added."""
+        return self._find(name) is not None
+
+    def place(self, name: str) -> int | None:
+        """A number below the count that no other name has, if *name* was added."""
+        found = self._find(name)
+        return None if found is None else found[0].begin + found[1]
+
+    def group(self, name: str) -> int | None:
+        """Which group *name* was added to, if it was; each holds some thousand names."""
+        found = self._find(name)
+        return None if found is None else found[0].groups[found[1]]
+
+    def _find(self, name: str) -> "tuple[_Bucket, int] | None":
         high, low = _digest(name)
-        number = high % _BUCKETS
-        if number not in self._highs:
-            return False
-        return _found(self._highs[number], self._lows[number], high, low) is not None
+        bucket = self._buckets.get(high % _BUCKETS)
+        if bucket is None:
+            return None
+        place = bisect_left(bucket.highs, high)
+        while place < len(bucket.highs) and bucket.highs[place] == high:
+            if bucket.lows[place] == low:
+                return bucket, place
+            place += 1
+        return None
+
+
+class _Bucket:
+    """Some names of an index: the halves of their digests, and their groups."""
+
+    __slots__ = ("begin", "groups", "highs", "lows")
+
+    def __init__(self) -> None:
+        self.highs = array("Q")
+        self.lows = array("Q")
+        self.groups = array("H")
+        self.begin = 0
+
+
+class SomeOf:
+    """Some of the names of an index: a byte for each that it holds."""
+
+    def __init__(self, index: NameIndex) -> None:
+        self._index = index
+        self._marks = bytearray(len(index))
+
+    def add(self, name: str) -> bool:
+        """Add *name*, if the index holds it, and return whether it does."""
+        place = self._index.place(name)
+        if place is not None:
+            self._marks[place] = True
+        return place is not None
+
+    def holds(self, name: str) -> bool:
+        """Whether *name* was added."""
+        place = self._index.place(name)
+        return place is not None and bool(self._marks[place])
 
 
 class NameTokens:
-    """A token for each of some names: 20 bytes a name, and the token's own."""
+    """A token for each of some names of an index, held compressed.
 
-    def __init__(self) -> None:
-        self._highs = defaultdict[int, "array[int]"](_longs)
-        self._lows = defaultdict[int, "array[int]"](_longs)
-        self._starts = defaultdict[int, "array[int]"](_ints)
-        self._tokens = defaultdict[int, bytearray](bytearray)
+    They are added in any order, and asked for in about that in which the index was told its names:
+    what belongs to one group of those is decompressed at once.
+    """
+
+    def __init__(self, index: NameIndex) -> None:
+        self._index = index
+        self._groups = defaultdict[int, _Group](_Group)
+        self._open: dict[int, dict[str, str]] = {}
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, name: str, token: str) -> None:
-        """Add one name; it is found after :meth:`freeze`."""
-        high, low = _digest(name)
-        number = high % _BUCKETS
-        self._highs[number].append(high)
-        self._lows[number].append(low)
-        self._starts[number].append(len(self._tokens[number]))
-        self._tokens[number] += token.encode() + b"\0"
-        self._count += 1
-
-    def freeze(self) -> None:
-        """Sort."""
-        for number in self._highs:
-            rows = zip(self._highs[number], self._lows[number], self._starts[number], strict=True)
-            ordered = sorted(rows)
-            self._highs[number] = array("Q", (high for high, _, _ in ordered))
-            self._lows[number] = array("Q", (low for _, low, _ in ordered))
-            self._starts[number] = array("I", (start for _, _, start in ordered))
+        """Add *name*, if the index holds it; neither it nor *token* holds a NUL."""
+        number = self._index.group(name)
+        if number is not None:
+            self._groups[number].add(f"{name}\0{token}\0".encode())
+            self._count += 1
 
     def get(self, name: str) -> str | None:
         """The token of *name*, if it was added."""
-        high, low = _digest(name)
-        number = high % _BUCKETS
-        if number not in self._highs:
+        number = self._index.group(name)
+        if number is None or number not in self._groups:
             return None
-        place = _found(self._highs[number], self._lows[number], high, low)
-        if place is None:
-            return None
-        start, tokens = self._starts[number][place], self._tokens[number]
-        return tokens[start : tokens.index(b"\0", start)].decode()
+        if number not in self._open:
+            if len(self._open) == _OPEN_MAX:
+                del self._open[next(iter(self._open))]
+            names, tokens = (islice(self._groups[number].texts(), at, None, 2) for at in (0, 1))
+            self._open[number] = dict(zip(names, tokens, strict=True))
+        return self._open[number].get(name)
+
+
+class _Group:
+    """Texts, of which each ends with NUL: compressed, but for the last few."""
+
+    __slots__ = ("_chunks", "_recent")
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._recent = bytearray()
+
+    def add(self, texts: bytes) -> None:
+        self._recent += texts
+        if len(self._recent) >= _RECENT_BYTES_MAX:
+            self._chunks.append(zlib.compress(self._recent, 1))
+            self._recent = bytearray()
+
+    def texts(self) -> Iterator[str]:
+        data = b"".join(map(zlib.decompress, self._chunks)) + self._recent
+        return iter(data.decode().split("\0")[:-1])
+
+
+def names_alike(names: Callable[[], Iterable[str]], key: Callable[[str], K]) -> dict[K, list[str]]:
+    """Those of *names*, which are gone through twice, that have their *key* in common, by it.
+
+    Only hashes are held of the others; where two hashes are equal by chance, one name stands alone.
+    """
+    hashes = array("q", (hash(key(name)) for name in names()))
+    repeated = {one for one, other in pairwise(sorted(hashes)) if one == other}
+    alike = defaultdict[K, list[str]](list)
+    for name in names() if repeated else ():
+        if hash(once := key(name)) in repeated:
+            alike[once].append(name)
+    return dict(alike)
 
 
 def repeated_names(names: Iterable[str], digests: set[Digest]) -> Sequence[str]:
@@ -148,24 +256,7 @@ def repeated_names(names: Iterable[str], digests: set[Digest]) -> Sequence[str]:
     return repeated
 
 
-def _longs() -> "array[int]":
-    return array("Q")
-
-
-def _ints() -> "array[int]":
-    return array("I")
-
-
 def _digest(name: str) -> Digest:
     data = name.encode(errors="surrogatepass")
     high, low = _PAIR.unpack(blake2b(data, digest_size=16).digest())
     return high, low
-
-
-def _found(highs: "array[int]", lows: "array[int]", high: int, low: int) -> int | None:
-    place = bisect_left(highs, high)
-    while place < len(highs) and highs[place] == high:
-        if lows[place] == low:
-            return place
-        place += 1
-    return None

@@ -8,15 +8,15 @@ asks only if it has names that matter, and never where there are no directories.
 from fsspec_commit.errors import RequestError
 from fsspec_commit.names import folded
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.file_names import repeated_names
+from fsspec_commit.protocol.file_names import names_alike, repeated_names
 from fsspec_commit.protocol.manifests import NewFiles
 
 
 async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
     """Refuse two of the job's own names that the store takes for one.
 
-    Directories; and files whose names are kept as they are: others differ in more than case. On
-    such a store *new* knows its names folded, too, from then on.
+    Directories; and files whose names are kept as they are, also of a directory: others differ in
+    more than case. On such a store *new* knows its names folded, too, from then on.
 
     Raises:
         RequestError: There are two, and one would take the place of the other.
@@ -28,14 +28,16 @@ async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
         return
     if alike is not None:
         raise spelled_twice(job, *alike)
-    for name in new.names:
-        if new.reusable.holds(name):
-            new.folded.add(folded(name))
+    new.folded.extend(folded(name) for name in new.names if new.reusable.holds(name))
     repeated = new.folded.freeze()
     if repeated:
         once = repeated_names(map(folded, new.names), repeated)[0]
         one, other, *_ = sorted(name for name in new.names if folded(name) == once)
         raise spelled_twice(job, one, other)
+    for directory in new.partitions.with_those_above() if len(new.folded) else ():
+        if new.folded.holds(once := folded(directory)):
+            file = next(name for name in new.names if folded(name) == once)
+            raise spelled_twice(job, *sorted((file, directory)))
 
 
 def spelled_twice(job: BoundJob, one: str, other: str) -> RequestError:
@@ -50,9 +52,8 @@ def spelled_twice(job: BoundJob, one: str, other: str) -> RequestError:
 
 
 def _directories_alike(new: NewFiles) -> tuple[str, str] | None:
-    seen: dict[str, str] = {}
-    for name in new.directories():
-        other = seen.setdefault(folded(name), name)
-        if other != name:
-            return min(name, other), max(name, other)
+    alike = names_alike(new.partitions.with_those_above, folded)
+    for one, *others in alike.values():
+        if others:
+            return min(one, others[0]), max(one, others[0])
     return None

@@ -5,10 +5,11 @@ person has made room. Names that carry the job's id are nobody else's, and are n
 *reusable* ones are: exact names, and those of hidden files and directories.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from fsspec_commit.effects.parallel import all_of
+from fsspec_commit.effects.parallel import all_of, batches_of, for_each
 from fsspec_commit.errors import DestinationExistsError, RequestError
 from fsspec_commit.names import (
     ROOT_PARTITION,
@@ -16,10 +17,10 @@ from fsspec_commit.names import (
     Target,
     folded,
     is_visible,
-    with_those_above,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.file_names import NameIndex
+from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
+from fsspec_commit.protocol.file_names import SomeOf
 from fsspec_commit.protocol.folded_names import spelled_twice
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import NewFiles, another_name
@@ -40,7 +41,7 @@ async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
         DestinationExistsError: A file or a directory has the name.
         RequestError: A file stands where a directory is needed.
     """
-    taken = await _look(job, new, replaced=NameIndex())
+    taken = await _look(job, new, replaced=SomeOf(new.reusable))
     if taken is not None:
         name, is_directory = taken
         what, remedy = (", as a directory,", "") if is_directory else ("", ' or mode="overwrite"')
@@ -51,7 +52,7 @@ async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
         raise DestinationExistsError(message, job_id=job.record.job_id, path=name, stage="check")
 
 
-async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: NameIndex) -> None:
+async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: SomeOf) -> None:
     """Refuse a new file of which the name is taken by what no listing of old files shows.
 
     That is a directory without files; and a file which the store takes for one of that name,
@@ -82,7 +83,7 @@ async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: Name
     raise _refusal(job, name, message)
 
 
-def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[str]) -> None:
+def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: Container[str]) -> None:
     """Refuse what no rename could publish beside the old file *name*.
 
     An old file goes only after publication, so it must not stand where a directory is needed, nor
@@ -101,18 +102,20 @@ def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: set[
 class _Found:
     """The first name that is taken, and the first file that stands where a directory is needed.
 
-    One of a file that is replaced is not taken by that file.
+    One of a file that is replaced is not taken by that file. What the store takes for a directory
+    that is *needed* is the same as that.
     """
 
     new: NewFiles
-    needed: set[str]
-    replaced: NameIndex
+    needed: Container[str]
+    needed_folded: Container[str]
+    replaced: SomeOf
     taken: tuple[str, bool] | None = None
     blocking: str | None = None
     spelled_otherwise: str | None = None
 
     def note(self, name: str, *, is_directory: bool) -> None:
-        if name in self.needed and not is_directory:
+        if not is_directory and self.needs(name):
             self.blocking = name if self.blocking is None else min(name, self.blocking)
         if self.new.reusable.holds(name) and (is_directory or not self.replaced.holds(name)):
             one = (name, is_directory)
@@ -120,13 +123,21 @@ class _Found:
         elif self.new.folded.holds(folded(name)) and not self.new.reusable.holds(name):
             self.spelled_otherwise = name
 
+    def needs(self, name: str) -> bool:
+        """Whether a directory must be at *name*."""
+        return name in self.needed or folded(name) in self.needed_folded
 
-async def _look(job: BoundJob, new: NewFiles, *, replaced: NameIndex) -> tuple[str, bool] | None:
+
+async def _look(job: BoundJob, new: NewFiles, *, replaced: SomeOf) -> tuple[str, bool] | None:
     """The first reusable name at which something stands, and whether it is a directory."""
-    hidden = {name for name in new.partitions if not is_visible(name)}
-    found = _Found(new, with_those_above(new.reusable_in | hidden), replaced)
-    if len(new.reusable) + len(found.needed) <= _LOOKS_MAX:
-        await _look_at_each(job, new, found)
+    needed = DirectoryNames()
+    needed.update(new.reusable_in)
+    needed.update(name for name in new.partitions if not is_visible(name))
+    alike = map(folded, needed.with_those_above()) if len(new.folded) else ()
+    found = _Found(new, to_look_up(needed.with_those_above()), to_look_up(alike), replaced)
+    few = list(islice(needed.with_those_above(), _LOOKS_MAX + 1))
+    if len(new.reusable) + len(few) <= _LOOKS_MAX:
+        await _look_at_each(job, new, found, few)
     elif not await _look_at_all_files(job, new, found):
         await _look_into_directories(job, found)
     if found.blocking is not None:
@@ -138,7 +149,7 @@ async def _look(job: BoundJob, new: NewFiles, *, replaced: NameIndex) -> tuple[s
     return found.taken
 
 
-async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found) -> None:
+async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found, needed: list[str]) -> None:
     names = [name for name in new.names if new.reusable.holds(name)] if new.reusable else []
 
     async def look(name: str) -> None:
@@ -146,7 +157,7 @@ async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found) -> None:
         if there is not None:
             found.note(name, is_directory=isinstance(there, Directory))
 
-    await all_of([*found.needed, *names], look, in_flight_max=job.store.in_flight_max)
+    await all_of([*needed, *names], look, in_flight_max=job.store.in_flight_max)
 
 
 async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> bool:
@@ -169,19 +180,20 @@ async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> boo
 async def _look_into_directories(job: BoundJob, found: _Found) -> None:
     """List what there is of the directories in question, from the top, level by level."""
     layout = job.layout.destination
-    level = [ROOT_PARTITION]
-    while level:
-        below: list[Partition] = []
+    level = DirectoryNames()
+    level.update([ROOT_PARTITION])
+    while len(level):
+        below = DirectoryNames()
 
-        async def look(directory: Partition, below: list[Partition] = below) -> None:
+        async def look(directory: Partition, below: DirectoryNames = below) -> None:
             for child in await job.store.list_children(layout.directory(directory)):
                 name = layout.relative(child.path)
                 is_directory = isinstance(child, Directory)
                 found.note(name, is_directory=is_directory)
-                if is_directory and name in found.needed:
-                    below.append(Partition(name))
+                if is_directory and found.needs(name):
+                    below.update([name])
 
-        await all_of(level, look, in_flight_max=job.store.in_flight_max)
+        await for_each(batches_of(level), look, in_flight_max=job.store.in_flight_max)
         level = below
 
 

@@ -7,8 +7,8 @@ somebody may have answered in place of the store. A listing is asked as well.
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import damaged, recall
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.stored_records import damaged, recall
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
@@ -26,7 +26,7 @@ T = TypeVar("T")
 _LOOKS_MAX = 4
 
 
-async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
+async def read_record(store: ConfirmedStore, layout: JobLayout) -> JobRecord | None:
     """``job.json``, or ``None`` when the job is over or never was.
 
     Raises:
@@ -36,7 +36,7 @@ async def read_record(store: SettledStore, layout: JobLayout) -> JobRecord | Non
     return None if standing is None else standing.record
 
 
-async def list_records(store: SettledStore, layout: JobLayout) -> frozenset[StorePath] | None:
+async def list_records(store: ConfirmedStore, layout: JobLayout) -> frozenset[StorePath] | None:
     """What stands in the area, ``job.json`` among it; ``None`` when the job is over or never was.
 
     Raises:
@@ -52,7 +52,7 @@ async def list_records(store: SettledStore, layout: JobLayout) -> frozenset[Stor
 
 
 async def recall_listed(
-    store: SettledStore, layout: JobLayout, path: StorePath, kind: type[R]
+    store: ConfirmedStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:
     """A record; ``None`` when it is neither found nor listed.
 
@@ -103,7 +103,7 @@ async def _opened_or_missing(opening: Awaitable[T]) -> T | ImportError:
 
 
 @failing_as(CommitStateUnknownError, "open")
-async def begun_record(store: SettledStore, layout: JobLayout) -> JobRecord | None:
+async def begun_record(store: ConfirmedStore, layout: JobLayout) -> JobRecord | None:
     """The same for somebody who did not begin the job, and so cannot know whether it committed.
 
     Raises:
@@ -114,7 +114,7 @@ async def begun_record(store: SettledStore, layout: JobLayout) -> JobRecord | No
 
 
 @failing_as(CommitStateUnknownError, "decide")
-async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[Decision] | None:
+async def standing_decision(store: ConfirmedStore, layout: JobLayout) -> Standing[Decision] | None:
     """The decision of a job that is not over; ``None`` while there is none.
 
     The only way to believe a decision of somebody else's. ``job.json`` is read after it, never
@@ -133,7 +133,7 @@ async def standing_decision(store: SettledStore, layout: JobLayout) -> Standing[
 
 
 async def standing_published(
-    store: SettledStore, layout: JobLayout, decision: Standing[Decision]
+    store: ConfirmedStore, layout: JobLayout, decision: Standing[Decision]
 ) -> Standing[Published] | None:
     """The word that every file of *decision* is in place, if somebody has given it.
 

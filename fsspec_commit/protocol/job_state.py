@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
-from fsspec_commit.effects.standing import recall
+from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import JobNotActiveError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.job_records import (
@@ -77,7 +78,7 @@ def jobs_among(children: Iterable[Listed], destination: DestinationLayout) -> li
     return [destination.job(job_id) for job_id in sorted(filter(None, found))]
 
 
-async def read_state(store: SettledStore, layout: JobLayout) -> JobState:
+async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
     """What stands in the area of *layout* now; damaged records are reported, never raised.
 
     So are those that we may not read: what they say is not known here, and may be in the way.

@@ -37,8 +37,8 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.claim import HeldClaim
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import NewFiles, another_name
+from fsspec_commit.protocol.marks import areas_gone
 from fsspec_commit.protocol.replaced import ReplacedFiles
-from fsspec_commit.protocol.retire import areas_gone
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry

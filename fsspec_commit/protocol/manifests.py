@@ -10,14 +10,13 @@ from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.names import (
     ROOT_PARTITION,
-    Partition,
     is_visible,
-    partition_of,
+    partitions_of,
     unique_suffix,
-    with_those_above,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks
+from fsspec_commit.protocol.directory_names import DirectoryNames
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records.entries import in_batches
@@ -86,7 +85,8 @@ class ChosenManifests:
             return ManifestBytes(layout, self.kept[message.digest], self.are_checked)
         data = await self.job.store.read(layout.manifest)
         if data is None:
-            raise self._damaged(message, f"{layout.manifest} is gone")
+            elsewhere = "or was written elsewhere, as to the worker's own memory or disk"
+            raise self._damaged(message, f"{layout.manifest} is gone, {elsewhere}")
         if sha256(data).hexdigest() != message.digest:
             raise self._damaged(message, f"{layout.manifest} is not the one its message names")
         return ManifestBytes(layout, data, self.are_checked)
@@ -121,9 +121,9 @@ class NewFiles:
     rows: int | None = 0
     names: FileNames = field(default_factory=FileNames)
     reusable: NameIndex = field(default_factory=NameIndex)
-    reusable_in: set[Partition] = field(default_factory=set)
+    reusable_in: DirectoryNames = field(default_factory=DirectoryNames)
     folded: NameIndex = field(default_factory=NameIndex)
-    partitions: set[Partition] = field(default_factory=set)
+    partitions: DirectoryNames = field(default_factory=DirectoryNames)
     _kept_bytes: int = 0
 
     def keep(self, message: TaskCommit, manifest: ManifestBytes) -> None:
@@ -145,11 +145,10 @@ class NewFiles:
             names = [file.target for file in batch]
             self.names.extend(names)
             size_bytes += sum(file.size_bytes for file in batch)
-            self.partitions.update(map(partition_of, names))
-            for name in names:
-                if own not in name:
-                    self.reusable.add(name)
-                    self.reusable_in.add(partition_of(name))
+            self.partitions.update(partitions_of(names))
+            reusable = [name for name in names if own not in name]
+            self.reusable.extend(reusable)
+            self.reusable_in.update(partitions_of(reusable))
         if (count, size_bytes) != (message.file_count, message.bytes):
             text = f"task {message.task_id}: its message and its manifest count different files"
             raise RecordError(text, task_id=message.task_id, path=message.manifest)
@@ -167,10 +166,6 @@ class NewFiles:
         keeps its name.
         """
         return len(self.reusable) > 0 or not all(map(is_visible, self.partitions))
-
-    def directories(self) -> set[str]:
-        """Every directory that the new files need, with those above them."""
-        return with_those_above(self.partitions)
 
     def names_digest(self) -> str:
         """SHA-256 of every name, one a line, in order."""
@@ -225,7 +220,7 @@ def outside_partition(destination: str, name: str) -> RequestError:
 
 def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:
     """No file may have the name of a directory that another file is in."""
-    name = min(filter(new.reusable.holds, new.directories()), default=None)
+    name = min(filter(new.reusable.holds, new.partitions.with_those_above()), default=None)
     if name is not None:
         message = f"{name!r} is written both as a file and as a directory; rename one of them"
         raise RequestError(

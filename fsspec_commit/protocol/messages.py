@@ -6,7 +6,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from fsspec_commit.effects.parallel import all_of
-from fsspec_commit.effects.standing import recall
+from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import ChosenRecord, TaskCommit
@@ -29,14 +29,26 @@ class _OfJob(Iterable[TaskCommit]):
         for message in self.given:
             if not isinstance(message, TaskCommit):
                 text = (
-                    f"cannot commit job {job_id}: {message!r} is no TaskCommit; a worker must "
-                    "return task.message, and only after the task has committed"
+                    f"cannot commit job {job_id}: {message!r} is no TaskCommit; "
+                    f"{_how_to_pass(message)}"
                 )
                 raise RequestError(text, kind="not_a_message", job_id=job_id, stage="check")
             if not message.manifest.startswith(own):
                 text = f"cannot commit job {job_id}: {message.manifest!r} is another job's task"
                 raise RequestError(text, kind="other_job", job_id=job_id, stage="check")
             yield message
+
+
+def _how_to_pass(thing: object) -> str:
+    """What to do where *thing* was passed for a message: often one can be had from it."""
+    if hasattr(thing, "result"):
+        return "pass what its .result() returns"
+    if hasattr(thing, "compute"):
+        return "pass what its .compute() returns"
+    if hasattr(thing, "attempt_id"):
+        return "pass its .message"
+    how = "a worker must return task.message, and only after the task has committed"
+    return f"{how}; TaskCommit.from_json(text) reads one" if isinstance(thing, str) else how
 
 
 def check_messages(job: BoundJob, messages: Sequence[object]) -> Iterator[TaskCommit]:
@@ -90,7 +102,7 @@ def _refuse_missing(job: BoundJob, task_ids: Iterable[int]) -> None:
         return
     missing.add(range(following, expected))
     if missing.count:
-        raise missing_tasks(job, missing, expected)
+        raise missing_tasks(job, missing, expected, extra)
     if extra is not None:
         text = f"cannot commit job {job_id}: task {extra}, of {expected} tasks, 0 to {expected - 1}"
         raise RequestError(text, kind="unexpected_task", job_id=job_id, stage="check")
@@ -154,13 +166,20 @@ class MissingTasks:
         return ", ".join([*shown, "…"] if self.more or len(self._runs) > _SHOWN_MAX else shown)
 
 
-def missing_tasks(job: BoundJob, missing: MissingTasks, expected: int) -> RequestError:
-    """The refusal to commit a job of which a part is not there."""
+def missing_tasks(
+    job: BoundJob, missing: MissingTasks, expected: int, extra: int | None = None
+) -> RequestError:
+    """The refusal to commit a job of which a part is not there.
+
+    Where a task beyond the last one has a message, *extra*, they were counted from 1 on.
+    """
     how = (
         "wait for them, or run them again"
         if job.record.collect == "store"
         else "pass every TaskCommit to job.commit(messages), or retry them"
     )
+    if extra is not None:
+        how = f"but task {extra} has one: of {expected} tasks they are numbered 0 to {expected - 1}"
     count = f"at least {missing.count}" if missing.more else f"{missing.count}"
     message = (
         f"cannot commit job {job.record.job_id}: {count} of {expected} tasks have no message: "

@@ -6,9 +6,9 @@ exact name. So a job is refused, before its decision, where it would add a secon
 value beside rows that stay, or would write into a directory that has another name.
 """
 
-from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -21,9 +21,10 @@ from fsspec_commit.names import (
     is_in_work_area,
     is_visible,
     partition_key,
-    with_those_above,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
+from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
 from fsspec_commit.protocol.listing import Found, ending, files_below, nested_destination
 from fsspec_commit.store import Directory, Entry
 
@@ -65,8 +66,8 @@ class FilesOutside:
 
 async def old_files_of_partitions(
     job: BoundJob,
-    written: Collection[Partition],
-    directories: Collection[str],
+    written: Iterable[Partition],
+    directories: Container[str],
     outside: FilesOutside,
 ) -> AsyncIterator[Found]:
     """The files of *written* partitions without their subdirectories, of declared ones with.
@@ -94,35 +95,97 @@ class _Spot(NamedTuple):
         return self.name != self.wanted
 
 
+class _Level:
+    """Spots that one step of the walk leads to; the many under their own names are compressed."""
+
+    def __init__(self) -> None:
+        self._by_name = DirectoryNames()
+        self._spelled_otherwise: list[_Spot] = []
+
+    def add(self, spots: Iterable[_Spot]) -> None:
+        for spot in spots:
+            if spot.is_spelled_otherwise:
+                self._spelled_otherwise.append(spot)
+            else:
+                self._by_name.update([spot.name])
+
+    def spots(self) -> Iterator[_Spot]:
+        """Those under their own names in order, so that neighbours are asked for one by one."""
+        yield from self._spelled_otherwise
+        for name in self._by_name:
+            yield _Spot(name, name)
+
+
+class _Waiting:
+    """Spots that are still to be walked to: at first that of the destination itself."""
+
+    def __init__(self) -> None:
+        self._levels = [iter([_Spot("", "")])]
+
+    def take(self, count: int) -> list[_Spot]:
+        """The next *count* of them, those that were added last first; fewer at the end."""
+        spots: list[_Spot] = []
+        while self._levels and len(spots) < count:
+            some = list(islice(self._levels[-1], count - len(spots)))
+            spots += some
+            if not some:
+                self._levels.pop()
+        return spots
+
+    def add(self, level: _Level) -> None:
+        self._levels.append(level.spots())
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Where directories lead: to what has their name, or one that readers decode alike.
+
+    Attributes:
+        above: What they stand in.
+        wanted: Partitions, and all on the way to one.
+        alike: The last names below *above* that are decoded as others are, listed or wanted.
+    """
+
+    above: _Spot
+    wanted: Container[str]
+    alike: Mapping[str, Sequence[str]]
+
+    def of(self, name: str) -> Iterator[_Spot]:
+        """Where the directory *name* leads."""
+        last = name.rpartition("/")[2]
+        for one in dict.fromkeys(self.alike.get(_decoded(last), [last])):
+            wanted = _below(self.above.wanted, one)
+            if wanted in self.wanted and not is_in_work_area(name):
+                yield _Spot(name, wanted)
+
+
 class _Walk:
     """Walks down only where a partition can be, or another spelling of one."""
 
     def __init__(
         self,
         job: BoundJob,
-        written: Collection[Partition],
-        directories: Collection[str],
+        written: Iterable[Partition],
+        directories: Container[str],
         outside: FilesOutside,
     ) -> None:
         self._job = job
         self._layout = job.layout.destination
-        self._written = written
+        self._written = to_look_up(written)
         self._declared = {Partition(name) for name in job.record.partitions}
         self._directories = directories
         self._outside = outside
-        self._wanted: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for name in with_those_above({*written, *self._declared}):
-            above, _, last = name.rpartition("/")
-            self._wanted[above][_decoded(last)].append(name)
-        self._found: set[str] = set()
+        self._wanted = DirectoryNames()
+        self._wanted.update(chain(written, self._declared))
+        self._index = NameIndex.of(self._wanted.with_those_above())
+        self._found = SomeOf(self._index)
+        self._last_found = ""
         self._spelled_otherwise: dict[str, str] = {}
 
     async def files(self) -> AsyncIterator[Found]:
         """Every file that goes; at the end, the refusal of a value that would be there twice."""
-        waiting, at_once = [_Spot("", "")], 1
-        while waiting:
-            spots = waiting[-at_once:]
-            del waiting[-at_once:]
+        waiting, at_once = _Waiting(), 1
+        while spots := waiting.take(at_once):
             whole = [spot for spot in spots if spot.wanted in self._declared]
             for spot in whole:
                 async with ending(self._below(spot)) as files:
@@ -133,15 +196,19 @@ class _Walk:
             listed = await self._list_all(single)
             is_little = sum(map(len, listed)) <= _LISTED_MAX
             at_once = min(2 * at_once, _LISTINGS_AT_ONCE_MAX) if is_little else 1
+            below = _Level()
             for spot, children in zip(single, listed, strict=True):
-                await self._refuse_folded(spot, children)
+                ways = await self._ways(spot, children)
+                is_written = spot.wanted in self._written
                 for child in children:
                     name = self._layout.relative(child.path)
                     if isinstance(child, Directory):
                         await self._refuse_nested(spot, name)
-                        waiting += self._ways(spot, name)
-                    elif self._is_there(spot, name):
+                        below.add(ways.of(name))
+                    elif self._is_there(spot, name, is_written=is_written):
                         yield name, child
+            listed, children = [], []  # They may be long: not held while the next are listed.
+            waiting.add(below)
         self._refuse_spelled_twice()
 
     async def _list_all(self, spots: Sequence[_Spot]) -> list[list[Entry | Directory]]:
@@ -152,9 +219,9 @@ class _Walk:
 
         return await all_of(spots, children, in_flight_max=_LISTINGS_AT_ONCE_MAX)
 
-    def _is_there(self, spot: _Spot, name: str) -> bool:
+    def _is_there(self, spot: _Spot, name: str, *, is_written: bool) -> bool:
         """Whether a file goes, or stands where a directory is to be."""
-        if spot.wanted in self._written:
+        if is_written:
             return self._takes(spot, name)
         if name in self._directories:
             return True
@@ -169,19 +236,36 @@ class _Walk:
         if await self._job.store.list_children(self._layout.directory(Partition(name))):
             raise nested_destination(self._job, Partition(spot.name))
 
-    def _ways(self, spot: _Spot, name: str) -> list[_Spot]:
-        """Where a directory leads: to what has its name, or one that readers decode alike."""
-        if is_in_work_area(name):
-            return []
-        last = name.rpartition("/")[2]
-        alike = self._wanted.get(spot.wanted, {}).get(_decoded(last), ())
-        return [_Spot(name, wanted) for wanted in alike]
+    async def _ways(self, spot: _Spot, children: Sequence[Entry | Directory]) -> "_Ways":
+        """Where the directories below *spot* lead.
+
+        Raises:
+            RequestError: One of them stands under a name that the store takes for one of a new one.
+        """
+        wanted = FileNames()
+        wanted.extend(self._wanted.children(spot.wanted))
+        if not len(wanted):
+            return _Ways(spot, self._index, {})
+        listed = to_look_up(map(self._last_name, children))
+        missing = FileNames()
+        missing.extend(name for name in wanted if name not in listed)
+
+        def names() -> Iterator[str]:
+            return chain(map(self._last_name, children), missing)
+
+        if len(missing) and not spot.is_spelled_otherwise:
+            await self._refuse_folded(spot, names_alike(names, partition_key), listed)
+        return _Ways(spot, self._index, names_alike(names, _decoded))
+
+    def _last_name(self, child: Entry | Directory) -> str:
+        return self._layout.relative(child.path).rpartition("/")[2]
 
     def _takes(self, spot: _Spot, name: str) -> bool:
         """Whether a file goes; if not, its directory is kept in mind as another spelling."""
         if not spot.is_spelled_otherwise:
-            if is_visible(name):
+            if is_visible(name) and spot.wanted != self._last_found:
                 self._found.add(spot.wanted)
+                self._last_found = spot.wanted
             return True
         if is_visible(name) and not self._goes(spot.name):
             self._spelled_otherwise[spot.wanted] = spot.name
@@ -200,22 +284,20 @@ class _Walk:
     def _path(self, spot: _Spot) -> StorePath:
         return self._layout.directory(Partition(spot.name))
 
-    async def _refuse_folded(self, spot: _Spot, children: Sequence[Entry | Directory]) -> None:
+    async def _refuse_folded(
+        self, spot: _Spot, alike: Mapping[tuple[str, ...], Sequence[str]], listed: Container[str]
+    ) -> None:
         """Refuse a directory that is not listed, and yet there: under another name.
 
         The store is asked only where something of such a name is listed, so hardly ever.
         """
-        wanted = self._wanted.get(spot.wanted)
-        if wanted is None or spot.is_spelled_otherwise:
-            return
-        listed = {self._layout.relative(child.path) for child in children}
-        missing = [name for names in wanted.values() for name in names if name not in listed]
-        alike = {partition_key(name): name for name in listed} if missing else {}
-        for name in missing:
-            other = alike.get(partition_key(name))
-            path = self._layout.directory(Partition(name))
-            if other is not None and await self._job.store.stat(path) is not None:
-                raise self._folded(name, other)
+        for names in alike.values():
+            others = [name for name in names if name in listed]
+            for name in names if others else ():
+                wanted = _below(spot.wanted, name)
+                path = self._layout.directory(Partition(wanted))
+                if name not in listed and await self._job.store.stat(path) is not None:
+                    raise self._folded(wanted, _below(spot.name, others[-1]))
 
     def _refuse_spelled_twice(self) -> None:
         """Refuse a partition whose only rows, so far, stand under another spelling and stay.
@@ -223,7 +305,7 @@ class _Walk:
         Where both hold rows, whoever wrote them tells them apart, or reads both in any case.
         """
         for wanted, other in sorted(self._spelled_otherwise.items()):
-            if wanted not in self._found:
+            if not self._found.holds(wanted):
                 raise self._spelled_twice(wanted, other)
 
     def _folded(self, name: str, other: str) -> RequestError:
@@ -248,6 +330,10 @@ class _Walk:
             path=other,
             stage="check",
         )
+
+
+def _below(above: str, last: str) -> str:
+    return f"{above}/{last}" if above else last
 
 
 def _decoded(name: str) -> str:

@@ -1,6 +1,6 @@
 """What a driver is told whose job somebody else has ended: a resumer, an aborter, a twin."""
 
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -16,7 +16,7 @@ from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.file_names import FileNames, NameIndex
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.listing import ending
-from fsspec_commit.protocol.retire import epochs_among
+from fsspec_commit.protocol.marks import epochs_among
 
 
 async def is_over(job: BoundJob) -> bool:
@@ -29,7 +29,7 @@ async def is_over(job: BoundJob) -> bool:
     return await _has_finished(job.store, job.layout)
 
 
-async def _has_finished(store: SettledStore, layout: JobLayout) -> bool:
+async def _has_finished(store: ConfirmedStore, layout: JobLayout) -> bool:
     """The same by its layout alone, for whoever has no record of it."""
     try:
         return await _shows_end(store, layout)
@@ -38,7 +38,7 @@ async def _has_finished(store: SettledStore, layout: JobLayout) -> bool:
 
 
 @failing_as(CommitStateUnknownError, "finish")
-async def _shows_end(store: SettledStore, layout: JobLayout) -> bool:
+async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
     if await read_record(store, layout) is not None:
         return False
     listed = {child.path for child in await store.list_area(layout.area)}
@@ -75,10 +75,7 @@ async def over_after_deciding(job: BoundJob, names: FileNames) -> JobNotActiveEr
 
 async def _all_stand(job: BoundJob, names: FileNames) -> bool:
     """Whether each of *names* is listed, and nobody has given the job up; if in doubt, no."""
-    wanted = NameIndex()
-    for name in names:
-        wanted.add(name)
-    wanted.freeze()
+    wanted = NameIndex.of(names)
     try:
         is_whole = await _count(job, wanted) == len(wanted)
         return is_whole and not await _is_given_up(job.store, job.layout)
@@ -124,7 +121,7 @@ async def ended_by_another(job: BoundJob) -> JobNotActiveError:
 
 
 async def ended(
-    store: SettledStore, layout: JobLayout, destination: str, *, stage: Stage
+    store: ConfirmedStore, layout: JobLayout, destination: str, *, stage: Stage
 ) -> JobNotActiveError:
     """What is known of a job that has no ``job.json``.
 
@@ -144,7 +141,7 @@ async def ended(
     return JobNotActiveError(message, job_id=job_id, outcome="unknown", stage=stage)
 
 
-async def _shows_all(store: SettledStore, layout: JobLayout) -> bool:
+async def _shows_all(store: ConfirmedStore, layout: JobLayout) -> bool:
     """Whether a file is named by the job, which nobody has given up; an unanswered question is no.
 
     Of one that was given up a file may be there, and others lost.
@@ -156,12 +153,12 @@ async def _shows_all(store: SettledStore, layout: JobLayout) -> bool:
 
 
 @failing_as(CommitStateUnknownError, "decide")
-async def _is_given_up(store: SettledStore, layout: JobLayout) -> bool:
+async def _is_given_up(store: ConfirmedStore, layout: JobLayout) -> bool:
     return await store.stat(layout.destination.lost(layout.job_id)) is not None
 
 
 @failing_as(CommitStateUnknownError, "decide")
-async def _lists_files(store: SettledStore, layout: JobLayout) -> bool:
+async def _lists_files(store: ConfirmedStore, layout: JobLayout) -> bool:
     destination = layout.destination
     known: dict[StorePath, bool] = {}
     async with ending(store.list_tree(destination.root, without=destination.areas)) as files:
@@ -174,7 +171,7 @@ async def _lists_files(store: SettledStore, layout: JobLayout) -> bool:
 
 
 async def _is_anothers(
-    store: SettledStore,
+    store: ConfirmedStore,
     destination: DestinationLayout,
     path: StorePath,
     known: dict[StorePath, bool],

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import Progress
-from fsspec_commit.effects.settled import SettledStore, refusals_as_damage
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
@@ -19,13 +20,14 @@ from fsspec_commit.ids import started
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import chosen_by
-from fsspec_commit.protocol.commit import Finished, finish_job
+from fsspec_commit.protocol.commit import finish_job
 from fsspec_commit.protocol.committed_tasks import CommittedTasks, committed_tasks
 from fsspec_commit.protocol.damaged import Check
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
 from fsspec_commit.protocol.overtaken import ended_by_another, is_over
+from fsspec_commit.protocol.result import Finished
 from fsspec_commit.records.job import Decision, JobRecord, Mode
 
 
@@ -58,7 +60,7 @@ class JobInfo:
     tasks_missing: str = ""
 
 
-async def jobs(store: SettledStore, check: Check) -> AsyncIterator[JobInfo]:
+async def jobs(store: ConfirmedStore, check: Check) -> AsyncIterator[JobInfo]:
     """Every job that has an area, oldest first; a finished job has none.
 
     What stands in place of an area is shown as a damaged job, before the others; so is, in its
@@ -74,7 +76,7 @@ async def jobs(store: SettledStore, check: Check) -> AsyncIterator[JobInfo]:
             yield await _info(store, state, check)
 
 
-async def _info(store: SettledStore, state: JobState, check: Check) -> JobInfo:
+async def _info(store: ConfirmedStore, state: JobState, check: Check) -> JobInfo:
     layout = state.layout
     record: JobRecord | None = None
     damage = state.damage
@@ -107,7 +109,7 @@ async def _info(store: SettledStore, state: JobState, check: Check) -> JobInfo:
 
 
 async def _tasks_committed(
-    store: SettledStore, state: JobState
+    store: ConfirmedStore, state: JobState
 ) -> tuple[int | None, CommittedTasks | None]:
     """How many tasks have committed; and, of a job that has not decided, which."""
     if state.decision is not None and state.state != "aborted":
@@ -159,7 +161,9 @@ async def resume_job(
             raise await ended_by_another(job) from error
         raise
     announce(new.count)
-    return await finish_job(job, decision, new, accept_loss=accept_loss, progress=progress)
+    return await finish_job(
+        job, decision, new, resuming=True, accept_loss=accept_loss, progress=progress
+    )
 
 
 @failing_as(PartialCommitError, "resume")

@@ -20,7 +20,8 @@ from fsspec_commit.names import (
     standing_name,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens
+from fsspec_commit.protocol.directory_names import to_look_up
+from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens, SomeOf
 from fsspec_commit.protocol.folded_names import refuse_two_spellings
 from fsspec_commit.protocol.in_the_way import (
     refuse_in_the_way,
@@ -86,7 +87,7 @@ async def list_replaced(
         What fixes the list, or ``None`` when nothing is replaced.
     """
     mode = job.record.mode
-    directories = new.directories()
+    directories = to_look_up(new.partitions.with_those_above())
     if mode == "overwrite":
         found = old_files(job)
     elif mode == "overwrite_partitions":
@@ -94,17 +95,14 @@ async def list_replaced(
     else:
         return None
     writer = ListWriter(job, job.layout.replaced(claim.nonce))
-    replaced = NameIndex()
+    replaced = SomeOf(new.reusable)
     try:
         async with ending(found) as files:
             async for name, entry in files:
                 refuse_in_the_way(job, name, new, directories)
-                in_place = new.reusable.holds(name)
-                if in_place:
-                    replaced.add(name)
+                in_place = replaced.add(name)
                 if in_place or _goes(name):
                     await writer.add(_line(job, name, entry, in_place=in_place))
-        replaced.freeze()
         await refuse_what_listings_hide(job, new, replaced)
     except BaseException:
         await writer.discard()
@@ -203,10 +201,15 @@ class ReplacedFiles:
                 yield batch
 
 
-async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> ReplacedFiles:
-    """Read the list once, verify it whole, and keep what is replaced in place."""
+async def recall_replaced(
+    job: BoundJob, decision: Standing[Decision], reusable: NameIndex
+) -> ReplacedFiles:
+    """Read the list once, verify it whole, and keep what is replaced in place.
+
+    Only names that are *reusable* can be.
+    """
     replaced = ReplacedFiles(job, decision.record)
-    tokens = NameTokens()
+    tokens = NameTokens(reusable)
     late_takes = job.removal.late_takes
     async for batch in replaced.batches():
         replaced.in_place.extend(file.name for file in batch if file.in_place)
@@ -216,6 +219,5 @@ async def recall_replaced(job: BoundJob, decision: Standing[Decision]) -> Replac
             else:
                 replaced.late_count += late_takes(file.name) is not None
     if len(tokens):
-        tokens.freeze()
         replaced.tokens = tokens
     return replaced

@@ -5,11 +5,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.commit import Finished
 from fsspec_commit.protocol.file_names import FileNames
+from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.records.job import CommitterName, Mode
 
 _KILO = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What was done: the new files, the old ones that went, what could not be helped."""
+
+    new: NewFiles
+    task_count: int
+    replaced_count: int = 0
+    in_place: FileNames = field(default_factory=FileNames)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

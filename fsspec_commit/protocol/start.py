@@ -1,7 +1,6 @@
 """Where a job begins: fail before the work where the work would be in vain."""
 
-from fsspec_commit.effects.settled import SettledStore
-from fsspec_commit.effects.standing import establish_unrepeated
+from fsspec_commit.effects.stored_records import establish_unrepeated
 from fsspec_commit.errors import (
     CommitFailedError,
     CommitStateUnknownError,
@@ -10,12 +9,10 @@ from fsspec_commit.errors import (
     StoreError,
     failing_as,
 )
-from fsspec_commit.layout import JobLayout
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import first_visible
+from fsspec_commit.protocol.marks import is_done
 from fsspec_commit.protocol.replaced import destination_exists, refuse_what_must_stay
-from fsspec_commit.protocol.retire import is_done
-from fsspec_commit.records.job import JobRecord
 
 
 async def has_nothing_to_do(job: BoundJob) -> bool:
@@ -42,9 +39,7 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
 
 
 @failing_as(CommitFailedError, "start")
-async def create_job(
-    store: SettledStore, layout: JobLayout, record: JobRecord, *, failed: int
-) -> str | None:
+async def create_job(job: BoundJob, *, failed: int) -> str | None:
     """Create ``job.json``, which begins the life of the job; only here is an area made.
 
     A request that was not answered is never repeated: it could be carried out when the job that
@@ -52,9 +47,7 @@ async def create_job(
     still make an area, of a job that nobody works on: it is shown as open, and `clean` removes it.
 
     Args:
-        store: Where.
-        layout: The job's.
-        record: What it is.
+        job: The job, under an id that nobody has.
         failed: How many ids were spent in vain just before.
 
     Returns:
@@ -65,6 +58,7 @@ async def create_job(
         RequestError: It declares more partitions than ``job.json`` holds.
         CommitFailedError: The store refuses it.
     """
+    record, layout, store = job.record, job.layout, job.store
     size_bytes = len(record.encode())
     if size_bytes > record.limit_bytes:
         message = (

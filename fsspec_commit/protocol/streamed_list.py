@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
-from fsspec_commit.errors import JobNotActiveError, RecordError
+from fsspec_commit.effects.stored_records import inactive
+from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records import decode_strictly
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ T = TypeVar("T")
 
 _CHUNK_BYTES = 1 << 20
 _HELD_BYTES_MAX = 1 << 20
+_LINES_BYTES = 1 << 17
+"""So much is split into lines at once: as objects they take some times as much as their bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +46,14 @@ class ListWriter:
         self._path = path
         self._file: Writer[Entry] | None = None
         self._digest = sha256()
-        self._lines: list[bytes] = []
-        self._held_bytes = 0
+        self._held = bytearray()
         self._count = 0
 
     async def add(self, line: bytes) -> None:
         """Add *line*, which holds no line feed."""
-        self._lines.append(line)
-        self._held_bytes += len(line) + 1
+        self._held += line + b"\n"
         self._count += 1
-        if self._held_bytes >= _HELD_BYTES_MAX:
+        if len(self._held) >= _HELD_BYTES_MAX:
             await self._flush()
 
     async def finish(self) -> Listed | None:
@@ -73,10 +75,7 @@ class ListWriter:
     async def _create(self, data: bytes) -> None:
         layout = self._job.layout
         if await self._job.store.create(self._path, data, within=layout.area) is None:
-            message = f"job {layout.job_id} is finished or aborted"
-            raise JobNotActiveError(
-                message, job_id=layout.job_id, outcome="unknown", stage="prepare"
-            )
+            raise inactive(layout, "prepare")
 
     async def _flush(self) -> None:
         if self._file is None:
@@ -84,9 +83,8 @@ class ListWriter:
         await self._file.write(self._taken())
 
     def _taken(self) -> bytes:
-        data = b"".join(line + b"\n" for line in self._lines)
-        self._lines.clear()
-        self._held_bytes = 0
+        data = bytes(self._held)
+        self._held.clear()
         self._digest.update(data)
         return data
 
@@ -100,20 +98,30 @@ async def read_list(
         RecordError: At the end, when it is not the list that was decided on; at once where a line
             cannot be one of it.
     """
-    digest, rest, start, count = sha256(), b"", 0, 0
-    while data := await job.store.read_range(path, start=start, length=_CHUNK_BYTES):
-        start += len(data)
-        digest.update(data)
-        *lines, rest = (rest + data).split(b"\n")
-        if len(rest) > _CHUNK_BYTES:
-            raise RecordError(f"{path}: a line without an end", path=path)
-        count += len(lines)
-        if count > listed.count:
-            break
-        try:
-            items = [decode_strictly(line, kind, _CHUNK_BYTES) for line in lines]
-        except RecordError as error:
-            raise RecordError(f"{path}: {error}", path=path) from error
-        yield items
+    digest, rest, count = sha256(), b"", 0
+    async with ending(_pieces(job, path)) as pieces:
+        async for piece in pieces:
+            digest.update(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            if len(rest) > _CHUNK_BYTES:
+                raise RecordError(f"{path}: a line without an end", path=path)
+            count += len(lines)
+            if count > listed.count:
+                break
+            try:
+                items = [decode_strictly(line, kind, _CHUNK_BYTES) for line in lines]
+            except RecordError as error:
+                raise RecordError(f"{path}: {error}", path=path) from error
+            if items:
+                yield items
     if rest or Listed(count, digest.hexdigest()) != listed:
         raise RecordError(f"{path}: not the list that was decided on", path=path)
+
+
+async def _pieces(job: BoundJob, path: StorePath) -> AsyncIterator[bytes]:
+    """What stands at *path*: read as much at a time as is worth a request, given in less."""
+    start = 0
+    while data := await job.store.read_range(path, start=start, length=_CHUNK_BYTES):
+        start += len(data)
+        for begin in range(0, len(data), _LINES_BYTES):
+            yield data[begin : begin + _LINES_BYTES]

@@ -6,8 +6,6 @@ prepared. The marker of an earlier job goes first, so that it never speaks for h
 
 from itertools import islice
 
-from msgspec import Struct, field, json
-
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import PartialCommitError, RequestError
 from fsspec_commit.ids import NEVER, started
@@ -16,35 +14,11 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, FileIdentity
+from fsspec_commit.records.success import IOStatistics, SuccessData
 from fsspec_commit.store import Directory
 
 FILENAMES_MAX = 10_000
 """Hadoop's marker lists at most 100 names; more serve people who compare, not programs."""
-
-
-class _IOStatistics(Struct, frozen=True, kw_only=True):
-    counters: dict[str, int]
-    gauges: dict[str, int] = field(default_factory=dict)
-    minimums: dict[str, int] = field(default_factory=dict)
-    maximums: dict[str, int] = field(default_factory=dict)
-    meanstatistics: dict[str, int] = field(default_factory=dict)
-
-
-class SuccessData(Struct, frozen=True, kw_only=True):
-    """Hadoop's ``SuccessData/1``, field by field, as its own ``ManifestSuccessData`` reads it."""
-
-    name: str = "org.apache.hadoop.fs.s3a.commit.files.SuccessData/1"
-    timestamp: int
-    success: bool = True
-    date: str
-    hostname: str
-    committer: str
-    job_id: str = field(name="jobId")
-    job_id_source: str = field(name="jobIdSource", default="fsspec_commit")
-    metrics: dict[str, int] = field(default_factory=dict)
-    diagnostics: dict[str, str]
-    filenames: list[str]
-    iostatistics: _IOStatistics
 
 
 async def prepare_success(job: BoundJob, claim: Claim, new: NewFiles) -> FileIdentity | None:
@@ -75,14 +49,14 @@ def success_data(job: BoundJob, new: NewFiles) -> bytes:
             "started": started(job.layout.job_id).isoformat(),
         },
         filenames=list(islice(new.names, FILENAMES_MAX)),
-        iostatistics=_IOStatistics(
+        iostatistics=IOStatistics(
             counters={
                 "committer_files_committed": new.count,
                 "committer_bytes_committed": new.bytes,
             }
         ),
     )
-    return json.encode(record)
+    return record.encode()
 
 
 async def seen_success(job: BoundJob) -> FileIdentity | None:

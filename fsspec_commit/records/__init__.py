@@ -51,7 +51,7 @@ class Standing(Generic[R_co]):
     """A record that stands on the store for everyone: read back, or created exclusively.
 
     Functions that need such a proof ask for this type; it is made in
-    :mod:`fsspec_commit.effects.standing` only.
+    :mod:`fsspec_commit.effects.stored_records` only.
     """
 
     record: R_co
@@ -97,3 +97,15 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
         return decode_json(data, kind)
     except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError) as error:
         raise RecordError(f"not a readable {kind.__name__} record: {error}") from error
+
+
+def text_bytes(text: str, kind: type, limit_bytes: int) -> bytes:
+    """The bytes of *text* that came from elsewhere, for a decoder to judge; none of a huge one.
+
+    Raises:
+        RecordError: It is too long for a record of *kind*; it was not copied.
+    """
+    if len(text) > limit_bytes:
+        what = f"a {kind.__name__} of {len(text)} characters"
+        raise RecordError(f"{what} is over its cap of {limit_bytes} bytes")
+    return text.encode(errors="surrogatepass")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.records import JsonRecord, decode_strictly, must_be
+from fsspec_commit.records import JsonRecord, decode_strictly, must_be, text_bytes
 from fsspec_commit.store import Capabilities
 
 CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
@@ -25,6 +25,7 @@ AttemptIdText: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 ShortText: TypeAlias = Annotated[str, Meta(max_length=4096)]
+_MESSAGE_BYTES_MAX = 64 << 10
 
 
 class JobRecord(JsonRecord, frozen=True, kw_only=True):
@@ -106,7 +107,12 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             what = type(given).__name__
             message = f"a message is read from the text that to_json() gave, not from {what}"
             raise RequestError(message, kind="not_a_message")
-        return decode_strictly(given.encode(errors="surrogatepass"), cls, 1 << 16)
+        data = text_bytes(given, cls, _MESSAGE_BYTES_MAX)
+        try:
+            return decode_strictly(data, cls, _MESSAGE_BYTES_MAX)
+        except RecordError as error:
+            message = f"the text is no message of a task, as to_json() gives one: {error}"
+            raise RecordError(message) from error
 
     def told_chosen(self, *, chosen: bool) -> "TaskCommit":
         """The message with the answer to whether its attempt came first."""

@@ -22,6 +22,7 @@ from fsspec_commit.names import (
     Target,
     are_plain,
     from_uri_path,
+    partitions_of,
     target,
     uri_path,
     with_those_above,
@@ -129,7 +130,7 @@ class TaskManifest:
                         ]
                     )
                 ),
-                directories=_directories(_partitions(file.target for file in self.files)),
+                directories=_directories(partitions_of(file.target for file in self.files)),
             )
         )
 
@@ -188,7 +189,7 @@ def _files(data: bytes, raw: _Manifest, *, is_checked: bool) -> Sized[WorkingFil
     def note(batch: list[WorkingFile]) -> None:
         targets = [file.target for file in batch]
         hashes.update(map(hash, targets))
-        partitions.update(_partitions(targets))
+        partitions.update(partitions_of(targets))
 
     files = Many(entries, note)
     if len(hashes) != len(files) and len({file.target for file in files}) != len(files):
@@ -196,11 +197,6 @@ def _files(data: bytes, raw: _Manifest, *, is_checked: bool) -> Sized[WorkingFil
     if raw.directories != _directories(partitions):
         raise RecordError("names other directories than its files do")
     return files
-
-
-def _partitions(targets: Iterable[Target]) -> set[Partition]:
-    # Of every file of a job, twice: `partition_of`, without the calls.
-    return set(map(Partition, {name[: name.rfind("/")] for name in targets if "/" in name}))
 
 
 def _directories(partitions: Iterable[Partition]) -> list[_DirectoryEntry]:

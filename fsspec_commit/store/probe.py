@@ -17,7 +17,8 @@ from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store.abilities import Ask, Store, ask_once
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities
-from fsspec_commit.store.trials import TRIALS, Shown, TrialGround
+from fsspec_commit.store.trial_ground import Shown, TrialGround
+from fsspec_commit.store.trials import LONG_TRIALS, TRIALS
 
 _log = logging.getLogger("fsspec_commit")
 _SIZES = (AtomicRename.NONE, AtomicRename.FILE, AtomicRename.DIRECTORY)
@@ -57,6 +58,7 @@ async def probe(
     *,
     ask: Ask = ask_once,
     resend: Ask = ask_once,
+    long: bool = False,
 ) -> Capabilities:
     """What *store* does, tried out in the directory *scratch*, which goes again in any case.
 
@@ -69,6 +71,7 @@ async def probe(
         resend: How often one request is sent again that was certainly not done, and how soon: where
             each name is written once a second, a trial would else never come to its end. It shares
             no slots with *ask*, which holds one meanwhile.
+        long: Also upload a file of three parts, of 10 to 16 MiB, where the store takes parts.
 
     Returns:
         The capabilities that hold, each that was seen with the evidence ``"probed"``.
@@ -79,7 +82,7 @@ async def probe(
     ground = TrialGround(store, scratch, ids, resend=resend)
     shown: Shown = {}
     try:
-        for trial in TRIALS:
+        for trial in (*TRIALS, *LONG_TRIALS) if long else TRIALS:
             shown.update(await ask(partial(ground.attempt, trial)))
     except BaseException:
         await _remove(ground, ask_once)

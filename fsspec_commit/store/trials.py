@@ -6,152 +6,26 @@ begun again under new names.
 
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeAlias, TypeVar
+import logging
+from collections.abc import Awaitable, Iterable
+from dataclasses import replace
+from typing import TypeVar
 
 import msgspec
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store.abilities import (
-    Ask,
-    CompletesUploads,
-    RenamesDirectories,
-    RenamesFiles,
-    Store,
-    ask_once,
-)
+from fsspec_commit.store.abilities import CompletesUploads, RenamesDirectories, RenamesFiles
 from fsspec_commit.store.capabilities import AtomicRename
 from fsspec_commit.store.json_forms import decode_json
-from fsspec_commit.store.values import Entry, Expect, Expectation, PendingUpload, Token
+from fsspec_commit.store.trial_ground import READ_BYTES, Shown, Trial, TrialGround, answer
+from fsspec_commit.store.values import Entry, Expect, PendingUpload
+
+_log = logging.getLogger("fsspec_commit")
 
 T = TypeVar("T")
-Shown: TypeAlias = dict[str, object]
-"""What the store did, by the name of the capability."""
-Trial: TypeAlias = "Callable[[TrialGround], Awaitable[Shown]]"
-_READ_BYTES = 1 << 10
-
-
-class TrialGround:
-    """Where trials are made: a store, and a directory in it with new names for each attempt.
-
-    Attributes:
-        scratch: The directory.
-        may_hold: Whether anything can be in it.
-    """
-
-    def __init__(
-        self, store: Store, scratch: StorePath, ids: IdSource, *, resend: Ask = ask_once
-    ) -> None:
-        self.store = store
-        self.scratch = scratch
-        self.may_hold = False
-        self._ids = ids
-        self._resend = resend
-        self._attempts = 0
-        self._has_stray_uploads = False
-
-    async def attempt(self, trial: Trial) -> Shown:
-        """Make *trial* once, under names of its own."""
-        self._attempts += 1
-        return await trial(self)
-
-    def path(self, name: str) -> StorePath:
-        """What this attempt calls *name*."""
-        return StorePath(f"{self.scratch}/{self._attempts}-{name}")
-
-    async def sent(self, change: Callable[[], Awaitable[T]]) -> T:
-        """Send a change again while it is certainly not done, as of a name that was just written.
-
-        GCS takes one write a second of a name, and a trial writes some of them twice. An attempt
-        under new names would come to the same.
-
-        Raises:
-            StoreError: It was refused, is in doubt, or was not done in the end.
-        """
-
-        async def decided() -> T | StoreError:
-            try:
-                return await change()
-            except StoreError as error:
-                if error.reply is Reply.NOT_DONE:
-                    raise
-                return error
-
-        answer = await self._resend(decided)
-        if isinstance(answer, StoreError):
-            raise answer
-        return answer
-
-    async def put(self, path: StorePath, data: bytes, expecting: Expectation) -> Token:
-        """Write a file, and remember that one may be there."""
-        try:
-            token = await self.sent(
-                lambda: self.store.put(path, data, expecting=expecting, within=None)
-            )
-        except StoreError as error:
-            self.may_hold |= error.reply is Reply.UNKNOWN
-            raise
-        self.may_hold = True
-        return token
-
-    async def delete(self, path: StorePath, expecting: Expectation) -> bool:
-        """Delete a file."""
-        await self.sent(lambda: self.store.delete(path, expecting=expecting))
-        return True
-
-    async def content(self, path: StorePath) -> bytes | None:
-        """What a file holds, if there is one."""
-        content = await self.store.read(path, limit_bytes=_READ_BYTES)
-        return None if content is None else content.data
-
-    async def listed(self) -> dict[StorePath, Token] | None:
-        """Every file of this attempt as both listings show it; ``None`` when they differ."""
-        ours = self.path("")
-        children = [child async for child in self.store.list_children(self.scratch)]
-        tree = {entry.path: entry.token async for entry in self.store.list_tree(self.scratch)}
-        shown = {child.path: child.token for child in children if isinstance(child, Entry)}
-        of_tree, of_children = (
-            {path: token for path, token in listing.items() if path.startswith(ours)}
-            for listing in (tree, shown)
-        )
-        return of_tree if of_tree == of_children else None
-
-    async def begin(self, uploads: CompletesUploads, path: StorePath) -> PendingUpload:
-        """An upload with one part, which holds its own nonce."""
-        try:
-            bare = await uploads.start(path, self._ids.nonce())
-        except StoreError as error:
-            if error.reply is Reply.UNKNOWN:
-                self._has_stray_uploads = self.may_hold = True
-            raise
-        self.may_hold = True
-        try:
-            part = await uploads.put_part(bare, 1, bare.nonce.encode())
-        except BaseException:
-            await self.drop(uploads, bare)
-            raise
-        return PendingUpload(path=path, upload_id=bare.upload_id, nonce=bare.nonce, parts=(part,))
-
-    async def drop(self, uploads: CompletesUploads, upload: PendingUpload) -> None:
-        """Abort an upload; one that would not go is looked for in the end."""
-        try:
-            await uploads.abort(upload)
-        except StoreError:
-            self._has_stray_uploads = True
-
-    async def clear(self) -> None:
-        """Remove all of it.
-
-        Raises:
-            StoreError: Something may be left.
-        """
-        await self.store.delete_tree(self.scratch)
-        uploads = self.store.uploads
-        if self._has_stray_uploads and uploads is not None:
-            for upload in [one async for one in uploads.pending(self.scratch)]:
-                await uploads.abort(upload)
+_PART_BYTES = 5 << 20
+"""S3's shortest part but the last: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html."""
 
 
 async def _puts_and_listings(ground: TrialGround) -> Shown:
@@ -165,19 +39,19 @@ async def _puts_and_listings(ground: TrialGround) -> Shown:
     won = [(data, token) for data, token in zip(rivals, tokens, strict=True) if token is not None]
     exclusive = (
         len(won) == 1
-        and await _answer(ground.put(path, b"late", Expect.ABSENT)) is None
+        and await answer(ground.put(path, b"late", Expect.ABSENT)) is None
         and await ground.content(path) == won[0][0]
     )
     old = won[0][1] if exclusive else await ground.put(path, b"old", Expect.ANYTHING)
-    new = await _answer(ground.put(path, b"new", old))
-    stale = await _answer(ground.put(path, b"stale", old))
+    new = await answer(ground.put(path, b"new", old))
+    stale = await answer(ground.put(path, b"stale", old))
     if new is None:
         await ground.put(path, b"new", Expect.ANYTHING)
-    there = await ground.store.read(path, limit_bytes=_READ_BYTES)
+    there = await ground.store.read(path, limit_bytes=READ_BYTES)
     replaces = new is not None and stale is None and there is not None and there.data == b"new"
     token = old if there is None else there.entry.token
     consistent = await ground.listed() == {path: token}
-    deleted = [await _answer(ground.delete(path, expecting)) for expecting in (old, token)]
+    deleted = [await answer(ground.delete(path, expecting)) for expecting in (old, token)]
     left = await ground.content(path)
     if left is not None:
         await ground.delete(path, Expect.ANYTHING)
@@ -225,7 +99,7 @@ async def _file_renames(ground: TrialGround, files: RenamesFiles) -> Shown:
     won = await _race(rename(number) for number in range(2))
     winners = [number for number in range(2) if won[number]]
     left = [await store.stat(path) for path in sources]
-    there = await store.read(target, limit_bytes=_READ_BYTES)
+    there = await store.read(target, limit_bytes=READ_BYTES)
     if there is None or there.data not in {sources[number].encode() for number in winners}:
         return {"atomic_rename": AtomicRename.NONE, "exclusive_rename": False}
     kept = there.entry.token in {tokens[number] for number in winners}
@@ -236,7 +110,7 @@ async def _file_renames(ground: TrialGround, files: RenamesFiles) -> Shown:
     exclusive = (
         len(winners) == 1
         and tokens[1 - winners[0]] in standing
-        and await _answer(rename(1 - winners[0])) is None
+        and await answer(rename(1 - winners[0])) is None
     )
     return {
         "atomic_rename": AtomicRename.FILE if moved else AtomicRename.NONE,
@@ -262,7 +136,7 @@ async def _directory_renames(ground: TrialGround, directories: RenamesDirectorie
         return False
     winner, loser = sources if won[0] else reversed(sources)
     return (
-        await _answer(rename(loser)) is None
+        await answer(rename(loser)) is None
         and await ground.content(StorePath(f"{target}/file")) == winner.encode()
         and await ground.store.stat(StorePath(f"{winner}/file")) is None
         and await ground.content(StorePath(f"{loser}/file")) == loser.encode()
@@ -296,7 +170,7 @@ async def _uploads(ground: TrialGround) -> Shown:
         both = {upload.upload_id for upload in begun}
         hidden = await ground.content(path) is None
         listed = await _if_known(_listed_uploads(uploads, path))
-        await _answer(uploads.abort(begun[0]))
+        await answer(uploads.abort(begun[0]))
         del begun[0]
         apart = await _completes(ground, uploads, begun[0])
         if apart:
@@ -325,22 +199,40 @@ async def _listed_uploads(uploads: CompletesUploads, path: StorePath) -> set[str
 async def _completes(ground: TrialGround, uploads: CompletesUploads, upload: PendingUpload) -> bool:
     """Whether *upload* is completed from what another process would be sent of it."""
     sent = decode_json(msgspec.json.encode(upload), PendingUpload)
-    await _answer(uploads.complete(sent, expecting=Expect.ABSENT))
+    await answer(uploads.complete(sent, expecting=Expect.ABSENT))
     return await ground.content(upload.path) == upload.nonce.encode()
 
 
-async def _answer(call: Awaitable[T]) -> T | None:
-    """What *call* answers; ``None`` when it was refused.
+async def _three_parts(ground: TrialGround) -> Shown:
+    """A file of three parts is completed, of lengths as tasks may give them.
 
-    Raises:
-        StoreError: It failed in another way: nothing can be concluded from that.
+    A gateway may take no body so long, and Cloudflare R2 completes no parts of different lengths:
+    https://developers.cloudflare.com/r2/objects/multipart-objects/.
     """
+    uploads = ground.store.uploads
+    if uploads is None:
+        return {}
+    first = uploads.part_bytes or _PART_BYTES
+    second = uploads.part_bytes or _PART_BYTES + 1
+    path = ground.path("parts")
+    upload = await ground.start(uploads, path)
+    tail = upload.nonce.encode()
     try:
-        return await call
-    except StoreError as error:
-        if error.reply is Reply.REFUSED:
-            return None
-        raise
+        bodies = enumerate((bytes(first), bytes(second), tail), start=1)
+        parts = [await uploads.put_part(upload, number, body) for number, body in bodies]
+        await uploads.complete(replace(upload, parts=tuple(parts)), expecting=Expect.ABSENT)
+    except BaseException as error:
+        await ground.drop(uploads, upload)
+        if not isinstance(error, StoreError) or error.reply is not Reply.REFUSED:
+            raise
+        _log.warning("a file of parts of %d, %d and 32 bytes was refused: %s", first, second, error)
+        return {"multipart": False}
+    there = await ground.store.stat(path)
+    end = await ground.store.read_range(path, start=first + second, length=READ_BYTES)
+    whole = (
+        isinstance(there, Entry) and there.size_bytes == first + second + len(tail) and end == tail
+    )
+    return {} if whole else {"multipart": False}
 
 
 async def _if_known(call: Awaitable[T]) -> T | None:
@@ -360,7 +252,7 @@ async def _if_known(call: Awaitable[T]) -> T | None:
 
 async def _race(calls: Iterable[Awaitable[T]]) -> list[T | None]:
     """What calls answer that are made at once; all have ended when one has failed."""
-    answers = await asyncio.gather(*map(_answer, calls), return_exceptions=True)
+    answers = await asyncio.gather(*map(answer, calls), return_exceptions=True)
     failed = [answer for answer in answers if isinstance(answer, BaseException)]
     if failed:
         raise failed[0]
@@ -368,4 +260,6 @@ async def _race(calls: Iterable[Awaitable[T]]) -> list[T | None]:
 
 
 TRIALS: tuple[Trial, ...] = (_puts_and_listings, _renames, _publication, _uploads)
-"""All of them, in the order in which they are made."""
+"""Those of a few small requests, in the order in which they are made."""
+LONG_TRIALS: tuple[Trial, ...] = (_three_parts,)
+"""Those that send some MiB: for who asks for a probe, not for each job that needs one."""

@@ -14,11 +14,17 @@ _SUITES = ("store_contract", "committer_contract")
 
 
 def pytest_addoption(parser: "pytest.Parser") -> None:
-    """The seed of the sweeps that do not run whole: see :mod:`fsspec_commit.testing.sweeps`."""
-    parser.getgroup("fsspec-commit").addoption(
+    """Which cases the sweeps run: see :mod:`fsspec_commit.testing.sweeps`."""
+    group = parser.getgroup("fsspec-commit")
+    group.addoption(
         "--sweep-seed",
         type=int,
         help="choose the same store calls for faults as a run that named this number",
+    )
+    group.addoption(
+        "--sweep-whole",
+        action="store_true",
+        help="leave no case out of a sweep, however long it takes",
     )
 
 

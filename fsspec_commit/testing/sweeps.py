@@ -54,9 +54,13 @@ class Sweep:
 def sweep_of(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
     """The body of a fixture: what a test chooses depends on its name and ``--sweep-seed`` alone.
 
+    With ``--sweep-whole`` nothing is left out.
+
     Yields:
         What to choose with. The plugin says at the end of the run how many cases were run.
     """
+    if request.config.getoption("sweep_whole", None):
+        every = 1
     seed = request.config.getoption("sweep_seed", 0)
     sweep = Sweep(every, seed=f"{seed} {request.node.nodeid}")
     yield sweep

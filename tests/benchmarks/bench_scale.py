@@ -1,9 +1,10 @@
 """Peak memory of large commits: many tasks, partitions and replaced files.
 
 The driver is a process of its own; other processes write the files, which are empty, on tmpfs. A
-tree is written under exact names, each task into partitions of its own, then once more, so that
-every file is replaced in place, then overwritten by a job of none, which deletes every file. The
-last figure is of the check of messages alone: it is given five million, which it must not keep.
+tree is written under exact names, each task into partitions of its own, then twice more, so that
+every file is replaced in place: of the whole destination, and of its partitions. Then a job of none
+deletes every file. The last figure is of the check of messages alone: it is given five million,
+which it must not keep.
 
     python -m tests.benchmarks.bench_scale [--quick] [--tasks N] [--files N]
 """
@@ -104,13 +105,14 @@ def commit(destination: Path, tasks: int, files: int, **options: Any) -> dict[st
 
 
 def measure(report: Report, folder: Path, tasks: int, files: int, empty: float) -> None:
-    """Add the figures of three jobs: new files, all in place of old ones, none in place of all."""
+    """Add the figures of four jobs: new files, all in place of old ones twice, none for all."""
     destination = folder / "out"
     shape = f"{tasks * files:,} files of {tasks:,} tasks and partitions"
     whole: dict[str, Any] = {"mode": "overwrite", "names": "exact"}
     for name, count, options in (
         ("new", tasks, whole),
         ("in place", tasks, whole),
+        ("in place, by partitions", tasks, {**whole, "mode": "overwrite_partitions"}),
         ("deleted", 0, {"mode": "overwrite", "allow_empty": True}),
     ):
         run = commit(destination, count, files, **options)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import fsspec_commit as fc
 from tests.benchmarks.bench_memory import empty_interpreter
 from tests.benchmarks.interleaved import Report, Sample
-from tests.servers.slow_s3.process import Statistics
+from tests.servers.http_service.control import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable

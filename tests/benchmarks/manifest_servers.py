@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tests.benchmarks.commit_jobs import Layers
     from tests.servers.hadoop_jars import MavenJars
+    from tests.servers.http_service.control import Statistics
     from tests.servers.kinds import Place
-    from tests.servers.slow_s3.process import Statistics
 
 _SENDING = ("aiohttp, sending", "aiohttp/client.py", "_request")
 

@@ -20,6 +20,7 @@ from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.new_directories import NewDirectoriesContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit_stores.azure import AzureStore, listing
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -85,6 +86,7 @@ class OnServer(Given):
         return write
 
 
+@some_tests_by_day(2)
 class TestAzureStore(OnServer, StoreContract):
     """In a directory of a container."""
 
@@ -96,6 +98,7 @@ class TestAzureStore(OnServer, StoreContract):
         monkeypatch.setattr(listing, "_PAGE", self.page_entries)
 
 
+@some_tests_by_day(2)
 class TestAzureContainerRoot(OnServer, FilesContract):
     """In a container itself: no prefix to be joined with."""
 

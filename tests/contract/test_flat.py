@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
-ONE_WITH_EACH_COMMITTER = {"unversioned", "gcs"}
-"""By day, where the others' habits make no difference to what is tried, or it takes long."""
+UPLOADING, RENAMING = "unversioned", "gcs"
+"""One with each committer; by day, where habits make no difference, or it takes long."""
 given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 
 
@@ -40,7 +40,18 @@ def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
     remove_bucket(bucket)
 
 
+def by_day_on(*chosen: str) -> pytest.MarkDecorator:
+    """On the *chosen* ones by day, on the others by night."""
+    names = [
+        pytest.param(name, marks=() if name in chosen else pytest.mark.slow) for name in ALL_HABITS
+    ]
+    return pytest.mark.parametrize("bucket", names, indirect=True)
+
+
+@by_day_on("unversioned", "minio", "by path", "gcs", "gen2")
 class TestFlatStore(StoreContract):
+    """By day where conditions, uploads and renames differ; tests of jobs use all."""
+
     @pytest.fixture
     def url(self, bucket: Bucket) -> str:
         return f"flat://{bucket.name}/out"
@@ -82,16 +93,6 @@ class OnFlat(Given):
         ] == []
 
 
-one_with_each_committer = pytest.mark.parametrize(
-    "bucket",
-    [
-        pytest.param(name, marks=() if name in ONE_WITH_EACH_COMMITTER else pytest.mark.slow)
-        for name in ALL_HABITS
-    ],
-    indirect=True,
-)
-
-
 @given_up
 class TestFlatCommits(
     OnFlat, DriversContract, ModesContract, PartitionsContract, NeighboursContract
@@ -100,7 +101,7 @@ class TestFlatCommits(
 
 
 @given_up
-@one_with_each_committer
+@by_day_on(UPLOADING, RENAMING)
 class TestFlatJobs(
     OnFlat,
     LifecycleContract,
@@ -113,6 +114,19 @@ class TestFlatJobs(
 
 
 @given_up
-@one_with_each_committer
+@by_day_on(RENAMING)
 class TestFlatFaults(OnFlat, CrashesContract, LostRepliesContract):
-    """What is tried at every call: `tests/protocol` does so on all of them, in its own way."""
+    """What is tried at every call: `tests/protocol` does so on all of them, in its own way.
+
+    By day it leaves out calls where files are renamed, and this does where they are uploaded.
+    """
+
+
+@given_up
+@pytest.mark.parametrize("bucket", [UPLOADING], indirect=True)
+class TestSomeFlatFaults(OnFlat, CrashesContract, LostRepliesContract):
+    """The same at some of the calls."""
+
+    @pytest.fixture
+    def every(self) -> int:
+        return 5

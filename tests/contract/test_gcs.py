@@ -23,6 +23,7 @@ from fsspec_commit.testing.store_contract.writers import WritersContract
 from fsspec_commit_stores.gcs import GcsStore, listing
 from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL
 from tests.servers.gcs.plugin import GcsBucket
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -115,6 +116,7 @@ class OnServer(Given):
         return write
 
 
+@some_tests_by_day(3)
 class TestGcsStore(OnServer, StoreContract):
     """In a directory of a bucket."""
 

@@ -20,6 +20,7 @@ from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.uploads import UploadsContract
 from fsspec_commit.testing.store_contract.writers import WritersContract
 from fsspec_commit_stores.s3 import S3Store
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -108,6 +109,7 @@ class OnServer(Given):
         return write
 
 
+@some_tests_by_day(3)
 class TestS3Store(OnServer, StoreContract):
     """In a directory of a bucket, with short pages: to fill one of S3's is a thousand requests."""
 
@@ -132,6 +134,7 @@ class TestS3BucketRoot(OnServer, FilesContract, UploadsContract):
         return ""
 
 
+@some_tests_by_day(3)
 @pytest.mark.parametrize("s3_server", ["ministack", "seaweedfs"], indirect=True)
 class TestS3VersionedStore(
     OnServer, FilesContract, PutsContract, ListingsContract, WritersContract, UploadsContract

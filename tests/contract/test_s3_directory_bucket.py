@@ -63,6 +63,16 @@ class TestDirectoryBucket(StoreContract):
     Readers beside a writer are threads: a loop would take turns between them.
     """
 
+    page_entries = 100
+
+    @pytest.fixture
+    def options(self, server: SlowS3) -> OpenOptions:
+        """Short pages: to fill one of S3's is a thousand requests."""
+        short = {"MaxKeys": self.page_entries}
+        return OpenOptions(
+            storage_options={**server.storage_options, "s3_additional_kwargs": short}
+        )
+
     @pytest.fixture
     def open_again(
         self, request: pytest.FixtureRequest, url: str, options: OpenOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsspec_commit_stores.s3.operations import REQUESTS
+from fsspec_commit_stores.s3.operations import OPERATIONS
 
 pytestmark = pytest.mark.checkout
 
@@ -18,8 +18,8 @@ ROW = re.compile(r"^\| `(s3:\w+)` \| ([^|;]+)(?:;[^|]*)? \| [^|]+ \|$", re.MULTI
 
 def test_every_request_is_in_the_row_of_its_action() -> None:
     expected: dict[str, set[str]] = {}
-    for request in REQUESTS.values():
-        expected.setdefault(request.actions.split()[0], set()).add(request.name)
+    for request in OPERATIONS.values():
+        expected.setdefault(request.permissions.split()[0], set()).add(request.name)
     # Of directory buckets alone, where one action permits everything.
     assert expected.pop("s3express:CreateSession") == {"RenameObject"}
     assert "`s3express:CreateSession`" in TEXT

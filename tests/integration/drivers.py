@@ -1,7 +1,6 @@
 """Whoever races to settle one job: at most one decides, the others are told so (P3, P7).
 
-What the tests of it do wherever the destination is: `test_two_drivers.py`, `test_s3_races.py`,
-`test_hdfs_races.py`.
+What the tests of it do wherever the destination is: `test_races.py`.
 """
 
 from __future__ import annotations
@@ -9,14 +8,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.integration.scenes import Scene
+import fsspec_commit as fc
 from tests.protocol.invariants import check_settled, state_of
+from tests.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.integration.places import Place, Places
     from tests.integration.processes import Answer, Processes
+    from tests.scenes.places import Place, Places
 
 
 class Race:
@@ -35,7 +35,7 @@ class Race:
         self.place = place
         place.put(scene.laid_out)
         self.spec = processes.do("start", **place.where, options=scene.options)
-        self.job_id: str = json.loads(self.spec)["job_id"]
+        self.job_id = fc.JobSpec.from_json(self.spec).job_id
         self.choices = [
             [{name: text + mark for name, text in files.items()} for files in scene.tasks]
             for mark in marks

@@ -1,8 +1,9 @@
 """A program that forks in the midst of writing, and whose children end in one of many ways.
 
-Run by `test_fork.py`: arguments are the destination and the storage options. What a child does to
-what it has inherited must change nothing for its parent, which writes on. Each way has a
-destination of its own, named as it is, and its name is printed when the parent has committed.
+Run by `test_fork.py`: arguments are the destination, the storage options and the names of ways.
+What a child does to what it has inherited must change nothing for its parent, which writes on. Each
+way has a destination of its own, named as it is, and its name is printed when the parent has
+committed.
 """
 
 import gc
@@ -145,26 +146,22 @@ def by_multiprocessing(act: Callable[[], None]) -> None:
 _ODD = {("multiprocessing", "exception"), ("multiprocessing", "exit_at_once")}
 """What `multiprocessing` takes for a failure, or never hears of."""
 _FORKS = {"os": by_os, "multiprocessing": by_multiprocessing}
-ALL = [(how, way) for how in _FORKS for way in _WAYS if (how, way) not in _ODD]
-
-
-def name_of(how: str, way: str) -> str:
-    """What a way's destination is called."""
-    return f"{how}-{way}"
+ALL = [f"{how}-{way}" for how in _FORKS for way in _WAYS if (how, way) not in _ODD]
 
 
 def main() -> None:
-    """Fork in every way."""
-    url, options = sys.argv[1], json.loads(sys.argv[2])
+    """Fork in each of the ways."""
+    url, options, names = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
     parent = os.getpid()
-    for how, way in ALL:
+    for name in names:
+        how, _, way = name.partition("-")
         try:
-            run(how, way, f"{url}/{name_of(how, way)}", options)
+            run(how, way, f"{url}/{name}", options)
         except ChildError:
             if os.getpid() == parent:
                 raise
             sys.exit(0)
-        print(name_of(how, way), flush=True)
+        print(name, flush=True)
 
 
 if __name__ == "__main__":

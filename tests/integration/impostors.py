@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
@@ -12,55 +13,72 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.effects import pacing
 from fsspec_commit.testing import Crash, Fault, inject
-from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, recover, run
-from tests.integration.scenes import TASKS, Scene, named
+from tests.scenes.attempts import DONE_BUT_FOR_THE_AREA, attempt, recover, run
+from tests.scenes.scene import TASKS, Scene, named
 from tests.servers.impostors import IMPOSTORS, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from fsspec_commit.testing.sweeps import Sweep
-    from tests.integration.places import RemotePlace
-    from tests.integration.wire import Wire
+    from tests.scenes.places import RemotePlace
+    from tests.scenes.wire import Wire
     from tests.servers.faults import Rule
 
-_OVERWRITE = named("overwrite")
-MODES = {
-    "overwrite": type(_OVERWRITE)({**_OVERWRITE.options, "idempotency_key": "k"}, TASKS),
+_OVERWRITE = replace(named("overwrite"), options={"mode": "overwrite", "idempotency_key": "k"})
+RESUMED = "overwrite, resumed"
+"""Its driver has died when it was to publish its first file: of the resumer's requests each."""
+JOBS = {
+    "overwrite": _OVERWRITE,
     "append": named("append"),
     "error": named("error"),
     "ignore": Scene({"mode": "ignore"}, TASKS),
     "overwrite_partitions": named("overwrite_partitions"),
+    RESUMED: _OVERWRITE,
 }
 """Old files have names that no job uses again: an overwrite needs no more of any store."""
-HOW_OFTEN = {"once": True, "from there on": False}
 _BACKOFF_S_MAX = 0.01
-_SOME = 7
-"""So much of a job of the other modes lies between the requests that are tried at night."""
+
+
+class When(Enum):
+    """When the impostor answers, and whether the store hears of the request all the same."""
+
+    INSTEAD = "instead"
+    AFTERWARDS = "afterwards"
+    FROM_THERE_ON = "instead, from there on"
 
 
 @dataclass(frozen=True)
 class Answered:
-    """An impostor answers the *nth* request of a job of a mode, or each from there on."""
+    """An impostor answers the *nth* request of a job, or each from there on."""
 
-    mode: str
+    job: str
     impostor: str
-    how_often: str
+    when: When
     nth: int
 
     def __str__(self) -> str:
-        return f"{self.mode}, request {self.nth} answered {self.impostor}, {self.how_often}"
+        return f"{self.job}, request {self.nth} answered {self.impostor} {self.when.value}"
+
+    def rules(self) -> tuple[Rule, Rule]:
+        answer = IMPOSTORS[self.impostor]
+        fault = replace(answer, is_carried_out=self.when is When.AFTERWARDS)
+        return rules_of(fault, nth=self.nth, once=self.when is not When.FROM_THERE_ON)
 
 
 @pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 class AnsweredForTests:
     """To be inherited for each store, with a fixture `wire`.
 
+    What lies between two cases is no multiple of three: of nine impostors each has its turn.
+
     Attributes:
         day_every: So many cases of an overwrite lie between those that are tried by day.
+        night_every: So many cases of every job lie between those that are tried by night.
     """
 
-    day_every: ClassVar[int] = 240
+    day_every: ClassVar[int] = 361
+    night_every: ClassVar[int] = 19
 
     @pytest.fixture(autouse=True)
     def no_long_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,82 +86,52 @@ class AnsweredForTests:
         monkeypatch.setattr(pacing, "BACKOFF_S_MAX", _BACKOFF_S_MAX)
 
     @pytest.fixture
-    def every(self) -> int:
-        return self.day_every
+    def every(self, request: pytest.FixtureRequest) -> int:
+        return self.night_every if request.node.get_closest_marker("slow") else self.day_every
 
     def test_some_requests_are_answered_by_another(self, wire: Wire, sweep: Sweep) -> None:
-        """By day: some of all the cases of an overwrite."""
-        cases = [
-            case
-            for impostor in IMPOSTORS
-            for how_often in HOW_OFTEN
-            for case in _each_request(wire, "overwrite", impostor, how_often)
-        ]
-        _check(wire, sweep(cases))
+        """By day: a few of all the cases of an overwrite."""
+        _check(
+            wire, sweep(case for when in When for case in _each_request(wire, "overwrite", when))
+        )
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("how_often", HOW_OFTEN)
-    @pytest.mark.parametrize("impostor", IMPOSTORS)
+    @pytest.mark.parametrize("when", When, ids=lambda when: when.value)
+    @pytest.mark.parametrize("job", JOBS)
     def test_each_request_is_answered_by_another(
-        self, wire: Wire, impostor: str, how_often: str
+        self, wire: Wire, sweep: Sweep, job: str, when: When
     ) -> None:
-        """By night: all of them, and some of the other modes'."""
-        cases = [
-            case
-            for mode in MODES
-            for case in _each_request(wire, mode, impostor, how_often)
-            if mode == "overwrite" or case.nth % _SOME == 1
-        ]
-        _check(wire, cases)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("impostor", IMPOSTORS)
-    def test_each_request_of_a_resumer_is_answered_by_another(
-        self, wire: Wire, impostor: str
-    ) -> None:
-        """By night: of a job whose driver died when it was to publish its first file."""
-        _check(wire, _each_request_of_a_resumer(wire, impostor), _resume)
+        """By night: some of the cases of every job, or all with `--sweep-whole`."""
+        _check(wire, sweep(_each_request(wire, job, when)))
 
 
-def _each_request(wire: Wire, mode: str, impostor: str, how_often: str) -> Iterator[Answered]:
-    for nth in range(1, _count(wire, mode) + 1):
-        yield Answered(mode, impostor, how_often, nth)
-
-
-def _each_request_of_a_resumer(wire: Wire, impostor: str) -> Iterator[Answered]:
-    whole = replace(wire, scene=MODES["overwrite"])
-    place, job_id = _died(whole, "whole-resume")
-    fc.resume(place.url, job_id, **place.how)
-    count = len(wire.proxy.exchanges)
-    for how_often in HOW_OFTEN:
-        for nth in range(1, count + 1):
-            yield Answered("overwrite", impostor, how_often, nth)
+def _each_request(wire: Wire, job: str, when: When) -> Iterator[Answered]:
+    for nth in range(1, _count(wire, job) + 1):
+        for impostor in IMPOSTORS:
+            yield Answered(job, impostor, when, nth)
 
 
 _counts: dict[tuple[str, str], int] = {}
 
 
-def _count(wire: Wire, mode: str) -> int:
-    """How many requests a job of this mode makes that meets nobody but its store."""
-    known = (wire.proxy.endpoint_url, mode)
+def _count(wire: Wire, job: str) -> int:
+    """How many requests a job makes that meets nobody but its store."""
+    known = (wire.proxy.endpoint_url, job)
     if known not in _counts:
-        whole = replace(wire, scene=MODES[mode])
-        told = attempt(whole.scene, whole.ready(f"whole-{mode}"))
-        assert told == ("done", "")
+        # With a warning where a file of the old data is in no partition.
+        told, _ = _outcome(replace(wire, scene=JOBS[job]), job, "whole")
+        assert told == "done"
         _counts[known] = len(wire.proxy.exchanges)
     return _counts[known]
 
 
-def _check(
-    wire: Wire, cases: Iterable[Answered], each: Callable[[Wire, Answered, int], None] | None = None
-) -> None:
+def _check(wire: Wire, cases: Iterable[Answered]) -> None:
     """All of *cases*; the error names each that failed, and how many did not."""
-    each = each or _run
     tried, failed = 0, []
     for case in cases:
         tried += 1
         try:
-            each(replace(wire, scene=MODES[case.mode]), case, tried)
+            _try(replace(wire, scene=JOBS[case.job]), case, str(tried))
         except Exception as error:  # noqa: BLE001  whatever it is, it fails the test below
             notes = "; ".join(getattr(error, "__notes__", ()))
             failed.append(f"{case}: {type(error).__name__}: {error} ({notes})")
@@ -155,26 +143,23 @@ def _check(
     assert not failed, "\n".join([f"{len(failed)} of {tried} cases failed:", *failed])
 
 
-def _run(wire: Wire, case: Answered, number: int) -> None:
-    name = f"{number}-{case.mode}"
-    place = wire.ready(name, *_rules(case))
-    told, message = attempt(wire.scene, place)
+def _try(wire: Wire, case: Answered, name: str) -> None:
+    told, message = _outcome(wire, case.job, name, *case.rules())
     _settle(wire, name, told, message)
 
 
-def _resume(wire: Wire, case: Answered, number: int) -> None:
-    name = f"{number}-{case.mode}"
+def _outcome(wire: Wire, job: str, name: str, *rules: Rule) -> tuple[str, str]:
+    """What the driver is told, or the resumer."""
+    if job != RESUMED:
+        return attempt(wire.scene, wire.ready(name, *rules))
     place, job_id = _died(wire, name)
-    for rule in _rules(case):
+    for rule in rules:
         wire.proxy.add(rule)
-    told: str
     try:
         result = fc.resume(place.url, job_id, **place.how)
     except fc.CommitError as error:
-        told, message = error.outcome, str(error)
-    else:
-        told, message = "done", "\n".join(result.warnings)
-    _settle(wire, name, told, message)
+        return error.outcome, str(error)
+    return "done", "\n".join(result.warnings)
 
 
 def _died(wire: Wire, name: str) -> tuple[RemotePlace, str]:
@@ -187,11 +172,6 @@ def _died(wire: Wire, name: str) -> tuple[RemotePlace, str]:
     assert job.state == "decided"
     wire.proxy.clear()
     return place, job.job_id
-
-
-def _rules(case: Answered) -> tuple[Rule, Rule]:
-    once = HOW_OFTEN[case.how_often]
-    return rules_of(IMPOSTORS[case.impostor], nth=case.nth, once=once)
 
 
 def _settle(wire: Wire, name: str, told: str, message: str) -> None:

@@ -1,17 +1,15 @@
 """kill -9 at every store call, of tasks and of drivers: everything or nothing, and never stuck.
 
-What the tests of it do wherever the destination is: `test_kills.py`, `test_s3_kills.py`. Where a
+What the tests of it do wherever the destination is: `test_kills.py`. Where a
 death costs a second and there are thousands, a *sweep* tries some of the calls.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from tests.integration.scenes import HIDDEN, Scene
 from tests.protocol.invariants import (
     check_settled,
     check_under_way,
@@ -19,12 +17,13 @@ from tests.protocol.invariants import (
     job_ids,
     visible,
 )
+from tests.scenes.scene import HIDDEN, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tests.integration.places import Place, Places
     from tests.integration.processes import Answer
+    from tests.scenes.places import Place, Places
 
 T = TypeVar("T")
 
@@ -53,19 +52,6 @@ class Sweep(Protocol):
 
     def __call__(self, cases: Iterable[T], /) -> Iterator[T]:
         """Those of *cases* that are to be tried."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Part *number* of *of* parts of a sweep that would keep one worker for minutes."""
-
-    sweep: Sweep
-    number: int
-    of: int
-    is_whole = False
-
-    def __call__(self, cases: Iterable[T], /) -> Iterator[T]:
-        return self.sweep(islice(cases, self.number, None, self.of))
 
 
 def run(processes: Processes, scene: Scene, place: Place, **fate: object) -> Answer:
@@ -136,12 +122,14 @@ def calls_of(processes: Processes, scene: Scene, place: Place) -> list[str]:
     return cast("list[str]", answer["verbs"])
 
 
-def kill_the_driver(processes: Processes, scene: Scene, places: Places, sweep: Sweep) -> set[str]:
-    """A whole job in one process, which dies at each of its calls; how far it was."""
+def kill_the_driver(  # what the tests are given
+    processes: Processes, scene: Scene, places: Places, sweep: Sweep, *, part: int = 0, of: int = 1
+) -> None:
+    """A whole job in one process, which dies at each of its calls; of parts, at every *of*-th."""
     calls = len(calls_of(processes, scene, places("whole")))
     states = set[str]()
     # Between two calls nothing reaches the disk, so before one is after the one before it.
-    for nth in sweep(range(1, calls + 2)):
+    for nth in sweep(islice(range(1, calls + 2), part, None, of)):
         place = places(nth)
         place.put(scene.laid_out)
         die = [nth, "before"] if nth <= calls else [calls, "after"]
@@ -149,17 +137,8 @@ def kill_the_driver(processes: Processes, scene: Scene, places: Places, sweep: S
         assert answer["killed"], f"call {nth} of {calls} was not reached"
         states.add(recover(processes, scene, place))
     if sweep.is_whole:
-        assert states == STATES
-    return states
-
-
-def kill_the_driver_in_part(  # what the tests are given
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep, *, part: int, of: int
-) -> None:
-    """The same at every so-many-th call; the first part begins before anything has begun."""
-    states = kill_the_driver(processes, scene, places, Part(sweep, part, of))
-    if sweep.is_whole:
-        assert states >= (STATES - {"over"} if part else STATES)
+        # Only the first part begins before anything has begun.
+        assert states | ({"over"} if part else set()) == STATES
 
 
 def write_tasks(processes: Processes, scene: Scene, place: Place, spec: str) -> list[str]:

@@ -78,7 +78,7 @@ def a_file(**options: Any) -> Callable[[str], object]:
 
 def _below_a_file(out: str) -> None:
     Path(out).write_text("x", "utf-8")
-    fc.Job(f"{out}/below").start()
+    fc.Job(f"{out}/far/below").start()
 
 
 def _at_a_file(out: str) -> None:
@@ -164,9 +164,15 @@ DESTINATIONS = [
         "secret_in_url",
     ),
     Mistake(
+        "the work area of a destination",
+        lambda out: fc.Job(f"{out}/_commit/x").start(),
+        ("cannot commit to", "'_commit' is kept for the commit protocol", "name another directory"),
+        "reserved_name",
+    ),
+    Mistake(
         "a file for a directory",
         _at_a_file,
-        ("is not a directory",),
+        ("is not a directory", "a destination is the directory of"),
         None,
         fc.StoreError,
         on_disk=True,
@@ -174,7 +180,7 @@ DESTINATIONS = [
     Mistake(
         "a directory below a file",
         _below_a_file,
-        ("cannot make the directory", "the file", "is in the way"),
+        ("cannot make the directory", "the file", "/out' is in the way"),
         None,
         fc.CommitFailedError,
         on_disk=True,
@@ -195,6 +201,20 @@ DESTINATIONS = [
 ]
 
 OPTIONS = [
+    Mistake(
+        "a mode without its name",
+        lambda out: fc.Job(out, "append"),  # type: ignore[arg-type]  # the mistake
+        ("options have names", "1 came without one", "write mode='append'"),
+        None,
+        TypeError,
+    ),
+    Mistake(
+        "storage options without their name",
+        lambda out: fc.Job(out, {"key": "planted"}),  # type: ignore[arg-type]
+        ("options have names", "1 came without one", "the first is a dict"),
+        None,
+        TypeError,
+    ),
     Mistake(
         "Spark's word for partition_by",
         a_dataset(partitionBy=["day"]),
@@ -248,6 +268,11 @@ OPTIONS = [
         "a partition that is a dict",
         a_job(mode="overwrite_partitions", partitions=[{"day": 1}]),
         ("partitions holds {'day': 1}", "no text", "hive_path(day=…)"),
+    ),
+    Mistake(
+        "a pattern of partitions",
+        a_job(mode="overwrite_partitions", partitions=["day=*"]),
+        ("partitions holds 'day=*'", "no pattern", "name each directory", "'%2A'"),
     ),
     Mistake(
         "partitions that are None",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 
@@ -19,11 +22,14 @@ from tests.integration.mistakes import (
     in_a_task,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 FILES = [
     Mistake(
         "an absolute name",
         in_a_task(lambda task: task.open("/tmp/a")),
-        ("cannot write '/tmp/a'", "relative to the destination"),
+        ("cannot write '/tmp/a'", "relative to the destination", "leave the destination's own"),
         "outside_destination",
     ),
     Mistake(
@@ -75,6 +81,13 @@ FILES = [
         TypeError,
     ),
     Mistake(
+        "a file for the system",
+        in_a_task(lambda task: task.open("a").fileno()),
+        ("fileno: files of a task are write-once", "task.local_file('a')"),
+        None,
+        io.UnsupportedOperation,
+    ),
+    Mistake(
         "no bytes at all",
         in_a_task(lambda task: task.open("a").write(None)),
         ("cannot write NoneType to 'a'", "bytes are wanted"),
@@ -82,6 +95,25 @@ FILES = [
         TypeError,
     ),
 ]
+
+
+def _tasks_from_1_on(out: str) -> None:
+    with fc.Job(out, tasks=2, allow_empty=True) as job:
+        for number in (1, 2):
+            with job.task(number):
+                pass
+
+
+class _Lazy:
+    """A frame of Dask, as far as it is looked at."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the names of its columns."""
+        return iter(["day"])
+
+    def compute(self) -> None:
+        """What takes its time."""
+
 
 TASKS = [
     Mistake(
@@ -127,6 +159,30 @@ TASKS = [
         "not_a_message",
     ),
     Mistake(
+        "a message's text for the message",
+        in_a_job(lambda job: job.commit([job.spec.to_json()])),  # type: ignore[list-item]
+        ("is no TaskCommit", "TaskCommit.from_json(text) reads one"),
+        "not_a_message",
+    ),
+    Mistake(
+        "a future for what it will give",
+        in_a_job(lambda job: job.commit([Future()])),  # type: ignore[list-item]
+        ("is no TaskCommit", "pass what its .result() returns"),
+        "not_a_message",
+    ),
+    Mistake(
+        "a task for its message",
+        in_a_job(lambda job: job.commit([fc.Task.from_spec(job.spec, 0)])),  # type: ignore[list-item]
+        ("is no TaskCommit", "pass its .message"),
+        "not_a_message",
+    ),
+    Mistake(
+        "tasks numbered from 1 on",
+        _tasks_from_1_on,
+        ("1 of 2 tasks have no message: 0", "task 2 has one", "numbered 0 to 1"),
+        "missing_tasks",
+    ),
+    Mistake(
         "a job that has not started",
         lambda out: fc.Job(out).commit(),
         ("the job has not started", '"with Job(...)"', "start()"),
@@ -156,6 +212,12 @@ OPERATIONS = [
         "invalid_job_id",
     ),
     Mistake(
+        "a job for its id",
+        in_a_job(lambda job: fc.abort(job.destination, job)),  # type: ignore[arg-type]
+        ("is not a job id", "pass its .job_id"),
+        "invalid_job_id",
+    ),
+    Mistake(
         "an age that is a number",
         lambda out: fc.clean(out, older_than=7),  # type: ignore[arg-type]
         ("older_than=7 is no age", "timedelta(days=7)"),
@@ -178,6 +240,18 @@ DATASETS = [
         "the destination before the data",
         lambda out: fc.write_dataset(out, TABLE),
         ("cannot write an object of type str", "a pyarrow table", "the data comes first"),
+        "not_arrow_data",
+    ),
+    Mistake(
+        "a path for the data",
+        lambda out: fc.write_dataset("in.parquet", out),
+        ("cannot write an object of type str", "pyarrow.dataset.dataset(path) reads files"),
+        "not_arrow_data",
+    ),
+    Mistake(
+        "a frame of Dask",
+        lambda out: fc.write_dataset(_Lazy(), out),
+        ("cannot write an object of type", "still to be computed", ".compute()"),
         "not_arrow_data",
     ),
     Mistake(
@@ -248,6 +322,11 @@ DATASETS = [
         "a template without a number",
         a_dataset(basename_template="x.parquet"),
         ("basename_template='x.parquet'", "no place for a file's number", "'part-{i}.parquet'"),
+    ),
+    Mistake(
+        "a template with a directory",
+        a_dataset(basename_template="x/{i}.parquet"),
+        ("basename_template='x/{i}.parquet'", "no directory", "partition_by="),
     ),
     Mistake(
         "what would end the process",

@@ -1,6 +1,6 @@
 """Jobs of all modes from ten processes, one destination: as if one after the other (P11).
 
-What the tests of it do wherever the destination is: `test_serial.py`, `test_s3_races.py`.
+What the tests of it do wherever the destination is: `test_serial.py`, `test_races.py`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tests.integration.places import Place
     from tests.integration.processes import Processes
+    from tests.scenes.places import Place
 
 STEPS_MAX = 200_000
 Names = dict[str, str]

@@ -17,7 +17,7 @@ from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import OpenOptions, Token
 from fsspec_commit_stores.azure import AzureStore
-from tests.integration.wire import At
+from tests.scenes.wire import At
 from tests.servers.faults import LoseReply
 from tests.unit.stores.asking import ask_twice
 

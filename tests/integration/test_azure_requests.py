@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-import fsspec_commit as fc
-from tests.integration.azure_places import AzurePlace, azure_places
-from tests.integration.s3_jobs import learn, write
+from tests.scenes.attempts import learn
+from tests.scenes.azure_places import AzurePlace, azure_places
+from tests.scenes.costs import directories_of, exchanged, requests_of, shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tests.servers.azure.plugin import AzureContainer
-    from tests.servers.proxied_connection import Exchange
     from tests.servers.proxy import FaultProxy
 
 PER_JOB = 32
 PER_COMMIT = 24
-DAYS = 30
-SHAPES = {
-    "one file": [["part.txt"]],
-    "many files": [[f"day={day}/part.txt" for day in range(DAYS)] for _ in range(2)],
-    "ten tasks": [["part.txt"] for _ in range(10)],
-}
-every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+SHAPES = shapes()
+every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES)
 
 
 def proxied(container: AzureContainer, proxy: FaultProxy) -> AzurePlace:
     """A destination by the proxy, once it is known what the server does."""
-    place: AzurePlace = azure_places(container, endpoint_url=proxy.endpoint_url)("one")  # type: ignore[assignment]  # it makes AzurePlaces
+    place: AzurePlace = azure_places(container, endpoint_url=proxy.endpoint_url)("one")
     learn(place, place.committer)
     proxy.clear()
     return place
-
-
-def run(place: AzurePlace, proxy: FaultProxy, tasks: list[list[str]], **options: Any) -> int:
-    """A whole job; how many requests there were before its commit."""
-    proxy.clear()
-    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
-    for names in tasks:
-        with job.task() as task:
-            for name in names:
-                write(task, name, name)
-    before = len(proxy.exchanges)
-    assert job.commit().warnings == ()
-    return before
-
-
-def shown(exchanges: Sequence[Exchange]) -> str:
-    return "\n".join(f"{one.operation} {one.path} {one.query}" for one in exchanges)
-
-
-def directories_of(tasks: list[list[str]]) -> int:
-    return len({name.rpartition("/")[0] for names in tasks for name in names} - {""})
 
 
 @every_shape
@@ -64,17 +35,16 @@ def test_a_rename_publishes_a_file(
 ) -> None:
     """One request a file in the job's commit, and one for each new directory."""
     place = proxied(azure_container, azure_proxy)
-    before = run(place, azure_proxy, tasks)
-    exchanges = azure_proxy.exchanges
+    writing, commit = requests_of(place, azure_proxy, tasks)
+    exchanges = writing + commit
     files, directories = sum(map(len, tasks)), directories_of(tasks)
-    commit = exchanges[before:]
     renamed = [one for one in commit if one.operation == "path.rename"]
-    assert len(renamed) == files + 1, shown(renamed)  # the marker
+    assert len(renamed) == files + 1, exchanged(renamed)  # the marker
     made = [one.path for one in commit if one.operation == "path.create"]
     assert len(made) == len(set(made)) == directories
-    assert len(commit) <= files + directories + 2 * len(tasks) + PER_COMMIT, shown(commit)
+    assert len(commit) <= files + directories + 2 * len(tasks) + PER_COMMIT, exchanged(commit)
     whole = 3 * files + directories + 5 * len(tasks) + PER_JOB
-    assert len(exchanges) <= whole, shown(exchanges)
+    assert len(exchanges) <= whole, exchanged(exchanges)
 
 
 @every_shape
@@ -84,14 +54,13 @@ def test_a_block_list_publishes_a_file(
 ) -> None:
     """Two requests a file in the whole job: a block, and its completion."""
     place = proxied(azure_container, azure_proxy)
-    before = run(place, azure_proxy, tasks)
-    exchanges = azure_proxy.exchanges
+    writing, commit = requests_of(place, azure_proxy, tasks)
+    exchanges = writing + commit
     files = sum(map(len, tasks))
-    commit = exchanges[before:]
     assert azure_proxy.operations()["blocklist.put"] == files + 1  # the marker
     assert azure_proxy.operations()["block.put"] == files + 1
-    assert len(commit) <= files + 3 * len(tasks) + PER_COMMIT, shown(commit)
-    assert len(exchanges) <= 2 * files + 5 * len(tasks) + PER_JOB, shown(exchanges)
+    assert len(commit) <= files + 3 * len(tasks) + PER_COMMIT, exchanged(commit)
+    assert len(exchanges) <= 2 * files + 5 * len(tasks) + PER_JOB, exchanged(exchanges)
 
 
 def test_an_append_of_unique_names_lists_no_files(
@@ -101,7 +70,7 @@ def test_an_append_of_unique_names_lists_no_files(
     place = proxied(azure_container, azure_proxy)
     names = [f"day={day}/part.txt" for day in range(5)]
     for _ in range(2):
-        run(place, azure_proxy, [names, names])
+        requests_of(place, azure_proxy, [names, names])
         listed = [
             one.query.get("prefix") or one.query.get("directory", "")
             for one in azure_proxy.exchanges

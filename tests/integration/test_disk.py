@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.hooks import at, before
-from tests.integration.scenes import SCENES
 from tests.protocol.invariants import (
     check_settled,
     check_under_way,
@@ -19,6 +17,8 @@ from tests.protocol.invariants import (
     job_ids,
     snapshot_of,
 )
+from tests.scenes.hooks import at, before
+from tests.scenes.scene import SCENES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

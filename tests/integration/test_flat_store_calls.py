@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
-from fsspec_commit.testing.recording import Call, recorded_calls
+from fsspec_commit.testing.recording import Call
 from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
+from tests.scenes.costs import ONE_FILE, SHAPES_OF_CALLS, calls_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PER_JOB = 20
 PER_COMMIT = 16
-SHAPES = {
-    "one file": [["part.txt"]],
-    "a hundred files of one task": [[f"{number}.txt" for number in range(100)]],
-    "ten tasks": [["part.txt"] for _ in range(10)],
-    "many partitions": [[f"day={day}/part.txt" for day in range(60)] for _ in range(3)],
-}
-every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+every_shape = pytest.mark.parametrize("tasks", SHAPES_OF_CALLS.values(), ids=SHAPES_OF_CALLS)
 
 
 @pytest.fixture(params=["unversioned", "versioned", "by path"])
@@ -41,22 +36,8 @@ def unlisted() -> Iterator[Bucket]:
     remove_bucket(bucket)
 
 
-def run(bucket: Bucket, tasks: list[list[str]], **options: Any) -> tuple[list[Call], list[Call]]:
-    """What the tasks and the start of the job asked, and what its commit did."""
-    with recorded_calls() as calls:
-        job = fc.Job(f"{FLAT}://{bucket.name}/out", **{"mode": "append", **options}).start()
-        for names in tasks:
-            with job.task() as task:
-                for name in names:
-                    with task.open(name) as file:
-                        file.write(name.encode())
-        before = len(calls)
-        assert job.commit().warnings == ()
-    return calls[:before], calls[before:]
-
-
-def shown(calls: list[Call]) -> str:
-    return ", ".join(f"{verb} {n}" for verb, n in sorted(Counter(c.verb for c in calls).items()))
+def run(bucket: Bucket, tasks: list[list[str]], **options: str) -> tuple[list[Call], list[Call]]:
+    return calls_of(f"{FLAT}://{bucket.name}/out", tasks, chosen="magic", **options)
 
 
 @every_shape
@@ -65,7 +46,7 @@ def test_a_job_costs_three_calls_a_file_and_a_few(
     bucket: Bucket, tasks: list[list[str]], others: int
 ) -> None:
     for _ in range(others):
-        run(bucket, [["part.txt"]])
+        run(bucket, ONE_FILE)
     writing, committing = run(bucket, tasks)
     files = sum(map(len, tasks))
     assert len(committing) <= files + 2 * len(tasks) + PER_COMMIT, shown(committing)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.gcs_places import GcsPlace, gcs_places
-from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, learn, recover, write
-from tests.integration.scenes import SCENES
+from tests.scenes.attempts import DONE_BUT_FOR_THE_AREA, attempt, learn, recover, write
+from tests.scenes.gcs_places import GcsPlace, gcs_places
+from tests.scenes.scene import SCENES
 
 if TYPE_CHECKING:
-    from tests.integration.scenes import Scene
+    from tests.scenes.scene import Scene
     from tests.servers.gcs.plugin import GcsBucket
 
 pytestmark = [

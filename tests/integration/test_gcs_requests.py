@@ -8,43 +8,20 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.store import AtomicRename
-from tests.integration.gcs_places import GcsPlace, gcs_places
-from tests.integration.s3_jobs import learn, write
+from tests.scenes.attempts import learn, write
+from tests.scenes.costs import ONE_FILE, TEN_TASKS, exchanged, requests_of, shapes
+from tests.scenes.gcs_places import GcsPlace, gcs_places
 from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL, ZONAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tests.servers.gcs.plugin import GcsBucket
     from tests.servers.gcs.server import GcsServer
-    from tests.servers.proxied_connection import Exchange
     from tests.servers.proxy import FaultProxy
 
 strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 PER_JOB = 20
 PER_COMMIT = 16
-SHAPES = {
-    "one file": [["part.txt"]],
-    "many files": [[f"day={day}/part.txt" for day in range(30)] for _ in range(2)],
-    "ten tasks": [["part.txt"] for _ in range(10)],
-}
-
-
-def run(place: GcsPlace, proxy: FaultProxy, tasks: list[list[str]], **options: Any) -> int:
-    """A whole job; how many requests there were before its commit."""
-    proxy.clear()
-    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
-    for names in tasks:
-        with job.task() as task:
-            for name in names:
-                write(task, name, name)
-    before = len(proxy.exchanges)
-    assert job.commit().warnings == ()
-    return before
-
-
-def shown(exchanges: Sequence[Exchange]) -> str:
-    return "\n".join(f"{one.operation} {one.path} {one.query}" for one in exchanges)
+SHAPES = shapes()
 
 
 @strict
@@ -57,19 +34,18 @@ class TestWhatItCosts:
         learn(place, "manifest")
         return place
 
-    @pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+    @pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES)
     @pytest.mark.parametrize("others", [0, 2], ids=["first", "after others"])
     def test_a_job_costs_two_requests_a_file_and_four_a_task(
         self, place: GcsPlace, gcs_proxy: FaultProxy, tasks: list[list[str]], others: int
     ) -> None:
         for _ in range(others):
-            run(place, gcs_proxy, [["part.txt"]])
-        before = run(place, gcs_proxy, tasks)
-        exchanges = gcs_proxy.exchanges
+            requests_of(place, gcs_proxy, ONE_FILE)
+        writing, commit = requests_of(place, gcs_proxy, tasks)
+        exchanges = writing + commit
         files = sum(map(len, tasks))
-        commit = exchanges[before:]
-        assert len(commit) <= files + 2 * len(tasks) + PER_COMMIT, shown(commit)
-        assert len(exchanges) <= 2 * files + 4 * len(tasks) + PER_JOB, shown(exchanges)
+        assert len(commit) <= files + 2 * len(tasks) + PER_COMMIT, exchanged(commit)
+        assert len(exchanges) <= 2 * files + 4 * len(tasks) + PER_JOB, exchanged(exchanges)
         assert gcs_proxy.operations()["objects.move"] == files + 1  # the marker
 
     def test_no_job_writes_a_name_twice(
@@ -77,7 +53,7 @@ class TestWhatItCosts:
     ) -> None:
         """The service takes one write a second of each name, and a job stays within that."""
         gcs_server.control.set(write_interval_s=60.0)
-        run(place, gcs_proxy, SHAPES["ten tasks"], success="json", idempotency_key="k")
+        requests_of(place, gcs_proxy, TEN_TASKS, success="json", idempotency_key="k")
         assert refused(gcs_proxy) == []
 
     def test_a_server_that_does_not_mark_its_answers_costs_a_look_for_each_deletion(
@@ -85,10 +61,10 @@ class TestWhatItCosts:
     ) -> None:
         """And none more: Google's own mark is asked of nobody else, and nothing is believed."""
         tasks = [["part.txt"], ["other.txt"]]
-        run(place, gcs_proxy, tasks)
+        requests_of(place, gcs_proxy, tasks)
         usual = gcs_proxy.operations()
         gcs_server.control.set(is_marked=False)
-        run(place, gcs_proxy, tasks, mode="overwrite")
+        requests_of(place, gcs_proxy, tasks, mode="overwrite")
         unmarked = gcs_proxy.operations()
         looks = unmarked["objects.get"] - usual["objects.get"]
         assert 0 < looks <= unmarked["objects.delete"] + 2
@@ -100,7 +76,7 @@ class TestWhatItCosts:
         """It is the one name that each of them writes anew."""
         gcs_server.control.set(write_interval_s=1.0)
         for _ in range(3):
-            run(place, gcs_proxy, [["part.txt"]])
+            requests_of(place, gcs_proxy, ONE_FILE)
             # And not many times: it is known how long it takes.
             assert refused(gcs_proxy) in [[], ["objects.move"], ["objects.move"] * 2]
 
@@ -111,7 +87,9 @@ class TestWhatItCosts:
         """The stale marker goes before the new one comes, and what replaces is replaced."""
         gcs_server.control.set(write_interval_s=1.0, deletions_count=True)
         for names in ("unique", "exact", "exact"):
-            run(place, gcs_proxy, [["day=1/a.txt"], ["day=1/b.txt"]], mode=mode, names=names)
+            requests_of(
+                place, gcs_proxy, [["day=1/a.txt"], ["day=1/b.txt"]], mode=mode, names=names
+            )
         assert fc.jobs(place.url, **place.how) == []
         assert set(refused(gcs_proxy)) <= {"objects.move", "objects.delete", "batch"}
 

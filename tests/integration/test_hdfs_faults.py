@@ -10,16 +10,16 @@ import pytest
 
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.hdfs_places import HdfsPlace, ProxiedHdfsPlace
-from tests.integration.s3_jobs import attempt, recover
-from tests.integration.scenes import PARTITIONED, SCENES, Scene
+from tests.scenes.attempts import attempt, recover
+from tests.scenes.hdfs_places import HdfsPlace, ProxiedHdfsPlace
+from tests.scenes.scene import PARTITIONED, SCENES, Scene
+from tests.scenes.wire import At
 from tests.servers.faults import (
     AnswerAfterwards,
     AnswerInstead,
     Fault,
     LoseReply,
     ResetReply,
-    Rule,
 )
 from tests.servers.hdfs.plugin import PROTOCOLS, HdfsDirectory
 from tests.servers.hdfs.requests import HdfsRequest
@@ -32,25 +32,12 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
     from tests.servers.hdfs.cluster import HdfsCluster, HdfsProcess
-    from tests.servers.http_messages import Request
 
 T = TypeVar("T")
 
 SCENE = Scene({**SCENES["overwrite, in place"].options, "idempotency_key": "k"}, PARTITIONED)
 given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 ONE_WEB_CLIENT = pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
-
-
-@dataclass(frozen=True)
-class At:
-    """One request of a job to the NameNode, the *nth* of them."""
-
-    operation: str
-    path: str
-    nth: int = 1
-
-    def meets(self, request: Request) -> bool:
-        return self.path in request.path or self.path in request.query.get("destination", "")
 
 
 # In the order in which a job sends them. What is renamed says which record it becomes.
@@ -124,14 +111,7 @@ def test_a_fault_at_each_kind_of_request(
         proxy.clear()
         place = ProxiedHdfsPlace(hdfs_directory, f"{number}/out", proxy)
         place.put(SCENE.laid_out)
-        rule = proxy.add(
-            Rule(
-                fault,
-                operation=target.operation,
-                where=target.meets,
-                nth=target.nth,
-            )
-        )
+        rule = proxy.add(target.rule(fault))
         told, message = attempt(SCENE, place)
         assert rule.met, f"{target} never came"
         proxy.clear()

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-import fsspec_commit as fc
-from tests.integration.hdfs_places import HdfsPlace
-from tests.integration.s3_jobs import learn, write
+from tests.scenes.attempts import learn
+from tests.scenes.costs import directories_of, run, shapes
+from tests.scenes.hdfs_places import HdfsPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.servers.hdfs.plugin import HdfsDirectory
 
-SHAPES = {
-    "one file": [["part.txt"]],
-    "many files": [[f"day={day}/part.txt" for day in range(10)] for _ in range(2)],
-    "ten tasks": [["part.txt"] for _ in range(10)],
-}
-every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+SHAPES = shapes(days=10)
+every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES)
 RECORDS = 4  # job.json is there; claim, decision, published, and the marker that is prepared
 RENAMES_PER_COMMIT = RECORDS + 2  # the marker, and the area that goes
-ROWS = 3_000
 
 
-def run(place: HdfsPlace, tasks: list[list[str]], **options: Any) -> dict[str, int]:
-    """A whole job; what its commit cost."""
-    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
-    for names in tasks:
-        with job.task() as task:
-            for name in names:
-                write(task, name, name)
+def cost_of_commit(place: HdfsPlace, tasks: list[list[str]]) -> dict[str, int]:
     counts = place.above.cluster.counts
-    before = _when_still(counts)
-    assert job.commit().warnings == ()
+    before, _ = run(place.url, tasks, lambda: _when_still(counts), **place.how)
     after = _when_still(counts)
     return {name: value - before.get(name, 0) for name, value in after.items()}
 
@@ -60,9 +48,8 @@ def test_a_file_costs_one_rename_and_a_directory_is_made_once(
     place = HdfsPlace(hdfs_directory, "out")
     learn(place, "v1")
     files = sum(map(len, tasks))
-    directories = {name.rpartition("/")[0] for names in tasks for name in names} - {""}
-    for made in (len(directories), 0):
-        cost = run(place, tasks)
+    for made in (directories_of(tasks), 0):
+        cost = cost_of_commit(place, tasks)
         assert files < cost["FilesRenamed"] <= files + RENAMES_PER_COMMIT, cost
         # A manifest is looked at before and after it is read.
         assert cost["FileInfoOps"] <= 4 * len(tasks) + 40, cost

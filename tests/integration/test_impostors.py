@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.azure_places import azure_places
-from tests.integration.gcs_places import gcs_places
-from tests.integration.hdfs_places import hdfs_places, proxied_hdfs_places
-from tests.integration.impostors import MODES, AnsweredForTests
-from tests.integration.places import s3_places
-from tests.integration.s3_jobs import learn
-from tests.integration.wire import Wire
+from tests.integration.impostors import JOBS, AnsweredForTests
+from tests.scenes.attempts import learn
+from tests.scenes.azure_places import azure_places
+from tests.scenes.gcs_places import gcs_places
+from tests.scenes.hdfs_places import hdfs_places, proxied_hdfs_places
+from tests.scenes.places import s3_places
+from tests.scenes.wire import Wire
 from tests.servers.hdfs.requests import HdfsRequest
 from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.integration.places import Places
+    from tests.scenes.places import Places
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.gcs.plugin import GcsBucket
     from tests.servers.hdfs.plugin import HdfsDirectory
@@ -66,7 +66,8 @@ class TestWebHdfs(AnsweredForTests):
     """By an answer of WebHDFS's own form, or a `RemoteException`."""
 
     # A file costs a cluster more than it costs an emulator.
-    day_every = 960
+    day_every = 1441
+    night_every = 101
 
     @pytest.fixture
     def wire(self, hdfs_directory: HdfsDirectory) -> Iterator[Wire]:
@@ -80,4 +81,4 @@ class TestWebHdfs(AnsweredForTests):
 def wire_of(proxy: FaultProxy, faulty: Places, direct: Places, committer: str) -> Wire:
     # The probe of this way to the store is the first job's only.
     learn(faulty("first"), committer)  # type: ignore[arg-type]  # they make RemotePlaces
-    return Wire(proxy, MODES["overwrite"], faulty, direct)  # type: ignore[arg-type]  # as above
+    return Wire(proxy, JOBS["overwrite"], faulty, direct)  # type: ignore[arg-type]  # as above

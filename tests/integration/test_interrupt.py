@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.scenes import SCENES
 from tests.protocol.invariants import (
     check_settled,
     check_under_way,
@@ -17,6 +16,7 @@ from tests.protocol.invariants import (
     job_ids,
     snapshot_of,
 )
+from tests.scenes.scene import SCENES
 
 if TYPE_CHECKING:
     from pathlib import Path

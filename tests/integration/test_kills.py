@@ -1,93 +1,175 @@
-"""kill -9 at every store call, on a local disk: see `kills.py`."""
+"""kill -9 at store calls, of tasks and of drivers, on every store: see `kills.py`.
+
+On a disk every call is tried by day. Where a death costs a second by day some calls are, and more
+by night; those at which a death needs no process are in `test_deaths.py`.
+"""
 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from tests.integration import kills
-from tests.integration.places import local_places
-from tests.integration.scenes import SCENES, Scene
 from tests.protocol.invariants import job_ids, state_of
-from tests.sweeps import by_day
+from tests.scenes.azure_places import azure_places
+from tests.scenes.gcs_places import gcs_places
+from tests.scenes.hdfs_places import hdfs_places
+from tests.scenes.places import keep_versions, local_places, s3_places
+from tests.scenes.scene import SCENES, Scene, named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from fsspec_commit.testing.sweeps import Sweep
-    from tests.integration.places import Places
     from tests.integration.processes import Processes
+    from tests.scenes.places import Places
+    from tests.servers.azure.plugin import AzureContainer
+    from tests.servers.gcs.plugin import GcsBucket
+    from tests.servers.hdfs.plugin import HdfsDirectory
+    from tests.servers.plugin import S3Bucket
 
 pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
 
-SOME = ["append", "overwrite, in place", "overwrite_partitions"]
-every_scene = pytest.mark.parametrize(
-    ("scene", "every"),
-    by_day(
-        {name: (scene,) for name, scene in SCENES.items()}, whole=["overwrite, in place"], every=3
-    ),
+Kill: TypeAlias = "Callable[..., None]"
+DEATHS: dict[str, Kill] = {
+    "driver": kills.kill_the_driver,
+    "task": kills.kill_a_task,
+    "driver elsewhere": kills.kill_a_driver_elsewhere,
+    "resumer": kills.kill_the_resumer,
+    "zombie": kills.wake_a_zombie,
+}
+"""Who dies; a zombie sleeps while others settle its job."""
+IN_PLACE = "overwrite, in place"
+"""The scene with the most calls."""
+NEVER_REUSED = ", never reused"
+"""Follows the name of a scene whose old files have names that do not come again."""
+SOME = 11
+
+Where: TypeAlias = tuple[str, str]
+"""A server, and the name of a scene."""
+
+
+def cases(
+    death: str,
+    where: Iterable[Where],
+    *,
+    by_day: Mapping[Where, int] | None = None,
+    by_night: int = SOME,
+    whole: Collection[Where] = (),
+    parts: int = 1,
+) -> list[Any]:
+    """What is tried of one death, at store calls.
+
+    Args:
+        death: One of `DEATHS`.
+        where: All that is tried by night.
+        by_day: What is tried by day, and at one in how many calls.
+        by_night: At one in so many calls the others are.
+        whole: What is tried by night at every call.
+        parts: How many tests share the calls: as one they would keep a worker for minutes.
+    """
+    found = []
+    for one in where:
+        day = None if by_day is None else by_day.get(one)
+        night = 1 if one in whole else by_night
+        for every, part in product(dict.fromkeys([night, day or night]), range(parts)):
+            server, name = one
+            some = "" if every == 1 else ", some"
+            shared = {"part": part, "of": parts} if parts > 1 else {}
+            kill = partial(DEATHS[death], **shared)
+            found.append(
+                pytest.param(
+                    *(server, kill, scene_of(name), every),
+                    id=f"{server}-{death}-{name}{some}{f'-{part}' if shared else ''}",
+                    marks=() if every == day else pytest.mark.slow,
+                )
+            )
+    return found
+
+
+def scene_of(name: str) -> Scene:
+    return SCENES[name] if name in SCENES else named(name.removesuffix(NEVER_REUSED))
+
+
+def at_random_times(
+    where: Iterable[Where], *, by_day: int, by_night: int = 60, longest_s: float = 0.5
+) -> list[Any]:
+    """So many deaths of a driver that lives *longest_s* at most."""
+    return [
+        pytest.param(
+            *(server, partial(kill_at_random_times, deaths=deaths, longest_s=longest_s)),
+            *(scene_of(name), 1),
+            id=f"{server}-driver-{name}, at {deaths} random times",
+            marks=marks,
+        )
+        for server, name in where
+        for deaths, marks in ((by_day, ()), (by_night, pytest.mark.slow))
+    ]
+
+
+def kill_at_random_times(
+    processes: Processes,
+    scene: Scene,
+    places: Places,
+    _sweep: Sweep,
+    *,
+    deaths: int,
+    longest_s: float,
+) -> None:
+    kills.kill_at_random_times(processes, scene, places, deaths, longest_s=longest_s)
+
+
+def on(server: str, *killed: list[Any]) -> pytest.MarkDecorator:
+    """All that is tried where the fixture *server* is given a server's name."""
+    return pytest.mark.parametrize(
+        (server, "kill", "scene", "every"), [*chain(*killed)], indirect=[server]
+    )
+
+
+class Kills:
+    """Everything or nothing, and never stuck."""
+
+    def test_killed(
+        self, processes: Processes, places: Places, scene: Scene, sweep: Sweep, kill: Kill
+    ) -> None:
+        kill(processes, scene, places, sweep)
+
+
+def on_disk(death: str, names: Iterable[str] = SCENES, *, every: int = 6) -> list[Any]:
+    """By day whole for the scene with the most calls; which processes die is what differs here."""
+    where = [("disk", name) for name in names]
+    by_day = {one: 1 if one[1] == IN_PLACE else every for one in where}
+    return cases(death, where, by_day=by_day, whole=where)
+
+
+SOME_SCENES = ("append", IN_PLACE, "overwrite_partitions")
+
+
+@on(
+    "disk",
+    *(on_disk("driver"), on_disk("task"), on_disk("zombie", every=8)),
+    *(on_disk("driver elsewhere", SOME_SCENES), on_disk("resumer", SOME_SCENES)),
 )
-some_scenes = pytest.mark.parametrize(
-    ("scene", "every"),
-    by_day({name: (SCENES[name],) for name in SOME}, whole=["overwrite, in place"], every=3),
-)
-zombie_scenes = pytest.mark.parametrize(
-    ("scene", "every"),
-    by_day(
-        {name: (scene,) for name, scene in SCENES.items()}, whole=["overwrite, in place"], every=4
-    ),
-)
-"""By day whole for the scene with the most calls; which processes die is what differs here."""
+class TestDisk(Kills):
+    @pytest.fixture
+    def disk(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
 
-
-@pytest.fixture
-def places(fast: Path) -> Places:
-    return local_places(fast)
-
-
-@every_scene
-def test_a_driver_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
-) -> None:
-    kills.kill_the_driver(processes, scene, places, sweep)
-
-
-@every_scene
-def test_a_task_killed_at_any_store_call_is_tried_again(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
-) -> None:
-    kills.kill_a_task(processes, scene, places, sweep)
-
-
-@some_scenes
-def test_a_driver_elsewhere_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
-) -> None:
-    kills.kill_a_driver_elsewhere(processes, scene, places, sweep)
-
-
-@some_scenes
-def test_a_resumer_killed_at_any_store_call(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
-) -> None:
-    kills.kill_the_resumer(processes, scene, places, sweep)
-
-
-@zombie_scenes
-def test_a_zombie_changes_nothing(
-    processes: Processes, scene: Scene, places: Places, sweep: Sweep
-) -> None:
-    kills.wake_a_zombie(processes, scene, places, sweep)
+    @pytest.fixture
+    def places(self, disk: str, fast: Path) -> Places:
+        return local_places(fast / disk)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
-def test_a_driver_killed_at_a_random_time(
-    processes: Processes, scene: Scene, places: Places
-) -> None:
-    chance = random.Random()
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
+def test_a_driver_killed_at_a_random_time(processes: Processes, scene: Scene, fast: Path) -> None:
+    """Many die before they begin, or not at all."""
+    chance, places = random.Random(), local_places(fast)
     for nth in range(150):
         place = places(nth)
         place.put(scene.laid_out)
@@ -99,3 +181,83 @@ def test_a_driver_killed_at_a_random_time(
             (job_id,) = job_ids(snapshot) or [""]
             assert state_of(snapshot, job_id) == "over"
             kills.settled(scene, place, happened=True)
+
+
+S3 = ("ministack", "seaweedfs", "versitygw")
+VERSIONED = tuple(name for name, scene in SCENES.items() if scene.mode.startswith("overwrite"))
+"""Where the bucket keeps versions, which versitygw does not."""
+UNVERSIONED = (
+    *("append", "append, exact", "error"),
+    *("overwrite" + NEVER_REUSED, "overwrite_partitions" + NEVER_REUSED),
+)
+ON_S3 = (*product(S3, UNVERSIONED), *product(("ministack", "seaweedfs"), VERSIONED))
+ON_GCS = tuple(product(("strict-gcs",), SCENES))
+ON_AZURE = tuple(product(("gen2", "azurite"), ("append", "overwrite", "overwrite_partitions")))
+ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
+
+
+@on(
+    "s3_server",
+    cases("driver", ON_S3, by_day={("ministack", IN_PLACE): SOME, ("seaweedfs", "append"): SOME}),
+    cases("driver", [("ministack", IN_PLACE)], by_night=1, parts=3),
+    cases("task", ON_S3, by_day={("versitygw", "append, exact"): SOME}),
+    cases("task", [("ministack", "append, exact")], by_night=1),
+    cases("driver elsewhere", ON_S3),
+    cases("resumer", ON_S3, by_day={("versitygw", "append"): SOME}),
+    cases("zombie", ON_S3, by_day={("seaweedfs", "append, exact"): SOME}),
+    at_random_times(product(S3, ["append"]), by_day=3, by_night=120),
+)
+class TestS3(Kills):
+    @pytest.fixture
+    def places(self, s3_bucket: S3Bucket, scene: Scene) -> Places:
+        if scene in [SCENES[name] for name in VERSIONED]:
+            keep_versions(s3_bucket)
+        return s3_places(s3_bucket)
+
+
+@on(
+    "gcs_server",
+    cases(
+        "driver",
+        ON_GCS,
+        by_day={("strict-gcs", IN_PLACE): SOME},
+        whole=[("strict-gcs", IN_PLACE)],
+        parts=2,
+    ),
+    *(cases(death, ON_GCS) for death in DEATHS if death != "driver"),
+    at_random_times([("strict-gcs", "append")], by_day=3),
+)
+class TestGcs(Kills):
+    @pytest.fixture
+    def places(self, gcs_bucket: GcsBucket) -> Places:
+        return gcs_places(gcs_bucket)
+
+
+@on(
+    "azure_server",
+    *(cases(death, ON_AZURE) for death in DEATHS if death != "driver elsewhere"),
+    at_random_times(product(["gen2", "azurite"], ["overwrite"]), by_day=2, longest_s=0.8),
+)
+class TestAzure(Kills):
+    @pytest.fixture
+    def places(self, azure_container: AzureContainer) -> Places:
+        return azure_places(azure_container)
+
+
+@on(
+    "hdfs_directory",
+    cases(
+        "driver", ON_HDFS, by_day={("hdfs", IN_PLACE): SOME}, whole=[("hdfs", IN_PLACE)], parts=3
+    ),
+    cases("task", ON_HDFS, by_day={("hdfs", "append"): 1}, whole=[("hdfs", "append")]),
+    cases("driver elsewhere", ON_HDFS, whole=[("hdfs", "append")]),
+    cases("resumer", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
+    cases("zombie", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
+    at_random_times(product(["hdfs", "webhdfs"], ["append"]), by_day=5),
+)
+class TestHdfs(Kills):
+    """By night every call by one client: the cluster, and what it is left with, is one for both."""
+
+    @pytest.fixture
+    def places(self, hdfs_directory: HdfsDirectory) -> Places:
+        return hdfs_places(hdfs_directory)

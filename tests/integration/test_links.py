@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.hooks import at_call, before
-from tests.integration.scenes import SCENES, Scene
 from tests.protocol.invariants import (
     check_settled,
     directories_of,
@@ -18,6 +16,8 @@ from tests.protocol.invariants import (
     state_of,
     visible,
 )
+from tests.scenes.hooks import at_call, before
+from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
-from fsspec_commit.testing.recording import Call, recorded_calls
 from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
+from tests.scenes.costs import ONE_FILE, SHAPES_OF_CALLS, calls_of, directories_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,14 +20,8 @@ if TYPE_CHECKING:
 
 PER_JOB = 20
 PER_COMMIT = 16
-SHAPES = {
-    "one file": [["part.txt"]],
-    "a hundred files of one task": [[f"{number}.txt" for number in range(100)]],
-    "ten tasks": [["part.txt"] for _ in range(10)],
-    "many partitions": [[f"year=1/day={day}/part.txt" for day in range(60)] for _ in range(3)],
-    "a partition a task": [[f"task={task}/part.txt"] for task in range(20)],
-}
-every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+run = partial(calls_of, chosen="manifest")
+every_shape = pytest.mark.parametrize("tasks", SHAPES_OF_CALLS.values(), ids=SHAPES_OF_CALLS)
 
 
 @pytest.fixture(params=RENAMING)
@@ -43,25 +38,6 @@ def gen2() -> Iterator[Bucket]:
     remove_bucket(bucket)
 
 
-def run(url: str, tasks: list[list[str]], **options: Any) -> tuple[list[Call], list[Call]]:
-    """What the tasks and the start of the job asked, and what its commit did."""
-    with recorded_calls() as calls:
-        job = fc.Job(url, **{"mode": "append", **options}).start()
-        for names in tasks:
-            with job.task() as task:
-                for name in names:
-                    with task.open(name) as file:
-                        file.write(name.encode())
-        before = len(calls)
-        result = job.commit()
-        assert (result.committer, result.warnings) == ("manifest", ())
-    return calls[:before], calls[before:]
-
-
-def shown(calls: list[Call]) -> str:
-    return ", ".join(f"{verb} {n}" for verb, n in sorted(Counter(c.verb for c in calls).items()))
-
-
 @every_shape
 @pytest.mark.parametrize("others", [0, 2], ids=["first", "after others"])
 def test_a_file_costs_one_request_of_the_job_and_a_directory_another(
@@ -70,13 +46,12 @@ def test_a_file_costs_one_request_of_the_job_and_a_directory_another(
     """N + D + 2T + 16: D where directories are made, those that hold files, each once."""
     url = f"{FLAT}://{bucket.name}/out"
     for _ in range(others):
-        run(url, [["part.txt"]])
+        run(url, ONE_FILE)
     bucket.moves.clear()
     writing, committing = run(url, tasks)
     files = sum(map(len, tasks))
     counts = Counter(call.verb for call in committing)
-    leaves = {name.rpartition("/")[0] for names in tasks for name in names} - {""}
-    directories = len(leaves) if bucket.directories else 0
+    directories = directories_of(tasks) if bucket.directories else 0
     assert counts["rename"] == files + 1  # the marker
     assert counts["make_directory"] == directories
     assert len(committing) <= files + directories + 2 * len(tasks) + PER_COMMIT, shown(committing)

@@ -284,6 +284,30 @@ def test_10_a_partial_commit_is_cleaned_up_after(url: str) -> None:
         job.commit()
 
 
+def test_a_worker_that_works_elsewhere() -> None:
+    """In memory of its own, or on its machine's disk: it was told that the job had ended."""
+    job = fc.Job(f"memory://mistakes-{uuid4().hex}").start()
+    with fc.Task.from_spec(job.spec, 0) as task:
+        write(task, "a")
+    memory = fsspec.filesystem("memory")
+    memory.rm([path for path in memory.find(job.destination) if "/manifests/" in path])
+    with pytest.raises(fc.RecordError, match="elsewhere, as to the worker's own memory or disk"):
+        job.commit([task.message])
+    spec = job.spec
+    job.abort()
+    with pytest.raises(fc.JobNotActiveError, match=r"not seen from here: .* must be one place"):
+        write(fc.Task.from_spec(spec, 1), "a")
+
+
+@pytest.mark.parametrize("text", ["", "{}"])
+def test_a_text_that_is_neither_a_spec_nor_a_message(text: str) -> None:
+    """It spoke of a "JobRecord record", which nobody but this library knows."""
+    with pytest.raises(fc.RecordError, match=r"no spec of a job, as JobSpec\.to_json\(\) gives"):
+        fc.JobSpec.from_json(text)
+    with pytest.raises(fc.RecordError, match=r"no message of a task, as to_json\(\) gives one"):
+        fc.TaskCommit.from_json(text)
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_a_mistake_is_told(mistake: Mistake, tmp_path: Path) -> None:
     """What, where, why and what now, in one line, and by us: not by whatever stumbles first."""

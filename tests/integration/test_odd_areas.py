@@ -281,7 +281,7 @@ def refusing() -> Iterator[dict[str, str]]:
         yield refused
 
 
-def test_what_may_not_be_removed_is_shown_and_the_rest_goes(
+def test_what_may_not_be_removed_is_named_and_the_rest_goes(
     tmp_path: Path, refusing: dict[str, str]
 ) -> None:
     kept, gone = sorted(fc.Job(tmp_path, mode="append").start().job_id for _ in range(2))
@@ -290,12 +290,15 @@ def test_what_may_not_be_removed_is_shown_and_the_rest_goes(
     report = fc.clean(tmp_path, older_than=timedelta(0), dry_run=False)
     assert report.aborted == (gone,)
     assert report.deleted == ()
-    assert [line.partition(":")[0] for line in report.shown] == [f"_commit/gone-{NONCE}", kept]
-    assert all("cannot be removed, may not " in line for line in report.shown)
+    assert report.shown == ()
+    assert [line.partition(": may not ")[0] for line in report.not_removed] == [
+        f"_commit/gone-{NONCE}",
+        kept,
+    ]
     refusing.clear()
     report = fc.clean(tmp_path, older_than=timedelta(0), dry_run=False)
     assert report.aborted == (kept,)
-    assert report.shown == ()
+    assert (report.shown, report.not_removed) == ((), ())
     assert not (tmp_path / "_commit").exists() or not list((tmp_path / "_commit").iterdir())
 
 
@@ -347,7 +350,8 @@ def test_a_decision_that_may_not_be_read_is_damage_where_the_job_is_over(tmp_pat
     with wrapping(lambda store: WrappedStore(store, carry)):
         report = fc.clean(to, older_than=timedelta(0), dry_run=False)
     assert report.aborted == (dead.job_id,)
-    assert (report.shown, report.deleted) == ((f"{record.parent.name}: damaged, not yours",), ())
+    why = "not yours; nothing says that it is damaged: ask as somebody who may read it"
+    assert (report.shown, report.deleted) == ((f"{record.parent.name}: damaged, {why}",), ())
 
 
 def test_an_area_that_may_not_be_listed_is_damaged(

@@ -1,4 +1,7 @@
-"""Names that a task writes twice or cannot close, on a disk, through the libraries people use."""
+"""Names that a task writes twice or cannot close, through the libraries people use.
+
+On a disk, but for what the loop, which stores of objects are behind, has to do with it.
+"""
 
 import errno
 import gc
@@ -15,7 +18,11 @@ import pytest
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 import fsspec_commit as fc
+from fsspec_commit.sync import bridge
+from fsspec_commit.sync.part_sink import PART_BYTES
 from fsspec_commit.testing.committer_contract.given import request_refused
+from tests.flat import store as _flat  # noqa: F401  # the protocol of `flat://`
+from tests.flat.bucket import AWS, make_bucket
 
 
 class MistakeError(Exception):
@@ -154,6 +161,13 @@ def test_what_garbage_has_left_is_no_business_of_a_forked_child(tmp_path: Path) 
     assert (tmp_path / "out/told.txt").read_text() == "parent"
 
 
+class Cycle:
+    """Garbage that only the collector finds, with what it holds."""
+
+    def __init__(self, held: object) -> None:
+        self.held = (self, held)
+
+
 @pytest.mark.filterwarnings("ignore:.*was abandoned:ResourceWarning")
 @pytest.mark.parametrize("mode", ["wb", "w"])
 def test_garbage_waits_for_nothing(tmp_path: Path, mode: str) -> None:
@@ -161,19 +175,13 @@ def test_garbage_waits_for_nothing(tmp_path: Path, mode: str) -> None:
 
     Python 3.12 and later collect at any moment; here it is made to at every few allocations.
     """
-
-    class Cycle:
-        held: tuple[object, ...] = ()
-
     before = gc.get_threshold()
     with fc.Job(tmp_path / "out", mode="append", names="exact") as job:
         broken, fine = job.task(), job.task()
         gc.set_threshold(7, 2, 2)
         try:
             for number in range(200):
-                cycle = Cycle()
-                cycle.held = (cycle, broken.open(f"broken-{number}", mode))  # type: ignore[arg-type]
-                del cycle
+                Cycle(broken.open(f"broken-{number}", mode))  # type: ignore[arg-type]
                 with fine.open(f"fine-{number % 20}", "w") as file:
                     file.write("fine")
         finally:
@@ -184,3 +192,30 @@ def test_garbage_waits_for_nothing(tmp_path: Path, mode: str) -> None:
         broken.abort()
         fine.commit()
     assert len(list((tmp_path / "out").glob("fine-*"))) == 20
+
+
+@pytest.mark.filterwarnings("ignore:.*was abandoned:ResourceWarning")
+def test_garbage_that_the_loop_collects_is_left_to_the_task() -> None:
+    """Whoever waits for the loop there waits for ever; the upload that was begun goes later."""
+    bucket = make_bucket(AWS)
+
+    async def collect() -> None:
+        gc.collect()
+
+    with fc.Job(f"flat://{bucket.name}/out", mode="append", allow_empty=True) as job:
+        task = job.task()
+        gc.disable()
+        try:
+            broken = task.open("broken.bin")
+            broken.write(bytes(PART_BYTES))
+            Cycle(broken)
+            del broken
+            assert len(bucket.uploads) == 1
+            bridge.run(collect())
+        finally:
+            gc.enable()
+        assert len(bucket.uploads) == 1
+        with request_refused("file_abandoned"):
+            task.commit()
+        task.abort()
+        assert not bucket.uploads

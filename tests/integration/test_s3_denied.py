@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit_stores.s3.operations import REQUESTS
+from fsspec_commit_stores.s3.operations import OPERATIONS
 from tests.integration.s3_users import leftovers, settle, soon, told, told_by_the_command, write
 from tests.servers.faults import AnswerInstead, Rule
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:job .* was neither committed:ResourceWarning")
 on_ministack = pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
 DENIED = AnswerInstead(403, "AccessDenied")
-IN_ANY_BUCKET = [method for method in REQUESTS if method != "rename_object"]
+IN_ANY_BUCKET = [method for method in OPERATIONS if method != "rename_object"]
 """The other one is of directory buckets: `tests/contract/test_s3_directory_bucket.py`."""
 
 
@@ -120,7 +120,7 @@ def check(ending: str, call: Callable[[], fc.CommitResult | None], missing: str)
 
 def test_every_action_of_the_adapter_is_here() -> None:
     """All but the one of directory buckets, which no server here has."""
-    named = {word.strip("(),") for one in REQUESTS.values() for word in one.actions.split()}
+    named = {word.strip("(),") for one in OPERATIONS.values() for word in one.permissions.split()}
     assert {word for word in named if word.startswith("s3:")} == ACTIONS.keys()
 
 
@@ -171,8 +171,8 @@ class TestByRequest:
     def test_a_denied_request_names_its_action(
         self, method: str, s3_bucket: S3Bucket, s3_proxy: FaultProxy, options: dict[str, Any]
     ) -> None:
-        url, request = f"{s3_bucket.url}/out", REQUESTS[method]
-        missing = request.actions.split()[0]
+        url, request = f"{s3_bucket.url}/out", OPERATIONS[method]
+        missing = request.permissions.split()[0]
         if missing == "s3:ListBucketVersions":
             s3_bucket.server.client.put_bucket_versioning(
                 Bucket=s3_bucket.name, VersioningConfiguration={"Status": "Enabled"}

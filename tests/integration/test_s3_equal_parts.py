@@ -49,6 +49,17 @@ def test_a_file_of_many_parts_is_completed(
     assert server.statistics().since(before).requests["UploadPart"] >= 6
 
 
+def test_a_probe_that_is_asked_for_tries_three_parts(server: SlowS3, s3_environment: None) -> None:
+    """The one of a job does not: it sends small requests only."""
+    bucket = server.new_bucket(of_equal_parts=True)
+    before = server.statistics()
+    assert fc.explain(f"s3://{bucket}/out", storage_options=server.storage_options).committer
+    of_a_job = server.statistics().since(before).requests["UploadPart"]
+    before = server.statistics()
+    assert fc.probe(f"s3://{bucket}/out", storage_options=server.storage_options).ok
+    assert server.statistics().since(before).requests["UploadPart"] == of_a_job + 3
+
+
 def test_a_file_that_has_too_many_parts_is_refused_while_it_is_written(
     server: SlowS3, monkeypatch: pytest.MonkeyPatch, s3_environment: None
 ) -> None:

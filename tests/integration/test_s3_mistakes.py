@@ -25,6 +25,7 @@ from tests.integration.s3_users import (
     write,
 )
 from tests.servers.faults import AnswerInstead, Rule
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +83,7 @@ MISTAKES = {
 }
 
 
+@some_tests_by_day(4)
 class TestFromTheBeginning:
     @pytest.fixture
     def right(self, s3_server: Server) -> dict[str, Any]:
@@ -122,6 +124,7 @@ class TestFromTheBeginning:
         assert leftovers(s3_bucket) == []
 
 
+@some_tests_by_day(3)
 @pytest.mark.parametrize("mistake", ["no credentials", "wrong key", "wrong secret"])
 def test_a_worker(mistake: str, s3_bucket: S3Bucket) -> None:
     """The driver is right, and the worker has other credentials, or none."""

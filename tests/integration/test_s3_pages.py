@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.places import keep_versions, s3_places
-from tests.integration.s3_jobs import learn, write
+from tests.scenes.attempts import learn, write
+from tests.scenes.places import keep_versions, s3_places
 from tests.servers.faults import AnswerInstead, Fault, LoseReply, ResetReply, Rule
 
 if TYPE_CHECKING:
-    from tests.integration.places import S3Place
+    from tests.scenes.places import S3Place
     from tests.servers.plugin import S3Bucket
     from tests.servers.proxy import FaultProxy
 
@@ -38,7 +38,7 @@ def test_any_page_may_fail(
     """An overwrite removes exactly the files that stood there."""
     if operation == "ListObjectVersions":
         keep_versions(s3_bucket)
-    place: S3Place = s3_places(s3_bucket, endpoint_url=s3_proxy.endpoint_url)("out")  # type: ignore[assignment]  # it makes S3Places
+    place: S3Place = s3_places(s3_bucket, endpoint_url=s3_proxy.endpoint_url)("out")
     place.put(OLD)
     learn(place)
     s3_proxy.clear()

@@ -3,67 +3,44 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow.csv
 import pytest
 from botocore.exceptions import ClientError
 
-import fsspec_commit as fc
 from tests.demo.flights import FLIGHTS, all_flights
 from tests.integration.cli.command import command
-from tests.integration.places import keep_versions, s3_places
-from tests.integration.s3_jobs import learn, write
 from tests.protocol.invariants import raw_visible
+from tests.scenes.attempts import learn
+from tests.scenes.costs import ONE_FILE, TEN_TASKS, exchanged, requests_of, shapes
+from tests.scenes.places import keep_versions, s3_places
 from tests.servers.faults import Rule
 from tests.servers.kinds import EVERY_RUN
 from tests.sweeps import WHOLE_ON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from tests.integration.places import S3Place
+    from tests.scenes.places import S3Place
     from tests.servers.http_messages import Request
     from tests.servers.plugin import S3Bucket
-    from tests.servers.proxied_connection import Exchange
     from tests.servers.proxy import FaultProxy
 
 PER_JOB = 20
 PER_COMMIT = 16
 DAYS = 365
 LISTINGS = {"ListObjectsV2", "ListObjects", "ListObjectVersions"}
-SHAPES = {
-    "one file": [["part.txt"]],
-    "many files": [[f"day={day}/part.txt" for day in range(30)] for _ in range(2)],
-    "ten tasks": [["part.txt"] for _ in range(10)],
-}
-every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES.keys())
+SHAPES = shapes()
+every_shape = pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES)
 
 
 def proxied(bucket: S3Bucket, proxy: FaultProxy) -> S3Place:
     """A destination by the proxy, once it is known what the server does."""
-    place: S3Place = s3_places(bucket, endpoint_url=proxy.endpoint_url)("one")  # type: ignore[assignment]  # it makes S3Places
+    place: S3Place = s3_places(bucket, endpoint_url=proxy.endpoint_url)("one")
     learn(place)
     proxy.clear()
     return place
-
-
-def run(place: S3Place, proxy: FaultProxy, tasks: list[list[str]], **options: Any) -> int:
-    """A whole job; how many requests there were before its commit."""
-    proxy.clear()
-    job = fc.Job(place.url, **{"mode": "append", **options}, **place.how).start()
-    for names in tasks:
-        with job.task() as task:
-            for name in names:
-                write(task, name, name)
-    before = len(proxy.exchanges)
-    assert job.commit().warnings == ()
-    return before
-
-
-def shown(exchanges: Sequence[Exchange]) -> str:
-    return "\n".join(f"{one.operation} {one.path} {one.query}" for one in exchanges)
 
 
 one_server_by_day = pytest.mark.parametrize(
@@ -85,13 +62,12 @@ def test_a_job_costs_three_requests_a_file_and_a_few(
 ) -> None:
     place = proxied(s3_bucket, s3_proxy)
     for _ in range(others):
-        run(place, s3_proxy, [["part.txt"]])
-    before = run(place, s3_proxy, tasks)
-    exchanges = s3_proxy.exchanges
+        requests_of(place, s3_proxy, ONE_FILE)
+    writing, commit = requests_of(place, s3_proxy, tasks)
+    exchanges = writing + commit
     files = sum(map(len, tasks))
-    commit = exchanges[before:]
-    assert len(commit) <= files + 2 * len(tasks) + PER_COMMIT, shown(commit)
-    assert len(exchanges) <= 3 * files + 3 * len(tasks) + PER_JOB, shown(exchanges)
+    assert len(commit) <= files + 2 * len(tasks) + PER_COMMIT, exchanged(commit)
+    assert len(exchanges) <= 3 * files + 3 * len(tasks) + PER_JOB, exchanged(exchanges)
     assert s3_proxy.operations()["CompleteMultipartUpload"] == files + 1  # the marker
 
 
@@ -106,12 +82,12 @@ def test_an_append_of_unique_names_lists_no_files(
     place = proxied(s3_bucket, s3_proxy)
     names = [f"day={day}/part.txt" for day in range(20)]
     for first in (True, False):
-        run(place, s3_proxy, [names, names])
+        requests_of(place, s3_proxy, [names, names])
         listings = [one for one in s3_proxy.exchanges if one.operation in LISTINGS]
         areas, marker = f"{place.root}/_commit/", f"{place.root}/_SUCCESS/"
         assert listings
         elsewhere = [one for one in listings if not one.query["prefix"].startswith(areas)]
-        assert all(one.query["prefix"] == marker for one in elsewhere), shown(elsewhere)
+        assert all(one.query["prefix"] == marker for one in elsewhere), exchanged(elsewhere)
         assert [one.query["max-keys"] for one in elsewhere] == (["1"] if first else [])
         assert s3_proxy.operations()["ListMultipartUploads"] == 1
 
@@ -120,13 +96,13 @@ def test_an_append_of_unique_names_lists_no_files(
 def test_a_key_costs_two_looks_and_a_mark(s3_bucket: S3Bucket, s3_proxy: FaultProxy) -> None:
     """Nobody looks for a directory of the mark's name."""
     place = proxied(s3_bucket, s3_proxy)
-    run(place, s3_proxy, [["part.txt"]])
-    run(place, s3_proxy, [["part.txt"]])
+    requests_of(place, s3_proxy, ONE_FILE)
+    requests_of(place, s3_proxy, ONE_FILE)
     without = len(s3_proxy.exchanges)
-    run(place, s3_proxy, [["part.txt"]], idempotency_key="k")
+    requests_of(place, s3_proxy, ONE_FILE, idempotency_key="k")
     of_marks = [one.operation for one in s3_proxy.exchanges if "/done/" in one.path]
     assert of_marks == ["GetObject", "GetObject", "PutObject"]
-    assert len(s3_proxy.exchanges) == without + 3, shown(s3_proxy.exchanges)
+    assert len(s3_proxy.exchanges) == without + 3, exchanged(s3_proxy.exchanges)
 
 
 @one_server_by_day
@@ -139,10 +115,10 @@ def test_where_versions_are_kept_it_costs_as_much(
         assert s3_bucket.server.name == "versitygw"  # it keeps none
         return
     place = proxied(s3_bucket, s3_proxy)
-    tasks = SHAPES["ten tasks"]
-    before = run(place, s3_proxy, tasks)
-    assert len(s3_proxy.exchanges) - before <= 10 + 2 * 10 + PER_COMMIT
-    assert len(s3_proxy.exchanges) <= 3 * 10 + 3 * 10 + PER_JOB, shown(s3_proxy.exchanges)
+    tasks = TEN_TASKS
+    _, commit = requests_of(place, s3_proxy, tasks)
+    assert len(commit) <= 10 + 2 * 10 + PER_COMMIT
+    assert len(s3_proxy.exchanges) <= 3 * 10 + 3 * 10 + PER_JOB, exchanged(s3_proxy.exchanges)
 
 
 class Onlooker:
@@ -191,7 +167,7 @@ def test_a_year_of_flights(
     rows: int,
 ) -> None:
     """The command commits 365 partitions; before the decision others see the work area only."""
-    straight: S3Place = s3_places(s3_bucket)("one")  # type: ignore[assignment]  # it makes S3Places
+    straight: S3Place = s3_places(s3_bucket)("one")
     onlooker = Onlooker(straight)
     s3_proxy.add(onlooker.rule())
     account = straight.storage_options

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.places import LocalPlace
 from tests.integration.serial import Line, run_storm, search
+from tests.scenes.places import LocalPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

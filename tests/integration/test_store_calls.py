@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import fsspec_commit as fc
-from fsspec_commit.testing.recording import Call, recorded_calls
+from tests.scenes.costs import calls_of, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fsspec_commit.testing.recording import Call
 
 PER_JOB = 16
 PER_TASK = 3
@@ -20,23 +20,8 @@ OF_A_TASK = ("/committed/", "/manifests/")
 
 
 def write(destination: Path, tasks: list[list[str]], **options: Any) -> list[Call]:
-    with recorded_calls() as calls, fc.Job(destination, **options) as job:
-        for names in tasks:
-            with job.task() as task:
-                for name in names:
-                    with task.open(name) as file:
-                        file.write(name.encode())
-    assert job.result is not None
-    assert job.result.warnings == ()
-    return calls
-
-
-def shown(calls: list[Call]) -> str:
-    return ", ".join(f"{verb} {count}" for verb, count in sorted(count_of(calls).items()))
-
-
-def count_of(calls: list[Call]) -> Counter[str]:
-    return Counter(call.verb for call in calls)
+    writing, committing = calls_of(destination, tasks, chosen="v1", **options)
+    return writing + committing
 
 
 def by_driver(calls: list[Call]) -> list[Call]:

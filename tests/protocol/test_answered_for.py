@@ -19,9 +19,9 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.s3_jobs import DONE_BUT_FOR_THE_AREA, attempt, recover
-from tests.integration.scenes import SCENES
-from tests.protocol.memory_place import MemoryPlace
+from tests.scenes.attempts import DONE_BUT_FOR_THE_AREA, attempt, recover
+from tests.scenes.memory_place import MemoryPlace
+from tests.scenes.scene import SCENES
 from tests.sweeps import some_by_day
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
-from tests.integration.hooks import at, before
+from tests.scenes.hooks import at, before
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

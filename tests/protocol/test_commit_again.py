@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit import bridge
 from fsspec_commit.effects import pacing
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.sync import bridge
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 

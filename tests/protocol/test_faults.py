@@ -7,13 +7,9 @@ this is all of it, in several modes, with what the driver was told compared with
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
-from uuid import uuid4
 
-import fsspec
 import pytest
 
 import fsspec_commit as fc
@@ -22,17 +18,18 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind, store_calls
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.scenes import HIDDEN, SCENES, Scene
 from tests.protocol.invariants import (
     check_settled,
     check_told,
     check_under_way,
     is_only_remains,
-    job_ids,
     snapshot_of,
     state_of,
     visible,
 )
+from tests.scenes.attempts import clean, found, settle_each
+from tests.scenes.memory_place import MemoryPlace
+from tests.scenes.scene import HIDDEN, SCENES, Scene
 from tests.sweeps import by_day
 
 if TYPE_CHECKING:
@@ -42,6 +39,7 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store, WritesDirectly
     from fsspec_commit.testing.sweeps import Sweep
+    from tests.scenes.places import Reached
 
 T = TypeVar("T")
 
@@ -68,45 +66,16 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fsspec_commit.effects.pacing.BACKOFF_S", 0.0001)
 
 
-class Place:
-    """A destination in memory, as plain fsspec sees it."""
-
-    def __init__(self) -> None:
-        self._files = fsspec.filesystem("memory")
-        self._top = f"/faults-{uuid4().hex}"
-        self._root = f"{self._top}/out"
-        self.url = f"memory:/{self._root}"
-
-    def lay_out(self, scene: Scene) -> None:
-        for name, data in {**scene.old, **HIDDEN, "_SUCCESS": b""}.items():
-            self._files.pipe_file(f"{self._root}/{name}", data)
-
-    def snapshot(self) -> dict[str, bytes]:
-        found: list[str] = self._files.find(self._root)
-        return {name[len(self._root) + 1 :]: self._files.cat_file(name) for name in found}
-
-    def directories(self) -> list[str]:
-        found: dict[str, dict[str, str]] = self._files.find(self._root, withdirs=True, detail=True)
-        return [
-            name[len(self._root) + 1 :]
-            for name, details in found.items()
-            if details["type"] == "directory"
-        ]
-
-    def remove(self) -> None:
-        with suppress(FileNotFoundError):
-            self._files.rm(self._top, recursive=True)
-
-
 @pytest.fixture
-def make_place() -> Iterator[Callable[[Scene], Place]]:
-    places: list[Place] = []
+def make_place() -> Iterator[Callable[[Scene], MemoryPlace]]:
+    """One place at a time, with the old data of a scene."""
+    places: list[MemoryPlace] = []
 
-    def make(scene: Scene) -> Place:
+    def make(scene: Scene) -> MemoryPlace:
         while places:
             places.pop().remove()
-        places.append(Place())
-        places[0].lay_out(scene)
+        places.append(MemoryPlace())
+        places[0].put({**scene.old, **HIDDEN, "_SUCCESS": b""})
         return places[0]
 
     yield make
@@ -114,7 +83,7 @@ def make_place() -> Iterator[Callable[[Scene], Place]]:
         places.pop().remove()
 
 
-def run(scene: Scene, place: Place) -> fc.CommitResult:
+def run(scene: Scene, place: Reached) -> fc.CommitResult:
     """A whole job, whose tasks are tried twice."""
     job = fc.Job(place.url, **scene.options)  # type: ignore[arg-type]  # options of a table
     job._begun_here = False  # Who dies is not warned of what it leaves.
@@ -134,7 +103,7 @@ def write(task: fc.Task, files: dict[str, str]) -> None:
                 file.write(text)
 
 
-def calls_of(scene: Scene, place: Place) -> list[tuple[str, int]]:
+def calls_of(scene: Scene, place: MemoryPlace) -> list[tuple[str, int]]:
     plan = FaultPlan()
     with wrapping(lambda store: FaultyStore(store, plan)):
         run(scene, place)
@@ -142,7 +111,7 @@ def calls_of(scene: Scene, place: Place) -> list[tuple[str, int]]:
     return list(store_calls(plan.verbs))
 
 
-def attempt(scene: Scene, place: Place, wrap: Callable[[Store], Store]) -> str:
+def attempt(scene: Scene, place: Reached, wrap: Callable[[Store], Store]) -> str:
     """Run it with what goes wrong; what its driver was told."""
     with wrapping(wrap):
         try:
@@ -154,40 +123,19 @@ def attempt(scene: Scene, place: Place, wrap: Callable[[Store], Store]) -> str:
     return "done"
 
 
-def recover(scene: Scene, place: Place, told: str) -> None:
+def recover(scene: Scene, place: MemoryPlace, told: str) -> None:
     """Check what is there, and that it is what the driver was told; settle it; check again."""
     snapshot = place.snapshot()
-    state = check_under_way(
-        snapshot,
-        old=scene.old,
-        new=scene.new,
-        mode=scene.mode,
-        declared=scene.declared,
-        spent_ids=told == "done",
-    )
-    happened = state in {"decided", "published"} or (
-        state == "over" and visible(snapshot) == scene.after
-    )
+    state, happened = found(scene, snapshot, spent_ids=told == "done")
     check_told(told, state, happened=happened)
-    for job_id in job_ids(snapshot):
-        if state_of(snapshot, job_id) in {"decided", "published"}:
-            fc.resume(place.url, job_id)
-        else:
-            fc.abort(place.url, job_id)
-        with pytest.raises(fc.JobNotActiveError):
-            fc.resume(place.url, job_id)
+    settle_each(place, snapshot)
     if state == "over":
+        assert is_only_remains(place.snapshot()), f"left of a job that is over: {snapshot.keys()}"
         clean(place)
     check(scene, place, happened=happened)
 
 
-def clean(place: Place) -> None:
-    if not is_only_remains(place.snapshot()):
-        raise AssertionError(f"left of a job that is over: {sorted(place.snapshot())}")
-    fc.clean(place.url, older_than=timedelta(0), dry_run=False)
-
-
-def check(scene: Scene, place: Place, *, happened: bool) -> None:
+def check(scene: Scene, place: MemoryPlace, *, happened: bool) -> None:
     snapshot = place.snapshot()
     check_settled(
         snapshot,
@@ -201,7 +149,7 @@ def check(scene: Scene, place: Place, *, happened: bool) -> None:
 
 @pytest.mark.parametrize(("scene", "kind", "every"), by_day(FAULTS, whole=WHOLE, every=12))
 def test_one_fault_at_any_store_call(
-    scene: Scene, kind: Kind, make_place: Callable[[Scene], Place], sweep: Sweep
+    scene: Scene, kind: Kind, make_place: Callable[[Scene], MemoryPlace], sweep: Sweep
 ) -> None:
     calls = calls_of(scene, make_place(scene))
     assert len(calls) > 25
@@ -253,10 +201,10 @@ class OutageStore(WrappedStore):
 def test_a_store_that_falls_silent_at_any_call(
     scene: Scene,
     last: Literal["done", "lost"],
-    make_place: Callable[[Scene], Place],
+    make_place: Callable[[Scene], MemoryPlace],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fsspec_commit.effects.settle.TRIES_MAX", 2)
+    monkeypatch.setattr("fsspec_commit.effects.confirm.TRIES_MAX", 2)
     count = len(calls_of(scene, make_place(scene)))
     for nth in range(1, count + 1):
         place = make_place(scene)

@@ -7,9 +7,8 @@ the files is what is left of jobs that are over: all of it goes by ``clean``, up
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import pytest
 
@@ -23,16 +22,15 @@ from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind, store_cal
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import ALL_HABITS, HABITS, RENAMING, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
-from tests.integration.scenes import HIDDEN, SCENES, Scene, named
 from tests.protocol.invariants import (
     check_settled,
     check_told,
-    check_under_way,
     job_ids,
-    state_of,
     visible,
 )
 from tests.protocol.test_faults import COLLECTED, CRASHES, ERRORS, TELLING, Outage, attempt, run
+from tests.scenes.attempts import clean, found, settle_each
+from tests.scenes.scene import HIDDEN, SCENES, Scene, named
 from tests.sweeps import by_day
 
 if TYPE_CHECKING:
@@ -93,6 +91,8 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 class Place:
     """A destination in a bucket of its own."""
 
+    how: ClassVar[dict[str, Any]] = {}
+
     def __init__(self, bucket: Bucket) -> None:
         self.bucket = bucket
         self._root = f"{bucket.name}/top/out"
@@ -131,7 +131,7 @@ def make_place() -> Iterator[Callable[[str, Scene], Place]]:
 def calls_of(scene: Scene, place: Place) -> list[tuple[str, int]]:
     plan = FaultPlan()
     with wrapping(lambda store: FaultyStore(store, plan)):
-        run(scene, place)  # type: ignore[arg-type]  # a place has a URL
+        run(scene, place)
     check(scene, place, happened=True)
     return list(store_calls(plan.verbs))
 
@@ -139,28 +139,10 @@ def calls_of(scene: Scene, place: Place) -> list[tuple[str, int]]:
 def recover(scene: Scene, place: Place, told: str) -> None:
     """Check what is there, and that it is what the driver was told; settle it; check again."""
     snapshot = place.snapshot()
-    state = check_under_way(
-        snapshot,
-        old=scene.old,
-        new=scene.new,
-        mode=scene.mode,
-        declared=scene.declared,
-        spent_ids=told == "done",
-    )
-    happened = state in {"decided", "published"} or (
-        state == "over" and visible(snapshot) == scene.after
-    )
+    state, happened = found(scene, snapshot, spent_ids=told == "done")
     check_told(told, state, happened=happened)
-    for job_id in job_ids(snapshot):
-        if state_of(snapshot, job_id) in {"decided", "published"}:
-            fc.resume(place.url, job_id)
-        else:
-            fc.abort(place.url, job_id)
-        with pytest.raises(fc.JobNotActiveError):
-            fc.resume(place.url, job_id)
-    report = fc.clean(place.url, older_than=timedelta(0), dry_run=False)
-    # An upload that was begun and not recorded cannot be attributed; it holds nothing.
-    assert all("pending upload" in shown for shown in report.shown), report
+    settle_each(place, snapshot)
+    clean(place)
     check(scene, place, happened=happened)
 
 
@@ -183,7 +165,7 @@ def test_one_fault_at_any_store_call(
     for verb, nth in sweep(calls):
         place = make_place(habits, scene)
         plan = FaultPlan([Fault(verb, nth, kind)])
-        told = attempt(scene, place, partial(FaultyStore, faults=plan))  # type: ignore[arg-type]
+        told = attempt(scene, place, partial(FaultyStore, faults=plan))
         assert plan.fired
         try:
             if kind in CRASHES:
@@ -207,12 +189,12 @@ def test_a_store_that_falls_silent_at_any_call(
     monkeypatch: pytest.MonkeyPatch,
     sweep: Sweep,
 ) -> None:
-    monkeypatch.setattr("fsspec_commit.effects.settle.TRIES_MAX", 2)
+    monkeypatch.setattr("fsspec_commit.effects.confirm.TRIES_MAX", 2)
     scene = ALL[name][0]
     count = len(calls_of(scene, make_place(habits, scene)))
     for nth in sweep(range(1, count + 1)):
         place = make_place(habits, scene)
-        told = attempt(scene, place, Outage(nth, applied=last == "done"))  # type: ignore[arg-type]
+        told = attempt(scene, place, Outage(nth, applied=last == "done"))
         try:
             recover(scene, place, told)
         except (AssertionError, fc.CommitError) as error:
@@ -257,12 +239,12 @@ def test_a_repeated_completion_is_not_believed(
     place = make_place("versioned", scene)
     if reader == "resumer":
         plan = FaultPlan([Fault("complete", 1, "crash_before")])
-        told = attempt(scene, place, partial(FaultyStore, faults=plan))  # type: ignore[arg-type]
+        told = attempt(scene, place, partial(FaultyStore, faults=plan))
         assert told == "nothing"
 
     def publish() -> None:
         if reader == "driver":
-            run(scene, place)  # type: ignore[arg-type]  # a place has a URL
+            run(scene, place)
         else:
             fc.resume(place.url, *job_ids(place.snapshot()))
 

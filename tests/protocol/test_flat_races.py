@@ -15,10 +15,10 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.scenes import SCENES, Scene, named
 from tests.protocol.invariants import check_settled, job_ids, visible
 from tests.protocol.test_faults import write
 from tests.protocol.test_flat_faults import Place, make_place
+from tests.scenes.scene import SCENES, Scene, named
 from tests.sweeps import by_day
 
 if TYPE_CHECKING:

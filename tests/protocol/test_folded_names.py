@@ -86,6 +86,20 @@ def test_one_of_many_files_of_a_folded_name_is_refused(place: Place, mode: fc.Mo
     place.assert_untouched({"a.txt": b"old", "d/b.txt": b"old"})
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+@pytest.mark.parametrize("stands", ["D", "k/D", "K", "D/0.txt", "K/d/0.txt"])
+def test_what_stands_under_another_name_is_in_the_way_of_many_files(
+    place: Place, stands: str, mode: fc.Mode
+) -> None:
+    """A file where a directory must go, or one that a new file would meet in such a directory."""
+    above = "k/d" if "k" in stands.lower() else "d"
+    place.put({stands: b"old"})
+    with pytest.raises(fc.RequestError, match=stands) as caught:
+        place.commit([{f"{above}/{n}.txt": b"new" for n in range(5)}], names="exact", mode=mode)
+    assert caught.value.outcome == "not_committed"
+    place.assert_untouched({stands: b"old"})
+
+
 @pytest.mark.parametrize(
     ("names", "files"),
     [
@@ -93,6 +107,8 @@ def test_one_of_many_files_of_a_folded_name_is_refused(place: Place, mode: fc.Mo
         ("unique", ["code=a/part.txt", "code=A/part.txt"]),
         ("unique", ["code=a/x=1/part.txt", "code=A/x=2/part.txt"]),
         ("unique", ["_notes", "_Notes"]),
+        ("unique", ["_Notes", "_notes/part.txt"]),
+        ("exact", ["k/a/x/part.txt", "k/A"]),
     ],
 )
 def test_two_spellings_in_one_job_are_refused(

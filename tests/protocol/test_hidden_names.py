@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.scenes import Scene
 from tests.protocol.invariants import job_ids
 from tests.protocol.test_flat_faults import Place, make_place
 from tests.protocol.test_flat_races import Race, write_files
+from tests.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable

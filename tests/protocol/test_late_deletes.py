@@ -23,9 +23,9 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import VERSIONED
-from tests.integration.scenes import SCENES, Scene, named
 from tests.protocol.invariants import raw_visible
 from tests.protocol.test_flat_faults import Place, make_place
+from tests.scenes.scene import SCENES, Scene, named
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

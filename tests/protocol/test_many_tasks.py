@@ -107,7 +107,7 @@ def test_one_fault_at_any_call_of_a_bucket(
             continue  # ``job.json``, which another sweep looks at: it comes before any list
         there = place()
         plan = FaultPlan([Fault(verb, nth, kind)])
-        told = test_faults.attempt(scene, there, partial(FaultyStore, faults=plan))  # type: ignore[arg-type]
+        told = test_faults.attempt(scene, there, partial(FaultyStore, faults=plan))
         try:
             test_flat_faults.recover(scene, there, told)
         except (AssertionError, fc.CommitError) as error:
@@ -266,7 +266,7 @@ def test_of_many_tasks_nobody_looks_which_have_committed(
     files: Files, looked_for: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To hold the names of millions takes a gigabyte, for a sentence."""
-    monkeypatch.setattr("fsspec_commit.protocol.commit._LOOKED_FOR_MAX", looked_for)
+    monkeypatch.setattr("fsspec_commit.protocol.check._LOOKED_FOR_MAX", looked_for)
     job, messages = started(files, 60, tasks=70)
     with pytest.raises(fc.RequestError) as caught:
         job.commit(messages[:10])

@@ -11,9 +11,9 @@ import fsspec_commit as fc
 from fsspec_commit.protocol import old_partitions
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.scenes import SCENES, Scene
 from tests.protocol.test_flat_faults import Place, make_place
 from tests.protocol.test_flat_races import write_files
+from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,10 +10,10 @@ import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol import in_the_way
 from fsspec_commit.store import Expect
-from tests.integration.hooks import before
-from tests.integration.scenes import SCENES, Scene
 from tests.protocol.test_flat_faults import Place, make_place
 from tests.protocol.test_flat_races import write_files
+from tests.scenes.hooks import before
+from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.integration.hooks import at, at_call, before
+from tests.scenes.hooks import at, at_call, before
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -230,9 +230,10 @@ def test_what_finds_its_name_taken_again_is_kept(destination: Path, published: s
     old = destination / "old.txt"
     with (
         taken_at_the_last_moment(destination, lambda: replace(old, b"newest")),
-        pytest.raises(fc.PartialCommitError, match=r"twice; look at '.*/trash/old\.txt'"),
+        pytest.raises(fc.PartialCommitError, match=r"twice; look at '.*/trash/old\.txt'") as caught,
     ):
         fc.resume(destination, published)
+    assert caught.value.stage == "replace"
     assert old.read_bytes() == b"newest"
     [taken] = destination.glob("_commit/2*/trash/old.txt")
     assert taken.read_bytes() == b"newer"
@@ -290,6 +291,7 @@ def test_a_clean_that_puts_the_area_back_meanwhile_is_told(
         pytest.raises(fc.PartialCommitError, match="kept the work area") as caught,
     ):
         fc.resume(destination, published)
+    assert caught.value.stage == "retire"
     assert any("fsspec-commit resume" in note for note in caught.value.__notes__)
     fc.resume(destination, published)
     assert old.read_bytes() == b"newer"

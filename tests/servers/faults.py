@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -94,7 +93,6 @@ class Rule:
     Attributes:
         fault: None to let the request through: for its `before` and `after`, or to hear of it.
         operation: the action's name, such as "CompleteMultipartUpload" or "objects.move".
-        method: the HTTP method.
         path: a part of the decoded path, bucket included.
         query: parameters that must be there; None is any value.
         where: any further condition.
@@ -106,7 +104,6 @@ class Rule:
 
     fault: Fault | None = None
     operation: str | None = None
-    method: str | None = None
     path: str | None = None
     query: Mapping[str, str | None] = field(default_factory=dict)
     where: Callable[[Request], bool] | None = None
@@ -115,7 +112,7 @@ class Rule:
     before: Callable[[], None] | None = None
     after: Callable[[], None] | None = None
     _seen: int = field(default=0, init=False, repr=False)
-    _met: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
+    _is_met: bool = field(default=False, init=False, repr=False)
 
     def meets(self, request: Request) -> bool:
         """Whether this request is to meet it. It counts: to be asked once for each request."""
@@ -124,28 +121,17 @@ class Rule:
         self._seen += 1
         last = None if self.times is None else self.nth + self.times - 1
         met = self._seen >= self.nth and (last is None or self._seen <= last)
-        if met:
-            self._met.set()
+        self._is_met |= met
         return met
 
     @property
     def met(self) -> bool:
         """Whether a request has met it: a test of a fault must know that there was one."""
-        return self._met.is_set()
-
-    def wait(self, seconds: float = 30.0) -> None:
-        """Until a request meets it.
-
-        Raises:
-            TimeoutError: none has.
-        """
-        if not self._met.wait(seconds):
-            raise TimeoutError(f"no request has met {self}")
+        return self._is_met
 
     def _matches(self, request: Request) -> bool:
         return (
             self.operation in {None, request.operation}
-            and self.method in {None, request.method}
             and (self.path is None or self.path in request.path)
             and all(
                 name in request.query and value in {None, request.query[name]}
@@ -155,31 +141,23 @@ class Rule:
         )
 
 
-def error_reply(fault: AnswerAfterwards | AnswerInstead, request: Request, *, close: bool) -> bytes:
-    """The failure as the store says it (nothing for HEAD); Retry-After if asked for."""
-    failure = request.failure(fault.status, fault.code)
-    lines = [
-        f"HTTP/1.1 {fault.status} {failure.reason}",
-        *(f"{name}: {value}" for name, value in failure.headers.items()),
-        f"Content-Length: {len(failure.content)}",
-    ]
-    if isinstance(fault, AnswerInstead) and fault.retry_after_s is not None:
-        lines.append(f"Retry-After: {fault.retry_after_s}")
-    if close:
-        lines.append("Connection: close")
-    head = "\r\n".join([*lines, "", ""]).encode()
-    return head if request.method == "HEAD" else head + failure.content
-
-
-def reply_of_another(fault: AnswerOfAnother, request: Request, *, close: bool) -> bytes:
-    """The answer, without its body to HEAD; a 204 has none, and says no length."""
-    lines = [
-        f"HTTP/1.1 {fault.status} {HTTPStatus(fault.status).phrase}",
-        *(f"{name}: {value}" for name, value in fault.headers),
-    ]
+def answer_to(
+    request: Request, fault: AnswerAfterwards | AnswerInstead | AnswerOfAnother, *, close: bool
+) -> bytes:
+    """What the client hears, without its body to HEAD; a 204 has none, and says no length."""
+    if isinstance(fault, AnswerOfAnother):
+        reason, content = HTTPStatus(fault.status).phrase, fault.content
+        headers = list(fault.headers)
+    else:
+        failure = request.failure(fault.status, fault.code)
+        reason, content = failure.reason, failure.content
+        headers = list(failure.headers.items())
     if fault.status != HTTPStatus.NO_CONTENT:
-        lines.append(f"Content-Length: {len(fault.content)}")
+        headers.append(("Content-Length", str(len(content))))
+    if isinstance(fault, AnswerInstead) and fault.retry_after_s is not None:
+        headers.append(("Retry-After", str(fault.retry_after_s)))
     if close:
-        lines.append("Connection: close")
+        headers.append(("Connection", "close"))
+    lines = [f"HTTP/1.1 {fault.status} {reason}", *(f"{name}: {text}" for name, text in headers)]
     head = "\r\n".join([*lines, "", ""]).encode()
-    return head if request.method == "HEAD" else head + fault.content
+    return head if request.method == "HEAD" else head + content

@@ -68,14 +68,14 @@ GAPS: tuple[Gap, ...] = (
     ),
     Gap(
         "seaweedfs",
-        "tests/contract/test_s3_committer.py::TestS3CommitsInFull"
+        "tests/contract/test_committers.py::TestS3CommitsInFull"
         "::test_an_odd_name_is_committed_or_refused",
         "it takes a backslash in a key for a slash",
         (r"back\slash",),
     ),
     Gap(
         "seaweedfs",
-        "tests/contract/test_s3_committer.py::TestS3VersionedCommitsInFull"
+        "tests/contract/test_committers.py::TestS3VersionedCommitsInFull"
         "::test_an_odd_name_is_committed_or_refused",
         "it takes a backslash in a key for a slash",
         (r"back\slash",),

@@ -111,10 +111,7 @@ def s3_server(
     Where one is not installed or does not start its tests are skipped, and fail where `CI` is set.
     A test may kill it; the next one gets a server that runs.
     """
-    server = get_or_skip(servers, KINDS[request.param])
-    yield server
-    if not server.running and not server.killed:
-        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)
+    yield from lent(servers, KINDS[request.param])
 
 
 @pytest.fixture
@@ -137,6 +134,16 @@ def s3_proxy(s3_server: Server) -> Iterator[FaultProxy]:
     """In front of the test's server: see `Server.storage_options_through`."""
     with FaultProxy(s3_server.endpoint_url) as proxy:
         yield proxy
+
+
+def lent(servers: RunningServers[AnyServer], kind: ServerKind) -> Iterator[AnyServer]:
+    """A running server for one test, which may kill it and tell it how to behave."""
+    server = get_or_skip(servers, kind)
+    yield server
+    if server.running:
+        server.reset()
+    elif not server.killed:
+        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)
 
 
 def get_or_skip(servers: RunningServers[AnyServer], kind: ServerKind) -> AnyServer:

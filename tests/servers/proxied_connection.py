@@ -19,8 +19,7 @@ from tests.servers.faults import (
     ResetReply,
     ResetRequest,
     Rule,
-    error_reply,
-    reply_of_another,
+    answer_to,
 )
 from tests.servers.http_messages import Reply, Request, read_head, reply_body, request_body
 
@@ -125,10 +124,7 @@ class ProxiedConnection:
                 pass
         self._record(replace(met, heard=fault.status))
         close = request.expects_continue
-        if isinstance(fault, AnswerOfAnother):
-            await self._send(reply_of_another(fault, request, close=close))
-        else:
-            await self._send(error_reply(fault, request, close=close))
+        await self._send(answer_to(request, fault, close=close))
         return not close
 
     async def _break_off(self, request: Request, met: Exchange, after_bytes: int) -> None:
@@ -232,17 +228,11 @@ class ProxiedConnection:
                 self._record(met)
                 self._reset()
                 return False
-            case AnswerAfterwards() as fault:
+            case (AnswerAfterwards() | AnswerOfAnother()) as fault:
                 async for _ in body:
                     pass
                 self._record(replace(met, heard=fault.status))
-                await self._send(error_reply(fault, request, close=False))
-                return True
-            case AnswerOfAnother() as fault:
-                async for _ in body:
-                    pass
-                self._record(replace(met, heard=fault.status))
-                await self._send(reply_of_another(fault, request, close=False))
+                await self._send(answer_to(request, fault, close=False))
                 return True
             case ResetReply(after_bytes):
                 # All of it first: the server must be done, and the last byte be known.

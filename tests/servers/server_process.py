@@ -190,6 +190,9 @@ class ServerProcess(ABC):
         if not self.running:
             raise ServerDiedError(f"{self.name} lost its port; its log:\n{self.log}")
 
+    def reset(self) -> None:  # noqa: B027  most servers are told nothing
+        """Take back what a test has told the server."""
+
     @abstractmethod
     def _is_ready(self) -> bool:
         """Whether it stores something and gives it back: a port that answers is not enough."""

@@ -8,7 +8,7 @@ import fsspec_commit as fc
 from fsspec_commit import testing
 from fsspec_commit.committers.v1 import V1Committer
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import target
 from fsspec_commit.records import Standing
@@ -16,32 +16,32 @@ from fsspec_commit.records.job import Claim, Decision, Published
 from fsspec_commit.store import Entry, Store
 
 
-def an_ability_may_be_absent(store: SettledStore) -> None:
+def an_ability_may_be_absent(store: ConfirmedStore) -> None:
     assert store.directories is not None
     V1Committer(store, store.directories, store.files)  # E: arg-type
 
 
-def the_wrong_ability(store: SettledStore) -> None:
+def the_wrong_ability(store: ConfirmedStore) -> None:
     assert store.files is not None
     V1Committer(store, store.files, store.files)  # E: arg-type
 
 
-def a_narrowed_ability_fits(store: SettledStore) -> V1Committer | None:
+def a_narrowed_ability_fits(store: ConfirmedStore) -> V1Committer | None:
     if store.directories is None or store.files is None:
         return None
     return V1Committer(store, store.directories, store.files)
 
 
-def an_ability_of_the_raw_store_is_not_settled(store: SettledStore, raw: Store) -> None:
+def an_ability_of_the_raw_store_is_not_confirmed(store: ConfirmedStore, raw: Store) -> None:
     assert raw.directories is not None
     assert store.files is not None
     V1Committer(store, raw.directories, store.files)  # E: arg-type
 
 
-def a_raw_store_is_not_settled(raw: Store, settled: SettledStore) -> None:
-    assert settled.directories is not None
-    assert settled.files is not None
-    V1Committer(raw, settled.directories, settled.files)  # E: arg-type
+def a_raw_store_is_not_confirmed(raw: Store, confirmed: ConfirmedStore) -> None:
+    assert confirmed.directories is not None
+    assert confirmed.files is not None
+    V1Committer(raw, confirmed.directories, confirmed.files)  # E: arg-type
 
 
 def a_record_in_hand_does_not_stand(layout: JobLayout, decision: Decision) -> None:
@@ -60,13 +60,13 @@ def a_claim_is_no_decision(layout: JobLayout, claim: Standing[Claim]) -> None:
     deletion.of_aborted(layout, claim)  # E: arg-type
 
 
-async def no_deletion_without_a_permit(store: SettledStore, path: StorePath, entry: Entry) -> None:
+async def no_deletion_without_a_permit(store: ConfirmedStore, path: StorePath, entry: Entry) -> None:
     await store.delete(path)  # E: call-arg
     await store.delete_if_same(entry)  # E: call-arg
     await store.delete_tree(path)  # E: call-arg
 
 
-async def no_path_is_put_together_by_hand(store: SettledStore) -> None:
+async def no_path_is_put_together_by_hand(store: ConfirmedStore) -> None:
     await store.stat("bucket/" + "key")  # E: arg-type
     await store.create("bucket/key", b"", within=None)  # E: arg-type
 

@@ -40,7 +40,7 @@ def test_the_quick_form_of_one_with_a_server(sweep: Sweep) -> None:
         run_quickly(name, *ON_ONE.get(name, ()))
 
 
-@pytest.mark.parametrize("every", [3])
+@pytest.mark.parametrize("every", [6])
 def test_the_quick_form_of_some_without(sweep: Sweep) -> None:
     for name in sweep(name for name in BENCHMARKS if name not in ON_SERVERS):
         run_quickly(name)

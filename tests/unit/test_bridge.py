@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit import bridge
+from fsspec_commit.sync import bridge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,6 +115,13 @@ def test_it_works_inside_another_running_loop() -> None:
     assert asyncio.run(notebook()) == (2, 4)
 
 
+def test_a_call_waits_for_no_lock_that_it_may_be_interrupting() -> None:
+    """The collector, or a signal, may make one while its own thread is at :func:`bridge.loop`."""
+    bridge.loop()
+    with ThreadPoolExecutor(1) as threads, bridge._lock:
+        assert threads.submit(bridge.run, double(1)).result(10) == 2
+
+
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("used_before", [False, True])
 def test_a_forked_child_has_its_own_loop(used_before: bool) -> None:
@@ -151,7 +158,7 @@ def test_a_fork_while_the_lock_is_held_does_not_hang_the_child() -> None:
 
 PROGRAM = """
 import asyncio, sys
-from fsspec_commit import bridge
+from fsspec_commit.sync import bridge
 
 async def work():
     print("begun", flush=True)

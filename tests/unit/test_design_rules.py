@@ -100,40 +100,40 @@ def catches(*names: str) -> Callable[[ast.AST], bool]:
 
 
 def test_there_is_core_code_to_check() -> None:
-    assert {"protocol/commit.py", "effects/settle.py", "job.py"} <= set(core())
+    assert {"protocol/commit.py", "effects/confirm.py", "sync/job.py"} <= set(core())
 
 
-class TestRule1Settled:
+class TestRule1Confirmed:
     def test_core_code_holds_no_raw_store(self) -> None:
         outside = {name for name in where(imports("Store")) if not name.startswith("store/")}
         settled = {
-            "effects/counted.py",
-            "effects/settled.py",
-            "effects/settled_directories.py",
-            "effects/settled_files.py",
-            "effects/settled_uploads.py",
+            "effects/confirmed/counted.py",
+            "effects/confirmed/store.py",
+            "effects/confirmed/directories.py",
+            "effects/confirmed/files.py",
+            "effects/confirmed/uploads.py",
         }
         assert outside == {*settled, "destination.py"}  # which wires, and has it probed
         assert where(calls("open_store")) == {"destination.py"}
 
-    def test_a_store_error_is_caught_where_outcomes_are_settled(self) -> None:
+    def test_a_store_error_is_caught_where_outcomes_are_confirmed(self) -> None:
         assert where(catches("StoreError")) == {
-            "effects/settle.py",
-            "effects/counted.py",  # counts it, and raises it again
-            "effects/settled.py",  # leaves what need not be deleted
-            "effects/settled_files.py",  # counts it, and raises it again
-            "effects/settled_uploads.py",  # the same, and leaves what means nothing
-            "effects/settled_writer.py",  # the same: a writer goes on where it was
-            "protocol/commit.py",  # the phase boundaries
-            "protocol/publishing.py",  # the same
+            "effects/confirm.py",
+            "effects/confirmed/counted.py",  # counts it, and raises it again
+            "effects/confirmed/reads.py",  # tells a refusal from a failure
+            "effects/confirmed/store.py",  # leaves what need not be deleted
+            "effects/confirmed/files.py",  # counts it, and raises it again
+            "effects/confirmed/uploads.py",  # the same, and leaves what means nothing
+            "protocol/retire.py",  # the job is committed: what is left of it is warned of
             "store/probe.py",  # works on the raw store, by rule 1
+            "store/trial_ground.py",  # the same
             "store/trials.py",  # the same
         }
 
     def test_the_protocol_catches_nothing_so_broad_that_a_store_error_is_in_it(self) -> None:
         broad = where(catches("Exception", "OSError", "BaseException"))
         simulated = {name for name in broad if name.startswith(("committers/", "store/"))}
-        assert simulated <= {"store/probe.py", "store/trials.py"}
+        assert simulated <= {"store/probe.py", "store/trial_ground.py", "store/trials.py"}
 
     @pytest.mark.parametrize("layer", ["protocol", "committers", "effects"])
     def test_what_is_caught_broadly_is_raised_again(self, layer: str) -> None:
@@ -168,10 +168,10 @@ class TestRule4Deletion:
         assert where(calls("Permit"), everything) == {"effects/deletion.py"}
 
     def test_a_proof_is_made_in_one_module(self) -> None:
-        assert where(calls("Standing"), everything) == {"effects/standing.py"}
+        assert where(calls("Standing"), everything) == {"effects/stored_records.py"}
 
     def test_every_deletion_of_core_code_hands_over_a_permit(self) -> None:
-        raw = {"effects/settled.py", "store/probe.py"}
+        raw = {"effects/confirmed/store.py", "store/probe.py"}
         deletions = calls(
             "delete_tree", "delete_tree_or_leave", "delete_if_same", "delete_or_leave"
         )
@@ -184,7 +184,7 @@ class TestRule4Deletion:
 
     def test_the_permit_is_checked_before_anything_is_deleted(self) -> None:
         checked = set[str]()
-        for node in ast.walk(core()["effects/settled.py"]):
+        for node in ast.walk(core()["effects/confirmed/store.py"]):
             if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("delete"):
                 checked.add(node.name)
                 first = ast.unparse(node.body[1])
@@ -221,7 +221,9 @@ class TestRule6Bridge:
             *("Thread", "ThreadPoolExecutor", "new_event_loop", "run_forever"),
             *("run_coroutine_threadsafe", "run_until_complete", "Runner", "call_soon_threadsafe"),
         )
-        assert {name for name in where(made) if not name.startswith("engines/")} == {"bridge.py"}
+        assert {name for name in where(made) if not name.startswith("engines/")} == {
+            "sync/bridge.py"
+        }
 
     def test_nobody_uses_fsspecs_own_bridge(self) -> None:
         def uses(node: ast.AST) -> bool:

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens, repeated_names
+from fsspec_commit.protocol.file_names import (
+    FileNames,
+    NameIndex,
+    NameTokens,
+    SomeOf,
+    repeated_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,8 +79,7 @@ def test_adding_many_at_once_holds_them_no_longer_than_needed() -> None:
 @given(st.lists(NAMES, max_size=50), st.lists(NAMES, max_size=50))
 def test_an_index_holds_what_was_added(held: list[str], asked: list[str]) -> None:
     index = NameIndex()
-    for name in held:
-        index.add(name)
+    index.extend(held)
     repeated = index.freeze()
     assert len(index) == len(held)
     assert [name for name in held + asked if index.holds(name)] == [
@@ -85,20 +90,37 @@ def test_an_index_holds_what_was_added(held: list[str], asked: list[str]) -> Non
     assert set(repeated_names(held, repeated)) == twice
 
 
-@given(st.dictionaries(NAMES, NAMES, max_size=50), st.lists(NAMES, max_size=50))
-def test_tokens_are_found_by_name(held: dict[str, str], asked: list[str]) -> None:
-    tokens = NameTokens()
-    for name, token in held.items():
-        tokens.add(name, token)
-    tokens.freeze()
-    assert len(tokens) == len(held)
-    for name in [*held, *asked]:
-        assert tokens.get(name) == held.get(name)
+@given(
+    st.dictionaries(NAMES, NAMES, max_size=50),
+    st.lists(NAMES, max_size=9),
+    st.lists(NAMES, max_size=50),
+)
+def test_tokens_are_found_by_name(held: dict[str, str], more: list[str], asked: list[str]) -> None:
+    index = NameIndex()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fsspec_commit.protocol.file_names._GROUP", 7)
+        patch.setattr("fsspec_commit.protocol.file_names._RECENT_BYTES_MAX", 20)
+        for name in [*held, *more]:
+            index.extend([name])
+        index.freeze()
+        tokens = NameTokens(index)
+        for name, token in reversed(held.items()):
+            tokens.add(name, token)
+        assert len(tokens) == len(held)
+        for name in [*held, *more, *asked]:
+            assert tokens.get(name) == held.get(name)
+
+
+@given(st.sets(NAMES, max_size=50), st.lists(NAMES, max_size=50))
+def test_some_names_of_an_index_are_told_from_the_others(held: set[str], added: list[str]) -> None:
+    some = SomeOf(NameIndex.of(held))
+    assert [some.add(name) for name in added] == [name in held for name in added]
+    assert {name for name in [*held, *added] if some.holds(name)} == held & set(added)
 
 
 def test_an_odd_name_of_a_disk_is_a_name() -> None:
     index = NameIndex()
-    index.add("a\udcff")
+    index.extend(["a\udcff"])
     index.freeze()
     assert index.holds("a\udcff")
     assert not index.holds("a")
@@ -109,38 +131,45 @@ def test_digests_that_have_one_half_in_common_are_told_apart(
 ) -> None:
     digests = {name: (7, number) for number, name in enumerate("abcd")}
     monkeypatch.setattr("fsspec_commit.protocol.file_names._digest", digests.__getitem__)
-    index, tokens = NameIndex(), NameTokens()
-    for name in "cab":
-        index.add(name)
-        tokens.add(name, name.upper())
+    index = NameIndex()
+    index.extend("cab")
     assert index.freeze() == set()
-    tokens.freeze()
+    tokens = NameTokens(index)
+    for name in "cab":
+        tokens.add(name, name.upper())
     assert [index.holds(name) for name in "abcd"] == [True, True, True, False]
     assert [tokens.get(name) for name in "abcd"] == ["A", "B", "C", None]
 
 
-def test_an_index_takes_little_more_than_16_bytes_a_name() -> None:
+def test_an_index_takes_little_more_than_18_bytes_a_name() -> None:
     index = NameIndex()
     tracemalloc.start()
     try:
-        for number in range(50_000):
-            index.add(f"part-{number}")
+        index.extend(f"part-{number}" for number in range(50_000))
         index.freeze()
         held, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < 19 * 50_000
-    assert peak < 28 * 50_000
+    assert held < 22 * 50_000
+    assert peak < 30 * 50_000
 
 
-def test_a_token_takes_little_more_than_its_own_bytes() -> None:
-    tokens = NameTokens()
+def test_a_token_takes_little_and_nothing_is_held_of_those_that_were_asked_for() -> None:
+    index = NameIndex()
+    for task in range(30):
+        index.extend(of_task(task))
+    index.freeze()
+    tokens = NameTokens(index)
     tracemalloc.start()
     try:
-        for number in range(50_000):
-            tokens.add(f"part-{number}", "9841a6-18ea0bc0f7bc8f48-1fa")
-        tokens.freeze()
+        for task in reversed(range(30)):
+            for number, name in enumerate(of_task(task)):
+                tokens.add(name, f"{task:x}41a6-18ea0bc0f7b{task * 7 + number * 31:05x}-1fa")
         held, _ = tracemalloc.get_traced_memory()
+        for task in range(30):
+            assert all(tokens.get(name) is not None for name in of_task(task))
+        again, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < 64 * 50_000
+    assert held < 20 * 30_000
+    assert again - held < 4_000_000

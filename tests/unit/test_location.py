@@ -67,7 +67,41 @@ def test_localhost_is_this_machine_and_no_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert place(f"file://{host}/data/clicks").url == "file:///data/clicks"
-    assert place("file://localhosts/clicks").url == f"file://{tmp_path}/localhosts/clicks"
+    for relative in ("./clicks", "../clicks"):
+        assert place(f"file://{relative}").url == f"file://{os.path.normpath(tmp_path / relative)}"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("file://localhosts/clicks", "'localhosts' is not this machine: write file:///…"),
+        ("local://data", "'data' is not this machine"),
+        ("$HOME/clicks", "'$HOME' is a variable that nobody has expanded"),
+        ("/data/${HOME}_x", r"use os.environ['HOME']"),
+        ("~nobody-is-called-so/x", "no user is called 'nobody-is-called-so'"),
+        ("C:\\data", "a path of Windows"),
+        ("c:/data", "a path of Windows"),
+        ("out/*", "a pattern, and a destination is one directory"),
+        ("s3://bucket/out/*.parquet", "a pattern"),
+    ],
+)
+def test_what_was_to_be_replaced_first_is_not_taken_literally(given: str, says: str) -> None:
+    """It became a directory of that name, of the working directory, without a word."""
+    with pytest.raises(RequestError) as caught:
+        place(given)
+    assert says in str(caught.value)
+    assert caught.value.kind == "invalid_url"
+
+
+@pytest.mark.parametrize("name", ["$HOME", "~nobody-is-called-so", "C:\\data", "a*"])
+def test_what_is_called_so_is_taken(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    for given in (name, f"{name}/out", str(tmp_path / name / "out")):
+        assert place(given).url == str(tmp_path / given)
+    assert place("a$none_is_called_so").url == str(tmp_path / "a$none_is_called_so")
 
 
 @pytest.mark.parametrize("name", ["plain", "a#b", "a?b", "a%20b", "a::b", "s3:", "user:pw@host"])

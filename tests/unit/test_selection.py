@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.removal import (
     ConditionalRemoval,
     NamedRemoval,
@@ -20,7 +21,6 @@ from fsspec_commit.effects.removal import (
     TrashRemoval,
     _Retiring,
 )
-from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import StorePath
@@ -286,7 +286,7 @@ def test_what_magic_may_remove_follows_from_what_is_known(
     async def run() -> None:
         bucket = Bucket("b", AWS)
         store = FlatStore(StorePath("b/out"), bucket, facts)
-        settled = SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics())
+        settled = ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics())
         bound = bind("magic", settled, facts)
         uuid = "part-6a0d9b8e-5c0f-4a55-9f0e-0123456789ab.parquet"
         assert bound.committer.name == "magic"
@@ -316,7 +316,7 @@ def test_a_disk_removes_by_token_only_where_tokens_are_unique(
 
     async def run() -> None:
         store = MemoryStore(StorePath("/out"))
-        bound = bind("v1", SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), facts)
+        bound = bind("v1", ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics()), facts)
         by_token = isinstance(bound.removal, ConditionalRemoval)
         assert by_token is bool(unique and conditional)
         assert bound.removal.may_take("old.txt", in_place=False)
@@ -352,7 +352,7 @@ def test_what_manifest_may_remove_follows_from_what_is_known(
     async def run() -> None:
         store = MemoryStore(StorePath("/out"))
         bound = bind(
-            "manifest", SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), facts
+            "manifest", ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics()), facts
         )
         by_token = unique is True and conditional is True
         by_name = not by_token and (kept is not True or unique is False)
@@ -376,7 +376,7 @@ def test_a_committer_without_its_ability_is_not_bound() -> None:
             if committer == "magic"
             else FlatStore(StorePath("b/out"), Bucket("b", AWS), OBJECTS)
         )
-        bind(committer, SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()), OBJECTS)
+        bind(committer, ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics()), OBJECTS)
 
     committers: tuple[Literal["v1", "magic", "manifest"], ...] = ("v1", "magic", "manifest")
     for committer in committers:

@@ -12,7 +12,7 @@ ON_CLUSTER = [f"tests/contract/test_hdfs.py::test_one[webhdfs-{number}]" for num
 @pytest.mark.parametrize(
     "nodeid",
     [
-        "tests/contract/test_hdfs_committer.py::TestHdfsCommits::test_one[hdfs]",
+        "tests/contract/test_committers.py::TestHdfsCommits::test_one[hdfs]",
         "tests/integration/test_impostors.py::TestWebHdfs::test_one",
         "tests/integration/cli/test_every_store.py::test_one[webhdfs]",
     ],

@@ -110,7 +110,11 @@ def _plugins_by_entry_point() -> set[str]:
 @pytest.mark.parametrize(
     ("workers", "chosen"),
     [
-        pytest.param("0", "TestMyStore or lifecycle or appends", id="0"),
+        pytest.param(
+            "0", "TestMyStore or lifecycle or appends", id="whole", marks=pytest.mark.slow
+        ),
+        # By day a few of each group: the same suites run whole in `tests/contract/test_memory.py`.
+        pytest.param("0", "whole or once or lifecycle or appends", id="0"),
         # Whether workers find the same tests, and run them: which ones is all the same.
         pytest.param("2", "root or lifecycle or appends", id="2"),
     ],

@@ -1,14 +1,18 @@
 """Misuses must not type-check: a line marked `# E: <code>` fails so in mypy, and no other does.
 
-What the quick start shows must, as a user's own code, with nothing asserted and nothing ignored.
+What the quick start shows must, as a user's own code, with nothing asserted and nothing ignored:
+in mypy's strict mode, and in pyright's standard one. Pyright's strict one wants types of pyarrow.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 MISUSES = ROOT / "tests" / "typing"
@@ -89,3 +93,22 @@ def test_misuses_do_not_type_check_and_nothing_else_fails(tmp_path: Path) -> Non
     assert wanted, "no line is marked"
     found, output = reported(tmp_path)
     assert found == wanted, output
+
+
+@pytest.mark.slow
+@pytest.mark.checkout
+def test_the_quick_start_type_checks_in_pyright(tmp_path: Path) -> None:
+    """By basedpyright: its wheel brings the program, which pyright's own fetches when it runs."""
+    settings = {"typeCheckingMode": "standard", "pythonVersion": "3.11"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
+    misuse = tmp_path / "misuse.py"
+    misuse.write_text('import fsspec_commit as fc\nfc.Job("x", mode="none")\n', "utf-8")
+    assert len(quick_start(tmp_path)) > len(PAGES), "an example is not found any more"
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--project", str(tmp_path)]
+    command += ["--pythonpath", sys.executable]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert ran.stdout, ran.stderr
+    found = json.loads(ran.stdout)["generalDiagnostics"]
+    assert [(Path(one["file"]).name, one["rule"]) for one in found] == [
+        (misuse.name, "reportArgumentType")
+    ], ran.stdout + ran.stderr

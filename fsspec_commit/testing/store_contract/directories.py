@@ -23,7 +23,7 @@ from fsspec_commit.testing.store_contract.given import (
     tree,
 )
 
-_ROUNDS = 4
+_ROUNDS = 2
 _FILES = 20
 _LOOKS = 300
 

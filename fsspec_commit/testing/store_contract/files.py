@@ -83,7 +83,7 @@ class FilesContract(Given):
     async def test_a_token_is_never_another_contents(self, store: Store, at: At) -> None:
         """Also not when a file of the same length comes in the place of a deleted one, at once."""
         tokens = set[Token]()
-        for number in range(rounds := 50):
+        for number in range(rounds := 20):
             data = b"%04d" % number
             tokens.add(await store.put(at("a"), data, expecting=Expect.ANYTHING, within=None))
             await store.delete(at("a"), expecting=Expect.ANYTHING)

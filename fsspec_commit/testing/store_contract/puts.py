@@ -23,7 +23,7 @@ from fsspec_commit.testing.store_contract.given import (
 
 _NO_TOKEN = Token("0-no-content-ever-had-this")
 _LONG = 1 << 20
-_ROUNDS = 4
+_ROUNDS = 2
 
 
 class PutsContract(Given):

@@ -26,7 +26,7 @@ from fsspec_commit.testing.store_contract.given import (
 )
 
 _NO_TOKEN = Token("0-no-content-ever-had-this")
-_ROUNDS = 4
+_ROUNDS = 2
 
 
 def _files(store: Store) -> RenamesFiles:
@@ -119,7 +119,7 @@ class RenamesContract(Given):
         """A reader finds the old file or the new one, never none."""
         _files(store)
         await place(store, at, d__a=b"old")
-        for number in range(rounds := 30):
+        for number in range(rounds := 20):
             await place_at(store, at(f"work/{number}"), b"new")
 
         async def rename(store: Store) -> None:

@@ -10,10 +10,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.http.answers import (
+    NUMBERS_OF_STATUSES,
+    retry_after_s_in,
+    shown_request_id,
+    time_of,
+)
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 REQUEST_ID = "x-ms-request-id"
@@ -103,12 +108,6 @@ _NUMBERS = {
     "RequestBodyTooLarge": errno.EFBIG,
     "ResourceTypeMismatch": errno.EISDIR,
     "UnsupportedHttpVerb": errno.EOPNOTSUPP,
-}
-_NUMBERS_OF_STATUSES: Mapping[int, int] = {
-    HTTPStatus.UNAUTHORIZED: errno.EACCES,
-    HTTPStatus.FORBIDDEN: errno.EACCES,
-    HTTPStatus.NOT_FOUND: errno.ENOENT,
-    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
 }
 
 
@@ -206,13 +205,13 @@ def reply_of(answer: Answer) -> Reply:
     return Reply.REFUSED
 
 
-def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
+def why_of(answer: Answer, sent: Sent, *, permissions: str) -> str:
     """Why a request failed, and what to do: one half of a sentence.
 
     Args:
         answer: What the store said.
         sent: What is known of the request's credentials.
-        actions: What must be allowed for the request.
+        permissions: What must be allowed for the request.
     """
     code = answer.code
     how = code or f"HTTP {answer.status}"
@@ -226,14 +225,14 @@ def why_of(answer: Answer, sent: Sent, *, actions: str) -> str:
         # Of the account's firewall, mostly; Azurite says it of whatever does not fit.
         why = (
             f"access is denied ({how}); check the credentials and the account's network rules, "
-            f"and allow {actions}"
+            f"and allow {permissions}"
         )
     elif answer.wants_claims:
         why = f"the access token has been revoked, and another one is wanted ({how}); log in again"
     elif code in _EXPLAINED:
         why = f"{_EXPLAINED[code]} ({code})"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        why = f"access is denied ({how}); allow {actions} to these credentials"
+        why = f"access is denied ({how}); allow {permissions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:
         why = _EXPLAINED["ConditionNotMet"]
     elif reply_of(answer) is Reply.NOT_DONE:
@@ -270,7 +269,7 @@ def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
     if reply_of(answer) is Reply.UNKNOWN:
         return errno.EIO
-    return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
+    return _NUMBERS.get(answer.code) or NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 
 def retry_after_s_of(answer: Answer) -> float | None:
@@ -280,16 +279,12 @@ def retry_after_s_of(answer: Answer) -> float | None:
     milliseconds = answer.headers.get("x-ms-retry-after-ms", "").strip()
     if milliseconds.isdecimal():
         return float(milliseconds) / 1000
-    asked = answer.headers.get("retry-after", "").strip()
-    if asked.isdecimal():
-        return float(asked)
-    until, now = _time(asked), _time(answer.headers.get("date", ""))
-    return None if until is None or now is None else max(0.0, (until - now).total_seconds())
+    return retry_after_s_in(answer.headers)
 
 
 def _unauthenticated(answer: Answer, sent: Sent) -> str:
     """Which of the reasons it is, from what both sides said of time: the body may hold a secret."""
-    theirs, mine = _time(answer.headers.get("date", "")), _time(sent.date)
+    theirs, mine = time_of(answer.headers.get("date", "")), time_of(sent.date)
     if theirs is not None and mine is not None:
         ahead = (mine - theirs).total_seconds()
         if abs(ahead) > _SKEW_MAX_S:
@@ -305,16 +300,8 @@ def _unauthenticated(answer: Answer, sent: Sent) -> str:
 
 def _has_expired(answer: Answer, sent: Sent) -> bool:
     """Whether the signature had ended by the store's own clock."""
-    ends, now = _instant(sent.expires or ""), _time(answer.headers.get("date", ""))
+    ends, now = _instant(sent.expires or ""), time_of(answer.headers.get("date", ""))
     return ends is not None and now is not None and ends <= now
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        time = parsedate_to_datetime(text)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
 def _instant(text: str) -> datetime | None:
@@ -328,5 +315,4 @@ def _instant(text: str) -> datetime | None:
 
 def _request_id(answer: Answer) -> str:
     """What the store's operator finds the request by."""
-    found = answer.headers.get(REQUEST_ID, "")
-    return f" (request {found})" if re.fullmatch(r"[A-Za-z0-9-]{1,64}", found) else ""
+    return shown_request_id(answer.headers.get(REQUEST_ID, ""))

@@ -22,6 +22,7 @@ from azure.core.pipeline.transport import AioHttpTransport, HttpRequest
 
 from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
 from fsspec_commit_stores.azure.credentials import Credentials
+from fsspec_commit_stores.http.bodies import WatchedRequest
 
 # The first but one that deletes large directories page by page.
 _VERSION = "2023-11-03"
@@ -69,10 +70,10 @@ class _Request(HttpRequest):
 class _Transport(AioHttpTransport):  # type: ignore[misc]  # imported lazily, and so untyped
     """Comes after what signs a request, and notes that it leaves now."""
 
-    async def send(self, request: Any, **options: Any) -> Any:
-        """Send *request*."""
+    def send(self, request: Any, **options: Any) -> Any:
+        """Send *request*; to be awaited."""
         request.is_sent = True
-        return await super().send(request, **options)
+        return super().send(request, **options)
 
 
 class Connection:
@@ -94,6 +95,7 @@ class Connection:
             connector=aiohttp.TCPConnector(limit=limits.connections),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=_proxy_for(endpoints.blob),
+            request_class=WatchedRequest,
             auto_decompress=False,
         )
         session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
@@ -152,7 +154,7 @@ class Connection:
     async def _answer(self, request: _Request, limit_bytes: int | None) -> Answer:
         streamed = limit_bytes is not None
         response = (await self._pipeline.run(request, stream=streamed)).http_response
-        told = {str(name).lower(): str(value) for name, value in response.headers.items()}
+        told: dict[str, str] = {name.lower(): value for name, value in response.headers.items()}
         if streamed:
             length = int(told.get("content-length", 0))
             is_content = response.status_code < HTTPStatus.MULTIPLE_CHOICES

@@ -27,6 +27,8 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
     def __init__(self, credential: Any, scope: str) -> None:
         super().__init__(credential, scope)
         self._renewal = Renewal()
+        self._revoked: str | None = None
+        self._instead: Any = None
 
     async def on_request(self, request: Any) -> None:
         """Sign, with a token that one of all who need it has fetched."""
@@ -35,8 +37,26 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
     async def on_challenge(self, request: Any, response: Any) -> bool:
         """Fetch the token that is asked for; of the store only, not of whoever is on the way."""
         if response.http_response.headers.get(REQUEST_ID):
-            await self._renewal.run(partial(super().on_challenge, request, response))
+            refused = request.http_request.headers.get("Authorization", "")
+            if not self._has_met(refused):
+                await self._renewal.run(partial(self._meet, refused, request, response))
         return False
+
+    async def _meet(self, refused: str, request: Any, response: Any) -> None:
+        if not self._has_met(refused):
+            await super().on_challenge(request, response)
+            if self._token is not None and not refused.endswith(f" {self._token.token}"):
+                self._revoked, self._instead = refused, self._token
+
+    def _has_met(self, refused: str) -> bool:
+        """Whether another request of that token was refused before; then the new one is kept.
+
+        azure-core drops it at each refusal, also of requests that were sent with the old one.
+        """
+        if refused != self._revoked:
+            return False
+        self._token = self._instead
+        return True
 
 
 class Credentials:
@@ -45,6 +65,7 @@ class Credentials:
     def __init__(self, credential: Any, signature: str) -> None:
         """Take *credential*, and the shared access *signature* of the client's URLs."""
         self._credential = credential
+        self._renewed = credential if isinstance(credential, AzureSasCredential) else None
         self.query = signature
         """What every URL must end in; empty where there is nothing, or a policy adds it."""
 
@@ -53,8 +74,8 @@ class Credentials:
         """What signs a request."""
         if self._credential is None:
             return []
-        if isinstance(self._credential, AzureSasCredential):
-            return [AzureSasCredentialPolicy(self._credential)]
+        if self._renewed is not None:
+            return [AzureSasCredentialPolicy(self._renewed)]
         if isinstance(self._credential, SansIOHTTPPolicy):
             return [self._credential]  # Of an account key the SDK makes what signs with it.
         return [AccessTokens(self._credential, _SCOPE)]
@@ -65,9 +86,7 @@ class Credentials:
 
         Of an ``AzureSasCredential`` that of now: its owner may renew it.
         """
-        if isinstance(self._credential, AzureSasCredential):
-            return self._credential.signature.lstrip("?")
-        return self.query
+        return self.query if self._renewed is None else self._renewed.signature.lstrip("?")
 
     @property
     def expires(self) -> str | None:

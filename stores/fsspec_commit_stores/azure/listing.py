@@ -10,7 +10,7 @@ import errno
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
@@ -19,26 +19,12 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
-from fsspec_commit_stores.azure.paging import TURNS_MOST, Places
-from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
+from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Places, below, first_of
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
-_SHOWN_MAX = 10
 _NO_LISTING = "the store's answer is no listing"
-
-
-class Listing(Protocol):
-    """What a store needs of either."""
-
-    def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
-        """Every file below *path* but those below *without*."""
-
-    def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*."""
-
-    async def delete_tree(self, path: StorePath) -> None:
-        """Delete *path* and all below it."""
 
 
 class BlobListing:
@@ -58,7 +44,7 @@ class BlobListing:
         if left_out is not None and f"{path}/".startswith(left_out):
             return
         async for page in self._pages(path):
-            for found in page.iter("Blob"):
+            for found in page.iterfind("Blob"):
                 entry = self._entry(found)
                 if entry is not None and not (left_out and entry.path.startswith(left_out)):
                     yield entry
@@ -67,13 +53,13 @@ class BlobListing:
         """What stands directly in *path*."""
         shown = set[str]()
         async for page in self._pages(path, delimiter="/"):
-            for common in page.iter("BlobPrefix"):
+            for common in page.iterfind("BlobPrefix"):
                 name = _text(common.find("Name")).rstrip("/")
                 # A prefix can be on two pages.
                 if name not in shown:
                     shown.add(name)
                     yield Directory(self._container.path(name))
-            for found in page.iter("Blob"):
+            for found in page.iterfind("Blob"):
                 entry = self._entry(found)
                 if entry is not None:
                     yield entry
@@ -81,7 +67,7 @@ class BlobListing:
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*, mostly by one request."""
         async for page in self._pages(path, maxresults="1"):
-            if next(page.iter("Blob"), None) is not None:
+            if next(page.iterfind("Blob"), None) is not None:
                 return True
         return False
 
@@ -96,7 +82,7 @@ class BlobListing:
             paths = [
                 self._container.path(_text(found.find("Name")))
                 async for page in self._pages(path)
-                for found in page.iter("Blob")
+                for found in page.iterfind("Blob")
             ]
             if not paths:
                 return
@@ -121,10 +107,9 @@ class BlobListing:
         await asyncio.gather(*(delete() for _ in range(_DELETING)))
         if not failures:
             return
-        shown = ", ".join(f"{one!r}" for one, _ in failures[:_SHOWN_MAX])
-        more = f" and {len(failures) - _SHOWN_MAX} more" if len(failures) > _SHOWN_MAX else ""
+        shown = first_of([repr(one) for one, _ in failures])
         first = failures[0][1]
-        why = f"{len(failures)} of its files were not deleted: {shown}{more}; {first}"
+        why = f"{len(failures)} of its files were not deleted: {shown}; {first}"
         refused = all(failure.reply is Reply.REFUSED for _, failure in failures)
         if refused:
             raise self._container.refusal("Delete Blob", path, why, first.errno or errno.EIO)
@@ -146,15 +131,18 @@ class BlobListing:
         )
 
     async def _pages(self, path: StorePath, **query: str) -> AsyncIterator[ET.Element]:
-        """Every page of what is below *path*.
+        """Every page of what is below *path*: its blobs and prefixes.
+
+        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
+        the page of another place; what that shows would be deleted, or taken for a file.
 
         Raises:
-            StoreError: A page was not given, or is none.
+            StoreError: A page was not given, is none, or is of another place.
         """
-        name = self._container.blob(path)
+        prefix = below(self._container.key(path))
         query = {"maxresults": str(_PAGE), "include": "metadata", **query}
-        if name:
-            query["prefix"] = f"{name}/"
+        if prefix:
+            query["prefix"] = prefix
         places = Places(self._container, "List Blobs", path)
         while True:
             asked = partial(self._container.send, "List Blobs", path, query=query)
@@ -163,12 +151,16 @@ class BlobListing:
                 page = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
             except ET.ParseError:
                 page = None
-            if page is None or page.tag != "EnumerationResults":
+            blobs = None if page is None else page.find("Blobs")
+            if page is None or blobs is None or page.tag != "EnumerationResults":
                 raise self._container.doubt("List Blobs", path, _NO_LISTING)
-            yield page
-            mark = places.next(_text(page.find("NextMarker")))
+            if not all(_text(found.find("Name")).startswith(prefix) for found in blobs):
+                raise self._container.doubt("List Blobs", path, ANOTHER_PLACE)
+            yield blobs
+            mark = _text(page.find("NextMarker"))
             if not mark:
                 return
+            places.check(mark)
             query["marker"] = mark
 
 
@@ -204,7 +196,7 @@ class PathListing:
             StoreError: It was not deleted, or not whole.
         """
         query = {"paginated": "true"}
-        places = Places(self._container, "Path - Delete", path, times_most=TURNS_MOST)
+        places = Places(self._container, "Path - Delete", path, times_max=TURNS_MAX)
         while True:
             try:
                 answer = await self._container.request("Path - Delete", path, query=query)
@@ -212,9 +204,10 @@ class PathListing:
                 if error.is_missing:
                     return
                 raise error.failure from None
-            following = places.next(answer.headers.get("x-ms-continuation", ""))
+            following = answer.headers.get("x-ms-continuation")
             if not following:
                 return
+            places.check(following)
             query["continuation"] = following
 
     async def _paths(
@@ -225,7 +218,7 @@ class PathListing:
         Raises:
             StoreError: A page was not given, or is none.
         """
-        directory = self._container.blob(path)
+        directory = self._container.key(path)
         query = {"recursive": str(is_recursive).lower(), "maxResults": str(_PAGE)}
         if directory:
             query["directory"] = directory
@@ -236,12 +229,15 @@ class PathListing:
             if answer is None:
                 return
             for found in self._found(path, answer.body):
-                # Asked for what is below a file, the service shows the file.
                 if found.path.startswith(f"{path}/"):
                     yield found
-            following = places.next(answer.headers.get("x-ms-continuation", ""))
+                # Asked for what is below a file, the service shows the file.
+                elif found.path != path:
+                    raise self._container.doubt("Path - List", path, ANOTHER_PLACE)
+            following = answer.headers.get("x-ms-continuation")
             if not following:
                 return
+            places.check(following)
             query["continuation"] = following
 
     async def _page(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:

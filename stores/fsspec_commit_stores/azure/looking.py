@@ -22,19 +22,17 @@ async def look(
     Raises:
         StoreError: The store did not answer, or does not let us look.
     """
-    if not container.blob(path):
+    if not container.key(path):
         return Directory(path)
     try:
         answer = await container.request("Get Blob Properties", path)
     except RequestFailedError as error:
         if error.is_missing or (error.is_vague and await _is_missing(container, path)):
             return None
-        failure = error.failure
-    else:
-        if is_directory(answer):
-            return Directory(path)
-        return entry_of(path, answer, int(answer.headers["content-length"]), named=named)
-    raise failure
+        raise error.failure from None
+    if is_directory(answer):
+        return Directory(path)
+    return entry_of(path, answer, int(answer.headers["content-length"]), named=named)
 
 
 async def _is_missing(container: Container, path: StorePath) -> bool:

@@ -42,22 +42,16 @@ async def refuse_what_is_kept(container: Container, path: StorePath) -> None:
     except RequestFailedError as error:
         if error.answer is not None and error.answer.is_denied:
             return
-        failure: StoreError | UnsafeStoreError = error.failure
-    else:
-        kept = [
-            words
-            for name, words in _KEEPERS.items()
-            if answer.headers.get(name, "").lower() == "true"
-        ]
-        if not kept:
-            return
-        failure = UnsafeStoreError(
+        raise error.failure from None
+    kept = [
+        words for name, words in _KEEPERS.items() if answer.headers.get(name, "").lower() == "true"
+    ]
+    if kept:
+        message = (
             f"cannot commit to 'abfs://{path}': on the container is {' and '.join(kept)}, so what "
-            "a job writes there could not be deleted; write to a container without",
-            kind="retention",
-            path=path,
+            "a job writes there could not be deleted; write to a container without"
         )
-    raise failure
+        raise UnsafeStoreError(message, kind="retention", path=path)
 
 
 _KEEPERS = {

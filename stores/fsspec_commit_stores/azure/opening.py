@@ -1,6 +1,7 @@
 """What the user's options of adlfs mean: an account, its endpoints, and a connection of our own."""
 
 import asyncio
+import base64
 import re
 import weakref
 from dataclasses import dataclass
@@ -11,10 +12,10 @@ from urllib.parse import urlsplit
 import adlfs
 from azure.core.exceptions import AzureError
 
-from fsspec_commit.errors import RequestError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.places import Place
+from fsspec_commit_stores.http.places import invalid_option
 
 _POOL = 64
 _CONNECTION_TIMEOUT_S = 5.0
@@ -120,14 +121,13 @@ def account_of(url: str, place: Place, options: OpenOptions) -> Account:
         skip_instance_cache=True,
         use_listings_cache=False,
     )
-    failure: RequestError
     try:
         filesystem = adlfs.AzureBlobFileSystem(**given)
     except TypeError as error:
-        failure = _invalid(url, f"an option is not one of adlfs's ({error})")
+        failure = invalid_option(url, f"an option is not one of adlfs's ({error})")
     except (ValueError, AzureError):
         # Of adlfs's own words none is passed on: they may hold the connection string.
-        failure = _invalid(
+        failure = invalid_option(
             url,
             "give account_name= with account_key=, sas_token= or credential=, or a "
             "connection_string= that is whole",
@@ -141,16 +141,24 @@ def _account(url: str, place: Place, options: OpenOptions, filesystem: Any) -> A
     client = filesystem.service_client
     _forget(filesystem)
     if place.account is not None and client.account_name not in {None, place.account}:
-        message = (
-            f"cannot open {url!r}: it names the account {place.account!r}, and the credentials are "
-            f"for {client.account_name!r}"
-        )
-        raise RequestError(message, kind="invalid_option", path=url)
+        why = f"it names the account {place.account!r}, and the credentials are for"
+        raise invalid_option(url, f"{why} {client.account_name!r}")
+    _check_key(url, client)
     own = () if "credential" in options.storage_options else (filesystem.credential,)
     endpoints = _endpoints(client, filesystem.connection_string)
     connection = Connection(client, endpoints, _limits(filesystem, options))
     credentials = (*own, filesystem.sync_credential)
     return Account(connection, tuple(one for one in credentials if hasattr(one, "close")))
+
+
+def _check_key(url: str, client: Any) -> None:
+    """Refuse a key that cannot sign, before azure-storage says that nobody is logged in."""
+    key = getattr(client.credential, "account_key", None)
+    try:
+        base64.b64decode(key or "")
+    except ValueError:
+        why = "account_key=, or the AccountKey of connection_string=, is not base64 as keys are"
+        raise invalid_option(url, f"{why}: copy all of it") from None
 
 
 def _forget(filesystem: Any) -> None:
@@ -179,8 +187,3 @@ def _limits(filesystem: Any, options: OpenOptions) -> Limits:
         float(timeouts.get("connection_timeout", _CONNECTION_TIMEOUT_S)),
         float(timeouts.get("read_timeout", _READ_TIMEOUT_S)),
     )
-
-
-def _invalid(url: str, why: str) -> RequestError:
-    message = f"cannot open {url!r}: {why}"
-    return RequestError(message, kind="invalid_option", path=url)

@@ -21,7 +21,7 @@ class Operation:
         method: The HTTP method.
         query: What of the query says which operation it is.
         verb: What it does, for messages.
-        actions: What must be allowed for it: of a role, and of a shared access signature.
+        permissions: What must be allowed for it: of a role, and of a shared access signature.
         statuses: What it answers when it was done.
         told: Headers that such an answer always carries, in lower case.
         is_dfs: Whether it goes to the endpoint of Data Lake Storage.
@@ -31,7 +31,7 @@ class Operation:
     method: str
     query: str
     verb: str
-    actions: str
+    permissions: str
     statuses: frozenset[int] = frozenset({HTTPStatus.OK})
     told: frozenset[str] = frozenset()
     is_dfs: bool = False
@@ -42,8 +42,10 @@ class Operation:
 
         A weak etag is that of a proxy which has changed the content; no condition can name it.
         """
-        is_told = all(headers.get(name) for name in self.told)
-        return status in self.statuses and is_told and headers.get("etag", "")[:2] != "W/"
+        for name in self.told:
+            if not headers.get(name):
+                return False
+        return status in self.statuses and headers.get("etag", "")[:2] != "W/"
 
 
 _READ = "blobs/read (of a signature: r)"

@@ -7,8 +7,8 @@ as the account's host for a container, is refused.
 import re
 from dataclasses import dataclass
 
-from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.http.places import invalid_url, refused_url, root_of, without_scheme
 
 _SCHEME = re.compile(r"(?:abfss?|az)://", re.IGNORECASE)
 _CONTAINER = re.compile(r"\$root|\$web|[a-z0-9](?:-?[a-z0-9]){2,62}")
@@ -38,7 +38,7 @@ def place_of(url: str) -> Place:
     Raises:
         RequestError: It names no container, or a path that others would read as another.
     """
-    rest = url[match.end() :] if (match := _SCHEME.match(url)) else url
+    rest = without_scheme(_SCHEME, url)
     authority, _, prefix = rest.partition("/")
     container, at, host = authority.partition("@")
     if not at and _HOST.fullmatch(container) is not None:
@@ -46,25 +46,19 @@ def place_of(url: str) -> Place:
             f"{url!r} begins with an account: write abfs://container@{container}/directory, or "
             "abfs://container/directory with account_name="
         )
-        raise RequestError(message, kind="invalid_url", path=url)
+        raise invalid_url(url, message)
     named = _HOST.fullmatch(host)
     if at and named is None:
         message = (
             f"{url!r} names no account after the '@': write "
             "abfs://container@account.dfs.core.windows.net/directory"
         )
-        raise RequestError(message, kind="invalid_url", path=url)
+        raise invalid_url(url, message)
     if _CONTAINER.fullmatch(container) is None:
-        message = f"{url!r} names no container: write abfs://container/directory"
-        raise RequestError(message, kind="invalid_url", path=url)
+        raise invalid_url(url, f"{url!r} names no container: write abfs://container/directory")
     if "?versionid=" in prefix.lower():
-        message = f"cannot commit to {url!r}: it names one version of a blob, not a directory"
-        raise RequestError(message, kind="invalid_url", path=url)
-    prefix = prefix.rstrip("/")
-    if prefix and any(name in {"", ".", ".."} for name in prefix.split("/")):
-        message = f"cannot commit to {url!r}: empty, '.' and '..' components name nothing here"
-        raise RequestError(message, kind="invalid_url", path=url)
-    root = StorePath(f"{container}/{prefix}" if prefix else container)
+        raise refused_url(url, "it names one version of a blob, not a directory")
+    root = root_of(url, container, prefix)
     if named is None:
         return Place(container, root)
     blob_host = re.sub(r"\.dfs\.", ".blob.", host.lower(), count=1)

@@ -13,8 +13,8 @@ from fsspec_commit.store import Directory, Entry, Expect, Expectation, Token
 from fsspec_commit_stores.azure.contents import condition_of, match_of
 from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
-from fsspec_commit_stores.azure.paging import TURNS_MOST, Places
-from fsspec_commit_stores.azure.requests import Container, RequestFailedError
+from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
+from fsspec_commit_stores.http.listings import Places
 
 _NO_PARENT = "RenameDestinationParentPathNotFound"
 
@@ -118,9 +118,8 @@ class Renames:
         try:
             await self._request(source, target, conditions)
         except RequestFailedError as error:
-            failure = error.failure
             if not (makes_parents and error.has_code(_NO_PARENT)):
-                raise failure from None
+                raise error.failure from None
         else:
             return
         await self.check_area("Path - Rename", target, within)
@@ -129,17 +128,14 @@ class Renames:
         try:
             await self._request(source, target, conditions)
         except RequestFailedError as error:
-            failure = error.failure
-        else:
-            return
-        raise failure
+            raise error.failure from None
 
     async def _request(
         self, source: StorePath, target: StorePath, conditions: dict[str, str]
     ) -> None:
         headers = {"x-ms-rename-source": self._container.source(source), **conditions}
         operation, query = "Path - Rename", dict[str, str]()
-        places = Places(self._container, operation, target, times_most=TURNS_MOST)
+        places: Places | None = None
         while True:
             try:
                 answer = await self._container.request(operation, target, headers, query=query)
@@ -149,9 +145,12 @@ class Renames:
                 # Of all of it nothing is certain: a part has been renamed.
                 error.failure.reply = Reply.UNKNOWN
                 raise error.failure from None
-            following = places.next(answer.headers.get("x-ms-continuation", ""))
+            following = answer.headers.get("x-ms-continuation", "")
             if not following:
                 return
+            if places is None:
+                places = Places(self._container, operation, target, times_max=TURNS_MAX)
+            places.check(following)
             query = {"continuation": following}
 
     async def _file_above(self, path: StorePath, within: StorePath) -> StorePath | None:

@@ -6,10 +6,8 @@ blobs all the same, whole or not at all. A flat account has neither: what a name
 last slash is a directory as long as there is such a name.
 """
 
-import asyncio
 import errno
-import weakref
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Self
 
@@ -22,7 +20,6 @@ from fsspec_commit.store import (
     Content,
     Directory,
     Entry,
-    Expect,
     Expectation,
     MakesDirectories,
     OpenOptions,
@@ -39,7 +36,7 @@ from fsspec_commit_stores.azure.contents import (
     metadata_of,
     token_of,
 )
-from fsspec_commit_stores.azure.listing import BlobListing, Listing, PathListing
+from fsspec_commit_stores.azure.listing import BlobListing, PathListing
 from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.namespaces import is_hierarchical, refuse_what_is_kept
@@ -49,13 +46,15 @@ from fsspec_commit_stores.azure.renaming import Renames
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import BlockUploads
 from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
+from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.store import HttpStore, Listing
 
 
-class AzureStore:
+class AzureStore(HttpStore):
     """A destination in one container. One loop's own, like its connections."""
 
-    bulk = None
-    direct = None
+    deletion_operation = "Delete Blob"
+    tree_deletion_operation = "Path - Delete"
 
     def __init__(
         self,
@@ -66,8 +65,6 @@ class AzureStore:
         is_hierarchical: bool,
         single_writer: bool,
     ) -> None:
-        self._account = account
-        self._root = place.root
         self._container = Container(account.connection, place.container)
         self._capabilities = capabilities_of(
             self._container.endpoint, is_hierarchical=is_hierarchical, single_writer=single_writer
@@ -78,10 +75,7 @@ class AzureStore:
         self._listing: Listing = (
             PathListing(self._container, ask) if is_hierarchical else self._blobs
         )
-        # A job that could not even be aborted is let go of with its store still open.
-        loop = asyncio.get_running_loop()
-        self._unclosed = weakref.finalize(self, _close_later, account, loop)
-        self._unclosed.atexit = False
+        super().__init__(place.root, self._container, self._listing, account.close)
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -113,11 +107,6 @@ class AzureStore:
             is_hierarchical=hierarchical,
             single_writer=options.single_writer,
         )
-
-    @property
-    def root(self) -> StorePath:
-        """Container and prefix."""
-        return self._root
 
     @property
     def capabilities(self) -> Capabilities:
@@ -167,7 +156,7 @@ class AzureStore:
         Raises:
             StoreError: It is longer than the limit, and then its content is not read.
         """
-        answer = await self._get(path, {}, limit_bytes)
+        answer = await self._get(path, {}, limit_bytes) if self._container.key(path) else None
         if answer is None:
             return None
         size_bytes = int(answer.headers["content-length"])
@@ -176,35 +165,21 @@ class AzureStore:
             raise self._container.refusal("Get Blob", path, why, errno.EFBIG)
         return Content(entry_of(path, answer, len(answer.body)), answer.body)
 
-    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
-        """At most *length* bytes from *start*; fewer only at the end of the file."""
-        if length < 1:
-            return b"" if isinstance(await self.stat(path), Entry) else None
+    async def read_part(self, path: StorePath, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*."""
         answer = await self._get(path, {"x-ms-range": f"bytes={start}-{start + length - 1}"})
         if answer is None:
             return None
-        if answer.status == HTTPStatus.PARTIAL_CONTENT:
-            return answer.body
-        # A server that does not mind ranges answers with the whole.
-        return answer.body[start : start + length]
-
-    def list_tree(
-        self, path: StorePath, *, without: StorePath | None = None
-    ) -> AsyncIterator[Entry]:
-        """Every file below *path*, a page a request.
-
-        Raises:
-            StoreError: A page was not given.
-        """
-        return self._listing.tree(path, without)
-
-    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*, a page a request.
-
-        Raises:
-            StoreError: A page was not given.
-        """
-        return self._listing.children(path)
+        if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            return b""
+        if answer.status != HTTPStatus.PARTIAL_CONTENT:  # a server that does not mind ranges
+            return answer.body[start : start + length]
+        shown = answer.headers.get("content-range", "")
+        if not answer.body and shown.endswith("/0"):  # of an empty file, as Azurite answers
+            return b""
+        if not is_span(shown, len(answer.body), start=start, length=length):
+            raise self._container.doubt("Get Blob", path, ANOTHER_PART)
+        return answer.body
 
     def writer(
         self,
@@ -244,43 +219,12 @@ class AzureStore:
         answer = await self._container.send("Put Blob", path, headers, body=data)
         return token_of(answer.headers["etag"])
 
-    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
-        """Delete one file, atomically on condition of a token.
-
-        Raises:
-            StoreError: It was not deleted, or it is not known. A blob with snapshots is refused.
-        """
-        if expecting is Expect.ABSENT:
-            why = "nothing can be deleted where nothing is expected"
-            raise self._container.refusal("Delete Blob", path, why, errno.EINVAL)
-        try:
-            await self._container.request("Delete Blob", path, condition_of(expecting))
-        except RequestFailedError as error:
-            if expecting is Expect.ANYTHING and error.is_missing:
-                return
-            failure = error.failure
-        else:
-            return
-        raise failure
-
-    async def delete_tree(self, path: StorePath) -> None:
-        """Delete the directory *path* and all below it; in a flat account a request a file.
-
-        Raises:
-            StoreError: It is the destination itself, or files are left.
-        """
-        if path == self._root or not path.startswith(f"{self._root}/"):
-            why = "it is the destination itself, or outside of it"
-            raise self._container.refusal("Path - Delete", path, why, errno.EINVAL)
-        await self._listing.delete_tree(path)
+    def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[Answer]:
+        """Delete one file, atomically on condition of a token; with snapshots it is refused."""
+        return self._container.request("Delete Blob", path, condition_of(expecting))
 
     def go_by(self, facts: Capabilities) -> None:
         """Nothing: tokens have one form."""
-
-    async def close(self) -> None:
-        """Close the connections; once is enough."""
-        if self._unclosed.detach() is not None:
-            await self._account.close()
 
     async def _check_area(self, path: StorePath, within: StorePath | None) -> None:
         if self._renames is not None:
@@ -290,8 +234,6 @@ class AzureStore:
         self, path: StorePath, headers: dict[str, str], limit_bytes: int | None = None
     ) -> Answer | None:
         """One GET; ``None`` where there is no such file, and an empty answer past its end."""
-        if not self._container.blob(path):
-            return None
         try:
             answer = await self._container.request(
                 "Get Blob", path, headers, limit_bytes=limit_bytes
@@ -301,20 +243,9 @@ class AzureStore:
                 return None
             told = error.answer
             if told is not None and told.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                return Answer(HTTPStatus.PARTIAL_CONTENT, "", told.headers)
-            failure = error.failure
-        else:
-            return None if is_directory(answer) else answer
-        raise failure
-
-
-def _close_later(account: Account, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the connections of a store that nobody holds any more, from any thread."""
-    closing = account.close()
-    try:
-        asyncio.run_coroutine_threadsafe(closing, loop)
-    except RuntimeError:
-        closing.close()  # The loop has ended, and its connections with it.
+                return Answer(told.status, "", told.headers)
+            raise error.failure from None
+        return None if is_directory(answer) else answer
 
 
 _store: type[Store] = AzureStore

@@ -1,10 +1,8 @@
 """Files written bit by bit: one request for a small one, blocks for a longer one."""
 
 import errno
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
-from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
@@ -18,6 +16,7 @@ from fsspec_commit_stores.azure.looking import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import block_id, block_list
+from fsspec_commit_stores.http.writing import going_on
 
 _BLOCK_BYTES = 8 << 20
 """One block is all that is ever held; 50,000 of them are 390 GiB."""
@@ -26,16 +25,6 @@ _LOOKS_MAX = 3
 _CONFLICTS = ("BlobAlreadyExists", "ConditionNotMet", "InvalidBlockList", "TargetConditionNotMet")
 
 BLOB = {"x-ms-blob-type": "BlockBlob"}
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """Let a failure that is no refusal say that nothing is lost."""
-    try:
-        yield
-    except StoreError as error:
-        error.can_go_on = error.reply is not Reply.REFUSED
-        raise
 
 
 class BlobWriter:
@@ -82,7 +71,7 @@ class BlobWriter:
         self._check()
         self._buffer += data
         self._size_bytes += len(data)
-        with _going_on():
+        with going_on():
             while len(self._buffer) > _BLOCK_BYTES:
                 await self._send(_BLOCK_BYTES)
 
@@ -96,7 +85,7 @@ class BlobWriter:
         trouble = trouble_with(self._path)
         if trouble is not None:
             raise self._container.refusal("Put Blob", self._path, trouble, errno.EINVAL)
-        with _going_on():
+        with going_on():
             await self._check_area()
             while self._blocks and self._buffer:
                 await self._send(_BLOCK_BYTES)

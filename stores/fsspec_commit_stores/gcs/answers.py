@@ -14,11 +14,11 @@ https://cloud.google.com/storage/docs/json_api/v1/status-codes
 import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
 from fsspec_commit_stores.gcs.marks import told_by_store
+from fsspec_commit_stores.http.answers import NUMBERS_OF_STATUSES, retry_after_s_in
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 _LOOKED_AT = frozenset({"date", "retry-after"})
@@ -69,11 +69,8 @@ _NUMBERS = {
     "uploadTooLarge": errno.EFBIG,
 }
 _NUMBERS_OF_STATUSES: Mapping[int, int] = {
-    HTTPStatus.UNAUTHORIZED: errno.EACCES,
-    HTTPStatus.FORBIDDEN: errno.EACCES,
-    HTTPStatus.NOT_FOUND: errno.ENOENT,
+    **NUMBERS_OF_STATUSES,
     HTTPStatus.GONE: errno.ENOENT,
-    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: errno.EFBIG,
     HTTPStatus.NOT_IMPLEMENTED: errno.EOPNOTSUPP,
 }
@@ -213,12 +210,4 @@ def retry_after_s_of(answer: Answer) -> float | None:
     """
     if answer.is_name_limited:
         return _ONE_NAME_S
-    headers = answer.headers
-    asked = headers.get("retry-after", "").strip()
-    if asked.isdecimal():
-        return float(asked)
-    try:  # both by the store's clock, so that ours does not matter
-        until, now = parsedate_to_datetime(asked), parsedate_to_datetime(headers.get("date", ""))
-        return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError, OverflowError):
-        return None
+    return retry_after_s_in(answer.headers)

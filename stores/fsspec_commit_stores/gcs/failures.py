@@ -9,8 +9,6 @@ never passed on, it is nobody's cause, and of an answer only the reason is shown
 """
 
 import errno
-import os
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import aiohttp
@@ -25,83 +23,72 @@ from fsspec_commit_stores.gcs.answers import (
     why_of,
 )
 from fsspec_commit_stores.gcs.authorization import UnusableTokenError
-
-FIRST_TRIES_MAX = 3
-"""How often an endpoint that has never answered is tried before it counts as wrong."""
+from fsspec_commit_stores.http.failures import (
+    RequestDescription,
+    after_first_tries,
+    no_tls,
+    store_error,
+    timed_out,
+    unreachable,
+)
 
 _LOG_IN = "check token=, or log in again (gcloud auth application-default login)"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked of the store, in the words of a message.
+class GcsRequest(RequestDescription):
+    """A request to GCS; the options are those of gcsfs."""
 
-    Attributes:
-        verb: What could not be done, as in "cannot *read* …".
-        path: To what: bucket and key.
-        permissions: What IAM must allow for it.
-        endpoint: Where it was sent, without user, path and query.
-    """
-
-    verb: str
-    path: str
-    permissions: str
-    endpoint: str
+    scheme = "gs"
+    address_options = "endpoint_url="
+    tls_options = "endpoint_url="
+    timeout_option = "requests_timeout="
 
 
-def answered(asked: Asked, answer: Answer) -> StoreError:
+def answered(request: GcsRequest, answer: Answer) -> StoreError:
     """The ``StoreError`` of a request that was answered by an error."""
-    return made(
-        asked,
-        why_of(answer, permissions=asked.permissions),
+    return store_error(
+        request,
+        why_of(answer, permissions=request.permissions),
         reply_of(answer),
         number_of(answer),
         retry_after_s=retry_after_s_of(answer),
     )
 
 
-def unanswered(asked: Asked, error: BaseException, *, first_tries: int) -> StoreError:
+def unanswered(request: GcsRequest, error: BaseException, *, first_tries: int) -> StoreError:
     """The ``StoreError`` of a request without an answer.
 
     What is not known for certain to have been raised before anything was sent leaves in doubt.
 
     Args:
-        asked: What was asked.
+        request: What was asked.
         error: What the client raised, whatever it was.
         first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
     """
-    kind = type(error).__name__
+    is_passing = isinstance(error, aiohttp.ClientSSLError)
+    return after_first_tries(_unanswered(request, error), first_tries, is_passing=is_passing)
+
+
+def _unanswered(request: GcsRequest, error: BaseException) -> StoreError:
     if isinstance(error, aiohttp.ClientSSLError):
-        why = (
-            f"no TLS connection to {asked.endpoint}: its certificate is not trusted, or it speaks "
-            "plain http; check endpoint_url="
-        )
-        return made(asked, why, _unsent(first_tries, tries_max=1), errno.ECONNABORTED)
+        return no_tls(request)
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         why = "the endpoint is no URL; check endpoint_url= (https://host:port)"
-        return made(asked, why, Reply.REFUSED, errno.EINVAL)
+        return store_error(request, why, Reply.REFUSED, errno.EINVAL)
     if isinstance(error, aiohttp.ClientHttpProxyError):
         why = f"the proxy refuses the connection (HTTP {error.status}); check session_kwargs="
         is_refusal = error.status < HTTPStatus.INTERNAL_SERVER_ERROR
-        tries_max = 0 if is_refusal else FIRST_TRIES_MAX
-        return made(asked, why, _unsent(first_tries, tries_max=tries_max), errno.EHOSTUNREACH)
+        reply = Reply.REFUSED if is_refusal else Reply.NOT_DONE
+        return store_error(request, why, reply, errno.EHOSTUNREACH)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        why = f"{asked.endpoint} cannot be reached; check endpoint_url=, the network and the proxy"
-        reply = _unsent(first_tries, tries_max=FIRST_TRIES_MAX)
-        return made(asked, why, reply, errno.EHOSTUNREACH)
+        return unreachable(request)
     if is_timeout(error):
-        return made(asked, _silence(asked), Reply.UNKNOWN, errno.ETIMEDOUT)
-    why = f"the request to {asked.endpoint} failed before the answer ({kind}); check it"
-    return made(asked, why, Reply.UNKNOWN)
-
-
-def _unsent(first_tries: int, *, tries_max: int) -> Reply:
-    """Of what was never sent: refused where nobody has ever answered in *tries_max* tries.
-
-    To go on would only keep the user waiting. Who has answered may be restarting, and an ingress
-    that does shows a certificate of its own meanwhile.
-    """
-    return Reply.REFUSED if first_tries >= tries_max else Reply.NOT_DONE
+        return timed_out(request)
+    why = (
+        f"the request to {request.endpoint} failed before the answer ({type(error).__name__}); "
+        "check it"
+    )
+    return store_error(request, why, Reply.UNKNOWN)
 
 
 def is_timeout(error: BaseException) -> bool:
@@ -109,12 +96,7 @@ def is_timeout(error: BaseException) -> bool:
     return isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
 
 
-def silent(asked: Asked) -> StoreError:
-    """The refusal to wait once more for an endpoint that has never answered: nothing was sent."""
-    return made(asked, _silence(asked), Reply.REFUSED, errno.ETIMEDOUT)
-
-
-def not_renewed(asked: Asked, error: BaseException, *, has_answered: bool) -> StoreError:
+def not_renewed(request: GcsRequest, error: BaseException, *, has_answered: bool) -> StoreError:
     """The ``StoreError`` where no token could be got; nothing was sent to the store.
 
     What had good credentials when the store answered may have them again: google-auth also calls
@@ -123,47 +105,20 @@ def not_renewed(asked: Asked, error: BaseException, *, has_answered: bool) -> St
     kind = type(error).__name__
     if isinstance(error, UnusableTokenError):
         why = "the token holds what no header can, such as a line break; check token="
-        return made(asked, why, Reply.REFUSED, errno.EACCES)
+        return store_error(request, why, Reply.REFUSED, errno.EACCES)
     # The first of the metadata server is wrapped.
     is_unreachable = isinstance(error, auth.TransportError) or isinstance(
         error.__cause__, auth.TransportError
     )
     if is_unreachable or getattr(error, "retryable", False):
         why = f"no token could be fetched ({kind}); check the network and the metadata server"
-        return made(asked, why, Reply.NOT_DONE, errno.EHOSTUNREACH)
+        return store_error(request, why, Reply.NOT_DONE, errno.EHOSTUNREACH)
     why = f"the credentials have expired and cannot be renewed ({kind}); {_LOG_IN}"
     reply = Reply.NOT_DONE if has_answered else Reply.REFUSED
-    return made(asked, why, reply, errno.EACCES)
+    return store_error(request, why, reply, errno.EACCES)
 
 
-def no_credentials(asked: Asked, error: BaseException) -> StoreError:
+def no_credentials(request: GcsRequest, error: BaseException) -> StoreError:
     """The ``StoreError`` where gcsfs makes no credentials of what it was given."""
     why = f"no credentials could be had ({type(error).__name__}); {_LOG_IN}"
-    return made(asked, why, Reply.REFUSED, errno.EACCES)
-
-
-def made(
-    asked: Asked,
-    why: str,
-    reply: Reply,
-    number: int = errno.EIO,
-    *,
-    retry_after_s: float | None = None,
-) -> StoreError:
-    """A ``StoreError`` with the ``errno`` a system call would have given."""
-    message = f"cannot {asked.verb} 'gs://{_shown(asked.path.rstrip('/'))}': {why}"
-    error = StoreError(message, reply=reply, path=asked.path, retry_after_s=retry_after_s)
-    error.errno = number
-    error.strerror = os.strerror(number)
-    return error
-
-
-def _silence(asked: Asked) -> str:
-    return (
-        f"{asked.endpoint} did not answer in time; check it, or wait longer with requests_timeout="
-    )
-
-
-def _shown(path: str) -> str:
-    """A path on one line."""
-    return repr(path)[1:-1]
+    return store_error(request, why, Reply.REFUSED, errno.EACCES)

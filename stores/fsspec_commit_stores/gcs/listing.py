@@ -19,13 +19,17 @@ from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.objects import Resource, entry_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.listings import (
+    ANOTHER_PLACE,
+    Places,
+    below,
+    first_of,
+)
 
 _NAME = "objects.list"
 _PAGE_MAX = 1000
-_SHOWN_MAX = 10
 _FIELDS = "kind,nextPageToken,prefixes,items(name,size,generation)"
 _NAMES = "kind,nextPageToken,items(name)"
-_MORE_AND_NOT_WHERE = "the store says that there is more, and not where"
 
 
 class Page(TypedDict, total=False):
@@ -63,8 +67,8 @@ class Listing:
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*."""
-        left_out = None if without is None else _below(self._bucket.key(without))
-        prefix = _below(self._bucket.key(path))
+        left_out = None if without is None else below(self._bucket.key(without))
+        prefix = below(self._bucket.key(path))
         if left_out is not None and prefix.startswith(left_out):
             return
         async for page in self._pages(path, _FIELDS, left_out, prefix=prefix):
@@ -75,7 +79,7 @@ class Listing:
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
-        prefix = _below(self._bucket.key(path))
+        prefix = below(self._bucket.key(path))
         # Some servers name a prefix again on each page that has a part of it.
         seen = set[str]()
         async for page in self._pages(path, _FIELDS, None, prefix=prefix, delimiter="/"):
@@ -89,7 +93,7 @@ class Listing:
 
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*: one request, unless its answer leaves it open."""
-        prefix = _below(self._bucket.key(path))
+        prefix = below(self._bucket.key(path))
         async with aclosing(self._pages(path, _NAMES, None, prefix=prefix, maxResults=1)) as pages:
             async for page in pages:
                 if _items(page):
@@ -106,12 +110,12 @@ class Listing:
         Raises:
             StoreError: Some are left: names the first of them.
         """
-        prefix = _below(self._bucket.key(path))
+        prefix = below(self._bucket.key(path))
         deleted = set[str]()
         # Of the pages without a name since the last one with some; from there it goes on.
-        tokens: list[str] = []
+        places = Places(self._bucket, _NAME, path)
+        at: dict[str, str] = {}
         while True:
-            at = {"pageToken": tokens[-1]} if tokens else {}
             page = await self._page(path, prefix=prefix, maxResults=_PAGE_MAX, fields=_NAMES, **at)
             names = list(_names(page))
             if names and deleted.issuperset(names):
@@ -122,12 +126,11 @@ class Listing:
             if not token:
                 return
             if names:
-                deleted = set(names)
-                tokens.clear()
-            elif token in tokens:
-                raise self._bucket.doubt(_NAME, path, _MORE_AND_NOT_WHERE)
+                deleted, at = set(names), {}
+                places.clear()
             else:
-                tokens.append(token)
+                places.check(token)
+                at = {"pageToken": token}
 
     async def _delete(self, path: StorePath, names: Sequence[str]) -> None:
         left: dict[str, StoreError] = {}
@@ -142,10 +145,8 @@ class Listing:
 
         await asyncio.gather(*(deleting() for _ in range(min(self._deletions_max, len(names)))))
         if left:
-            shown = ", ".join(map(repr, list(left)[:_SHOWN_MAX]))
-            more = len(left) - _SHOWN_MAX
             first = next(iter(left.values()))
-            why = f"left are {shown}" + (f" and {more} more" if more > 0 else "") + f": {first}"
+            why = f"left are {first_of([repr(name) for name in left])}: {first}"
             failure = self._bucket.failure("objects.delete", path, why, _worst(left.values()))
             failure.retry_after_s = (
                 max((error.retry_after_s or 0.0 for error in left.values()), default=0.0) or None
@@ -176,7 +177,7 @@ class Listing:
         """
         at: dict[str, str] = {}
         jumped_from: dict[str, str] | None = None
-        tokens = set[str]()
+        places = Places(self._bucket, _NAME, path)
         while True:
             asked = partial(self._page, path, **query, **at, fields=fields)
             page = await (self._ask(asked) if at else asked())
@@ -188,9 +189,7 @@ class Listing:
             token = page.get("nextPageToken", "")
             if not token:
                 return
-            if token in tokens:
-                raise self._bucket.doubt(_NAME, path, _MORE_AND_NOT_WHERE)
-            tokens.add(token)
+            places.check(token)
             # A token goes on with the listing it comes from, wherever that began.
             at, jumped_from = {**at, "pageToken": token}, None
             last = max(_names(page), key=str.encode, default="")
@@ -199,9 +198,21 @@ class Listing:
                 jumped_from, at = at, {"startOffset": f"{left_out[:-1]}0"}
 
     async def _page(self, path: StorePath, **query: object) -> Page:
+        """One page, of the place that was asked for.
+
+        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
+        another one; what that shows would be deleted, or taken for a file of the destination.
+
+        Raises:
+            StoreError: It was not given, or is of another place.
+        """
         target = self._bucket.bucket_target("/o", **query)
         answered = await self._bucket.send(Given(_NAME, "GET", target), path)
-        return self._bucket.decoded(answered, _NAME, path, Page)
+        page = self._bucket.decoded(answered, _NAME, path, Page)
+        prefix = str(query["prefix"])
+        if not all(name.startswith(prefix) for name in (*_names(page), *page.get("prefixes", ()))):
+            raise self._bucket.doubt(_NAME, path, ANOTHER_PLACE)
+        return page
 
     def _entry(self, listed: Listed) -> Entry:
         path = self._bucket.path(listed["name"])
@@ -210,11 +221,6 @@ class Listing:
             why = "the store does not say which content it is, or how long"
             raise self._bucket.failure(_NAME, path, why, Reply.REFUSED)
         return entry
-
-
-def _below(key: str) -> str:
-    """The prefix of all keys in a directory; nothing for the whole bucket."""
-    return f"{key}/" if key else ""
 
 
 def _items(page: Page) -> Sequence[Listed]:

@@ -1,21 +1,34 @@
 """What a URL and the user's options of gcsfs mean: a bucket, a prefix, and a session of our own."""
 
 import asyncio
+import inspect
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+import gcsfs
+from fsspec.dircache import DirCache
 from gcsfs.core import GCSFileSystem
 
 from fsspec_commit.errors import RequestError, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.gcs.authorization import Authorization
-from fsspec_commit_stores.gcs.failures import Asked, no_credentials
+from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
+from fsspec_commit_stores.http.bodies import WatchedRequest
+from fsspec_commit_stores.http.places import (
+    invalid_option,
+    invalid_url,
+    refused_url,
+    root_of,
+    without_scheme,
+)
 
 POOL = 64
 """How many connections there are at most, where the caller does not say."""
@@ -23,6 +36,21 @@ POOL = 64
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 _SCHEME = re.compile(r"gc?s://", re.IGNORECASE)
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
+# What pyarrow, polars and others call options of gcsfs, in small letters and without `google_`.
+_OF_OTHERS = {
+    "access_token": "token=",
+    "anon": "token='anon'",
+    "anonymous": "token='anon'",
+    "application_credentials": "token=",
+    "credentials": "token=",
+    "endpoint": "endpoint_url=",
+    "endpoint_override": "endpoint_url=",
+    "project_id": "project=",
+    "service_account": "token=",
+    "service_account_file": "token=",
+    "service_account_key": "token=",
+    "service_account_path": "token=",
+}
 _UNIVERSE = "GOOGLE_CLOUD_UNIVERSE_DOMAIN"
 
 # What the protocol itself says, whoever speaks it.
@@ -82,19 +110,14 @@ def place_of(url: str) -> Place:
     Raises:
         RequestError: It names no bucket, or a key that other clients would read as another.
     """
-    rest = url[match.end() :] if (match := _SCHEME.match(url)) else url
+    rest = without_scheme(_SCHEME, url)
     bucket, _, prefix = rest.partition("/")
     if _BUCKET.fullmatch(bucket) is None:
-        message = f"{url!r} names no bucket: write gs://bucket/directory"
-        raise RequestError(message, kind="invalid_url", path=url)
-    prefix = prefix.rstrip("/")
-    if prefix and any(name in {"", ".", ".."} for name in prefix.split("/")):
-        message = f"cannot commit to {url!r}: empty, '.' and '..' components name nothing here"
-        raise RequestError(message, kind="invalid_url", path=url)
-    if "\n" in prefix or "\r" in prefix:
-        message = f"cannot commit to {url!r}: no name there has a line break"
-        raise RequestError(message, kind="invalid_url", path=url)
-    return Place(bucket, StorePath(f"{bucket}/{prefix}" if prefix else bucket))
+        raise invalid_url(url, f"{url!r} names no bucket: write gs://bucket/directory")
+    root = root_of(url, bucket, prefix)
+    if "\n" in root or "\r" in root:
+        raise refused_url(url, "no name there has a line break")
+    return Place(bucket, root)
 
 
 def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:
@@ -125,7 +148,8 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         StoreError: There are no credentials where the options say they are.
     """
     given = dict(options.storage_options)
-    asked = Asked("open", place.root, "", "the endpoint")
+    _refuse_unknown(url, given)
+    described = GcsRequest("open", place.root, "", "the endpoint")
     given.update(
         asynchronous=True,
         loop=asyncio.get_running_loop(),
@@ -146,7 +170,7 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         failure = error
     # Credentials are looked for in many places, by code of many hands; nothing has been sent yet.
     except Exception as error:  # noqa: BLE001
-        failure = no_credentials(asked, error)
+        failure = no_credentials(described, error)
     else:
         bucket = Bucket(
             session,
@@ -159,6 +183,29 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         return Opened(filesystem, bucket, session, is_google(location))
     # Outside, so that the exception of the client, which may hold secrets, is no context of it.
     raise failure
+
+
+def _refuse_unknown(url: str, given: Iterable[str]) -> None:
+    """Name what gcsfs would swallow: a credential by another name would be looked for."""
+    unknown = [name for name in given if name not in _known_options()]
+    if not unknown:
+        return
+    of_others = ((n, _OF_OTHERS.get(n.lower().removeprefix("google_"))) for n in unknown)
+    meant = [f"; {name} is {own} there" for name, own in of_others if own is not None]
+    raise _invalid(url, f"unknown: {', '.join(unknown)}{''.join(meant)}")
+
+
+@lru_cache(maxsize=1)
+def _known_options() -> frozenset[str]:
+    """What gcsfs and fsspec name in a signature, and what fsspec takes before it looks at one."""
+    # Either may be the user's: this one, or the one that asks each bucket for its kind.
+    classes = {*GCSFileSystem.__mro__, *gcsfs.GCSFileSystem.__mro__, DirCache}
+    makers = [vars(one)["__init__"] for one in classes - {object} if "__init__" in vars(one)]
+    parameters = (one for maker in makers for one in inspect.signature(maker).parameters.values())
+    named = {
+        one.name for one in parameters if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
+    }
+    return frozenset(named | {"skip_instance_cache", "use_instance_cache"}) - {"self"}
 
 
 async def close(found: Opened) -> None:
@@ -189,6 +236,7 @@ async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
     # Then gcsfs makes one with it. Its older releases know of none.
     elif not getattr(filesystem, "_use_client_cert", False):
         wanted["connector"] = aiohttp.TCPConnector(limit=connections)
+    wanted.setdefault("request_class", WatchedRequest)
     filesystem.session_kwargs = wanted
     session: aiohttp.ClientSession = await filesystem._set_session()  # noqa: SLF001  # no other way
     session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
@@ -213,5 +261,4 @@ def _user_project(filesystem: Any) -> str | None:
 
 
 def _invalid(url: str, why: str) -> RequestError:
-    message = f"cannot open {url!r}: an option is not one of gcsfs's ({why})"
-    return RequestError(message, kind="invalid_option", path=url)
+    return invalid_option(url, f"an option is not one of gcsfs's ({why})")

@@ -3,7 +3,6 @@
 https://cloud.google.com/storage/docs/json_api/v1/objects/get
 """
 
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -14,9 +13,9 @@ from fsspec_commit_stores.gcs.looking import look_at_file
 from fsspec_commit_stores.gcs.marks import GENERATION
 from fsspec_commit_stores.gcs.objects import token_of
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
 
 _NAME = "objects.get media"
-_SPAN = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
 async def read_whole(bucket: Bucket, path: StorePath, *, limit_bytes: int) -> Content | None:
@@ -58,9 +57,10 @@ async def read_part(bucket: Bucket, path: StorePath, *, start: int, length: int)
         _token(bucket, answered, path)
         if answered.status == HTTPStatus.OK:  # a server that does not mind ranges
             return answered.body[start : start + length]
-        if _is_span(answered, start, length):
+        shown, size_bytes = answered.headers.get("content-range", ""), len(answered.body)
+        if is_span(shown, size_bytes, start=start, length=length):
             return answered.body
-        failure = bucket.doubt(_NAME, path, "the store answered with another part than was asked")
+        failure = bucket.doubt(_NAME, path, ANOTHER_PART)
     raise failure
 
 
@@ -100,13 +100,3 @@ def _token(bucket: Bucket, answered: Answered, path: StorePath) -> Token:
     if token is None:
         raise bucket.doubt(_NAME, path, "the store does not say which content it is")
     return token
-
-
-def _is_span(answered: Answered, start: int, length: int) -> bool:
-    """Whether a part is the one that was asked for, and cut short by the file's end alone."""
-    found = _SPAN.fullmatch(answered.headers.get("content-range", ""))
-    if found is None:
-        return False
-    first, last, total = map(int, found.groups())
-    end = min(start + length, total)
-    return first == start and last + 1 == end and len(answered.body) == end - start

@@ -22,48 +22,19 @@ from fsspec_commit.store.json_forms import decode_json
 from fsspec_commit_stores.gcs.answers import CHECK_THE_WAY, Answer, answer_of, why_not_believed
 from fsspec_commit_stores.gcs.authorization import Authorization
 from fsspec_commit_stores.gcs.failures import (
-    Asked,
+    GcsRequest,
     answered,
     is_timeout,
-    made,
     not_renewed,
-    silent,
     unanswered,
 )
 from fsspec_commit_stores.gcs.marks import is_marked
+from fsspec_commit_stores.gcs.operations import OPERATIONS
+from fsspec_commit_stores.http.failures import silent, store_error
+from fsspec_commit_stores.http.requests import FailedRequestError, Requests
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A method of the JSON API: what it does to a path, what it needs."""
-
-    verb: str
-    permissions: str
-
-
-_READING = "storage.objects.get (and storage.objects.list, to tell what is missing)"
-REQUESTS = {
-    "buckets.get": Request("look at the bucket of", "storage.buckets.get"),
-    "buckets.getStorageLayout": Request("ask for the layout of", "storage.objects.list"),
-    "objects.get": Request("look at", _READING),
-    "objects.get media": Request("read", _READING),
-    "objects.insert": Request(
-        "write", "storage.objects.create (and storage.objects.delete, to replace)"
-    ),
-    "objects.delete": Request("delete", "storage.objects.delete"),
-    "objects.list": Request("list", "storage.objects.list"),
-    "objects.move": Request(
-        "rename",
-        "storage.objects.move (or storage.objects.get and storage.objects.delete), "
-        "storage.objects.create, and storage.objects.delete to replace",
-    ),
-}
-"""Every method that is ever called, and what IAM must allow for it.
-
-https://cloud.google.com/storage/docs/access-control/iam-json
-"""
 
 _FIRST_ANSWER_TIMEOUT_S = 20.0
 _ANSWER_TIMEOUT_S = 60.0
@@ -112,13 +83,8 @@ class Answered:
         return is_marked(self.headers)
 
 
-class RequestFailedError(Exception):
-    """A request that was not done as asked: the failure, and the answer if there was one."""
-
-    def __init__(self, failure: StoreError, answer: Answer | None) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-        self.answer = answer
+class RequestFailedError(FailedRequestError[Answer]):
+    """A request to GCS that was not done as asked."""
 
     @property
     def is_missing(self) -> bool:
@@ -153,11 +119,10 @@ class RequestFailedError(Exception):
         return told if told is not None and told.is_from_store and told.status == status else None
 
 
-class Bucket:
+class Bucket(Requests):
     """The requests of one opened store.
 
     Attributes:
-        name: The bucket.
         endpoint: Where requests go, without user and path, for messages.
     """
 
@@ -181,24 +146,13 @@ class Bucket:
             user_project: Who pays, where it is not the bucket's owner.
             timeout: The user's own; else as long as one waits for a byte.
         """
-        self.name = name
+        super().__init__(name)
         self._location = location.rstrip("/")
         self.endpoint = endpoint_of(location)
         self._session = session
         self._authorization = authorization
         self._user_project = user_project
         self._timeout = timeout
-        self._first_tries = 0
-        self._has_answered = False
-        self._is_silent = False
-
-    def path(self, key: str) -> StorePath:
-        """Bucket and key."""
-        return StorePath(f"{self.name}/{key}")
-
-    def key(self, path: StorePath) -> str:
-        """The key of a path, which begins with the bucket; empty for the bucket itself."""
-        return path[len(self.name) + 1 :]
 
     def bucket_target(self, below: str = "", **query: object) -> str:
         """Path and query of a request about the bucket, or what is *below* it."""
@@ -224,9 +178,9 @@ class Bucket:
             RequestFailedError: It was not done, or it is not known.
             RuntimeError: The store is closed.
         """
-        asked = self._asked(given.name, path)
-        if self._is_silent and not self._has_answered:
-            raise RequestFailedError(silent(asked), None)
+        described = self.described(given.name, path)
+        if self.contact.is_silent:
+            raise RequestFailedError(silent(described), None)
         if self._session.closed:
             raise RuntimeError("the store is closed")
         failed: RequestFailedError
@@ -235,13 +189,13 @@ class Bucket:
         # Credentials are of many kinds, and the user's own may be one of them; so far nothing is
         # sent to the store, whatever it is that they raise.
         except Exception as error:  # noqa: BLE001
-            failure = not_renewed(asked, error, has_answered=self._has_answered)
+            failure = not_renewed(described, error, has_answered=self.contact.has_answered)
             failed = RequestFailedError(failure, None)
         else:
-            sent = await self._sent(given, asked, who)
+            sent = await self._sent(given, described, who)
             if isinstance(sent, RequestFailedError) and sent.is_unauthorized:
                 # Certainly without effect, and not a question of what was asked.
-                sent = await self._again(given, asked, who, sent)
+                sent = await self._again(given, described, who, sent)
             if isinstance(sent, Answered):
                 return sent
             failed = sent
@@ -273,32 +227,20 @@ class Bucket:
         why = f"the answer has not the form of the store's; {CHECK_THE_WAY}"
         raise self.doubt(name, path, why)
 
-    def refusal(self, name: str, path: StorePath, why: str, number: int) -> StoreError:
-        """A refusal of our own, before anything was sent."""
-        return made(self._asked(name, path), why, Reply.REFUSED, number)
-
-    def doubt(self, name: str, path: StorePath, why: str) -> StoreError:
-        """An answer that does not say what was done."""
-        return self.failure(name, path, why, Reply.UNKNOWN)
-
-    def failure(self, name: str, path: StorePath, why: str, reply: Reply) -> StoreError:
-        """What an answer says that is no error by its status."""
-        return made(self._asked(name, path), why, reply)
-
     async def _again(
-        self, given: Given, asked: Asked, who: dict[str, str], refused: RequestFailedError
+        self, given: Given, described: GcsRequest, who: dict[str, str], refused: RequestFailedError
     ) -> Answered | RequestFailedError:
         """What is answered to another token than that of *who*, which was *refused*."""
         try:
             renewed = await self._authorization.renewed(who)
         except Exception as error:  # noqa: BLE001  # as in `request`
-            failure = not_renewed(asked, error, has_answered=False)
+            failure = not_renewed(described, error, has_answered=False)
             # Who gives out tokens may be back soon; of all else the store's answer says more.
             return RequestFailedError(failure, None) if failure.reply is Reply.NOT_DONE else refused
-        return refused if renewed is None else await self._sent(given, asked, renewed)
+        return refused if renewed is None else await self._sent(given, described, renewed)
 
     async def _sent(
-        self, given: Given, asked: Asked, who: Mapping[str, str]
+        self, given: Given, described: GcsRequest, who: Mapping[str, str]
     ) -> Answered | RequestFailedError:
         url = URL(self._location + given.target, encoded=True)
         headers = {
@@ -318,38 +260,36 @@ class Bucket:
                 allow_redirects=False,
                 raise_for_status=False,
             ) as response:
-                self._has_answered = True
-                self._first_tries = 0
+                self.contact.has_answered = True
                 told = {header.lower(): value for header, value in response.headers.items()}
                 if response.status not in given.done:
                     answer = answer_of(response.status, told, await response.read())
-                    return RequestFailedError(answered(asked, answer), answer)
+                    return RequestFailedError(answered(described, answer), answer)
                 if given.limit_bytes is None:
                     return Answered(response.status, told, await response.read())
                 body = await _read(response, given.limit_bytes)
         # Of many kinds, also of what is below aiohttp: `unanswered` tells them apart.
         except Exception as error:  # noqa: BLE001
-            self._first_tries = 0 if self._has_answered else self._first_tries + 1
-            # It took the connection, and then said nothing for as long as one waits.
-            self._is_silent |= is_timeout(error)
-            failure = unanswered(asked, error, first_tries=self._first_tries)
+            first_tries = self.contact.failed(is_timeout=is_timeout(error))
+            failure = unanswered(described, error, first_tries=first_tries)
             return RequestFailedError(failure, None)
         whole = Answered(response.status, told, body or b"")
         if body is None:
-            return RequestFailedError(_too_long(asked, whole, given.limit_bytes), None)
+            return RequestFailedError(_too_long(described, whole, given.limit_bytes), None)
         return whole
 
     def _patience(self) -> aiohttp.ClientTimeout:
         if self._timeout is not None:
             return self._timeout
-        read_s = _ANSWER_TIMEOUT_S if self._has_answered else _FIRST_ANSWER_TIMEOUT_S
+        read_s = _ANSWER_TIMEOUT_S if self.contact.has_answered else _FIRST_ANSWER_TIMEOUT_S
         return aiohttp.ClientTimeout(
             total=None, sock_connect=_CONNECTING_TIMEOUT_S, sock_read=read_s
         )
 
-    def _asked(self, name: str, path: StorePath) -> Asked:
-        request = REQUESTS[name]
-        return Asked(request.verb, path, request.permissions, self.endpoint)
+    def described(self, operation: str, path: StorePath) -> GcsRequest:
+        """A call of the method *operation* about *path*, for messages."""
+        request = OPERATIONS[operation]
+        return GcsRequest(request.verb, path, request.permissions, self.endpoint)
 
     def _target(self, below: str, query: Mapping[str, object]) -> str:
         wanted = {**query, "userProject": self._user_project}
@@ -379,12 +319,14 @@ async def _read(response: aiohttp.ClientResponse, limit_bytes: int) -> bytes | N
     return bytes(body)
 
 
-def _too_long(asked: Asked, answered: Answered, limit_bytes: int | None) -> StoreError:
+def _too_long(request: GcsRequest, answered: Answered, limit_bytes: int | None) -> StoreError:
     if not answered.is_marked:
-        return made(asked, f"{why_not_believed(answered.status)}; {CHECK_THE_WAY}", Reply.UNKNOWN)
+        return store_error(
+            request, f"{why_not_believed(answered.status)}; {CHECK_THE_WAY}", Reply.UNKNOWN
+        )
     size = answered.headers.get("content-length", "more")
     why = f"it has {size} bytes, and at most {limit_bytes} are read"
-    return made(asked, why, Reply.REFUSED, errno.EFBIG)
+    return store_error(request, why, Reply.REFUSED, errno.EFBIG)
 
 
 def _quoted(text: str) -> str:

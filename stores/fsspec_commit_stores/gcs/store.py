@@ -8,10 +8,7 @@ In a bucket with a hierarchical namespace there are folders beside the objects. 
 the first object in them and stay, empty, when it goes; no verb shows them.
 """
 
-import asyncio
-import errno
-import weakref
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable
 from functools import partial
 from typing import Self
 
@@ -23,7 +20,6 @@ from fsspec_commit.store import (
     Content,
     Directory,
     Entry,
-    Expect,
     Expectation,
     OpenOptions,
     RenamesFiles,
@@ -49,35 +45,30 @@ from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.requests import RequestFailedError
 from fsspec_commit_stores.gcs.writing import GcsWriter
+from fsspec_commit_stores.http.store import HttpStore
 
 
-class GcsStore:
+class GcsStore(HttpStore):
     """A destination in one bucket.
 
     Opening sends nothing, but what finds the credentials, and where a committer is to be chosen
     the question what kind of bucket it is. One loop's own, like its session.
     """
 
-    bulk = None
     directories = None
-    direct = None
     new_directories = None
     uploads = None
+    deletion_operation = tree_deletion_operation = "objects.delete"
 
     def __init__(
         self, found: Opened, place: Place, capabilities: Capabilities, ask: Ask, *, concurrency: int
     ) -> None:
-        self._opened = found
         self._is_google = found.is_google
-        self._root = place.root
         self._capabilities = capabilities
         self._bucket = found.bucket
         self._listing = Listing(self._bucket, ask, deletions_max=concurrency)
         self._files = GcsFiles(self._bucket)
-        # A job that could not even be aborted is let go of with its store still open.
-        loop = asyncio.get_running_loop()
-        self._unclosed = weakref.finalize(self, _close_later, found, loop)
-        self._unclosed.atexit = False
+        super().__init__(place.root, self._bucket, self._listing, partial(close, found))
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -102,11 +93,6 @@ class GcsStore:
         except BaseException:
             await close(found)
             raise
-
-    @property
-    def root(self) -> StorePath:
-        """Bucket and prefix."""
-        return self._root
 
     @property
     def capabilities(self) -> Capabilities:
@@ -146,31 +132,9 @@ class GcsStore:
             return None
         return await read_whole(self._bucket, path, limit_bytes=limit_bytes)
 
-    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
-        """At most *length* bytes from *start*; fewer only at the end of the file."""
-        if length < 1:
-            return b"" if isinstance(await self.stat(path), Entry) else None
-        if not self._bucket.key(path):
-            return None
-        return await read_part(self._bucket, path, start=start, length=length)
-
-    def list_tree(
-        self, path: StorePath, *, without: StorePath | None = None
-    ) -> AsyncIterator[Entry]:
-        """Every file below *path*, a page a request.
-
-        Raises:
-            StoreError: A page was not given.
-        """
-        return self._listing.tree(path, without)
-
-    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*, a page a request.
-
-        Raises:
-            StoreError: A page was not given.
-        """
-        return self._listing.children(path)
+    def read_part(self, path: StorePath, start: int, length: int) -> Awaitable[bytes | None]:
+        """At most *length* bytes from *start*."""
+        return read_part(self._bucket, path, start=start, length=length)
 
     def writer(
         self,
@@ -204,54 +168,15 @@ class GcsStore:
             failure = error.failure
         raise failure
 
-    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+    def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[None]:
         """Delete one file, atomically on condition of a token.
 
         Where versions are kept or deletion is soft, the content stays in the bucket's history.
-
-        Raises:
-            StoreError: It was not deleted, or it is not known.
         """
-        if expecting is Expect.ABSENT:
-            why = "nothing can be deleted where nothing is expected"
-            raise self._bucket.refusal("objects.delete", path, why, errno.EINVAL)
-        try:
-            await delete(self._bucket, path, **condition_of(expecting))
-        except RequestFailedError as error:
-            if expecting is Expect.ANYTHING and error.is_missing:
-                return
-            failure = error.failure
-        else:
-            return
-        raise failure
-
-    async def delete_tree(self, path: StorePath) -> None:
-        """Delete every key below *path*.
-
-        Raises:
-            StoreError: It is the destination itself, or files are left: names the first of them.
-        """
-        if path == self._root or not path.startswith(f"{self._root}/"):
-            why = "it is the destination itself, or outside of it"
-            raise self._bucket.refusal("objects.delete", path, why, errno.EINVAL)
-        await self._listing.delete_tree(path)
+        return delete(self._bucket, path, **condition_of(expecting))
 
     def go_by(self, facts: Capabilities) -> None:
         """Nothing: tokens have one form."""
-
-    async def close(self) -> None:
-        """Close the connections; once is enough."""
-        if self._unclosed.detach() is not None:
-            await close(self._opened)
-
-
-def _close_later(found: Opened, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the session of a store that nobody holds any more, from any thread."""
-    closing = close(found)
-    try:
-        asyncio.run_coroutine_threadsafe(closing, loop)
-    except RuntimeError:
-        closing.close()  # The loop has ended, and its connections with it.
 
 
 _store: type[Store] = GcsStore

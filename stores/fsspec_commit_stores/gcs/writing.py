@@ -6,11 +6,10 @@ Nothing is retried here, but everything can be: after a failure that is not a re
 
 import errno
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
@@ -20,6 +19,7 @@ from fsspec_commit_stores.gcs.looking import look
 from fsspec_commit_stores.gcs.objects import Resource, metadata_of, nonce_of, token_of
 from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.gcs.sessions import Finished, Session, Sessions
+from fsspec_commit_stores.http.writing import going_on
 
 T = TypeVar("T")
 
@@ -28,16 +28,6 @@ _CHUNK_BYTES = 8 << 20
 _LOOKS_MAX = 4
 
 _LOOK_FIELDS = f"generation,metadata,{CHECKSUM}"
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """Let a failure that is no refusal say that nothing is lost."""
-    try:
-        yield
-    except StoreError as error:
-        error.can_go_on = error.reply is not Reply.REFUSED
-        raise
 
 
 class GcsWriter:
@@ -70,7 +60,7 @@ class GcsWriter:
         """
         self._check()
         self._buffer += data
-        with _going_on():
+        with going_on():
             while len(self._buffer) > _CHUNK_BYTES:
                 if await self._send(is_last=False) is not None:
                     raise self._refusal("the store ended the upload before its last part")
@@ -83,7 +73,7 @@ class GcsWriter:
         """
         self._check()
         size_bytes = self._dropped_bytes + len(self._buffer)
-        with _going_on():
+        with going_on():
             if self._session is None and size_bytes <= _CHUNK_BYTES:
                 token = await self._on_what_stands(self._insert, self._own)
             else:

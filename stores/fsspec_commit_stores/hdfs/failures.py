@@ -73,6 +73,12 @@ _NOT_DONE_TEXT = re.compile(
     r"|File .* could only be (?:written|replicated) to \d+ (?:nodes?|of the \d+ )\b.*",
     re.IGNORECASE,
 )
+# What a router says of several NameNodes: one of them may have done it, and not answered.
+_OF_ROUTER_TEXT = re.compile(
+    r"No namenode available to invoke .*"
+    r"|Cannot get a connection to .*"
+    r"|(?:[\w.]+\.)?NoNamenodesAvailableException: .*"
+)
 _EXPLAINED = {
     "SafeModeException": "the NameNode is in safe mode",
     "StandbyException": "this NameNode is a standby; name the nameservice, or the active one",
@@ -105,7 +111,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestDescription:
     """What was asked, in the words of a message.
 
     Attributes:
@@ -132,21 +138,22 @@ class RequestFailedError(Exception):
         return self.told is not None and self.told.exception in exceptions
 
 
-def answered(asked: Asked, told: Told) -> RequestFailedError:
+def answered(asked: RequestDescription, told: Told) -> RequestFailedError:
     """The failure of a request that was answered, whoever on the cluster it was."""
     name = told.exception
     is_nameless = name in _NAMELESS
     reply, number = Reply.UNKNOWN, errno.EIO
-    if name in _NOT_DONE or (is_nameless and _NOT_DONE_TEXT.fullmatch(told.why)):
+    is_early = name in _NOT_DONE and not _OF_ROUTER_TEXT.fullmatch(told.why)
+    if is_early or (is_nameless and _NOT_DONE_TEXT.fullmatch(told.why)):
         reply, number = Reply.NOT_DONE, errno.EAGAIN
     elif name in _NUMBERS:
         reply, number = Reply.REFUSED, _NUMBERS[name]
     explained = _EXPLAINED.get(name)
     why = f"{explained}: {told.why}" if explained else told.why
-    return RequestFailedError(made(asked, f"{why} ({name})", reply, number), told)
+    return RequestFailedError(store_error(asked, f"{why} ({name})", reply, number), told)
 
 
-def answered_by_name_node(asked: Asked, told: Told) -> RequestFailedError:
+def answered_by_name_node(asked: RequestDescription, told: Told) -> RequestFailedError:
     """The failure of a request that the NameNode answered.
 
     What it does for one request it does at once or not at all: so it has refused what it says of in
@@ -159,7 +166,7 @@ def answered_by_name_node(asked: Asked, told: Told) -> RequestFailedError:
     return error
 
 
-def answered_by_data_node(asked: Asked, told: Told) -> RequestFailedError:
+def answered_by_data_node(asked: RequestDescription, told: Told) -> RequestFailedError:
     """The failure of a request that a DataNode answered.
 
     To do what it is asked it asks the NameNode more than once: when that is in safe mode by then,
@@ -185,44 +192,44 @@ class Contact:
         self._is_silent = False
         self._first_tries = 0
 
-    def begin(self, verb: str, path: str) -> Asked:
+    def begin(self, verb: str, path: str) -> RequestDescription:
         """Before a request is sent.
 
         Raises:
             RequestFailedError: Nobody has ever answered, so nobody is waited for once more.
         """
-        asked = Asked(verb, path, self.server)
+        asked = RequestDescription(verb, path, self.server)
         if self._is_silent and not self.has_answered:
             why = f"{self.server} {_SILENT}"
-            raise RequestFailedError(made(asked, why, Reply.REFUSED, errno.ETIMEDOUT))
+            raise RequestFailedError(store_error(asked, why, Reply.REFUSED, errno.ETIMEDOUT))
         return asked
 
-    def heard(self) -> None:
+    def note_answer(self) -> None:
         """Somebody answered, whatever it was."""
         self.has_answered = True
 
-    def answered(self, asked: Asked, told: Told) -> RequestFailedError:
+    def answered(self, asked: RequestDescription, told: Told) -> RequestFailedError:
         """The failure of a request that the NameNode answered."""
-        self.heard()
+        self.note_answer()
         return answered_by_name_node(asked, told)
 
-    def timed_out(self, asked: Asked) -> RequestFailedError:
+    def timed_out(self, asked: RequestDescription) -> RequestFailedError:
         """The failure of a request that was sent, and not answered in time."""
         self._is_silent = True
         why = f"{self.server} {_SILENT}"
-        return RequestFailedError(made(asked, why, Reply.UNKNOWN, errno.ETIMEDOUT))
+        return RequestFailedError(store_error(asked, why, Reply.UNKNOWN, errno.ETIMEDOUT))
 
-    def broke(self, asked: Asked, kind: str) -> RequestFailedError:
+    def broke(self, asked: RequestDescription, kind: str) -> RequestFailedError:
         """The failure of a request whose connection broke before the answer."""
         why = f"the connection to {self.server} failed before the answer ({kind})"
-        return RequestFailedError(made(asked, why, Reply.UNKNOWN))
+        return RequestFailedError(store_error(asked, why, Reply.UNKNOWN))
 
-    def unacceptable(self, asked: Asked, kind: str, remedy: str) -> RequestFailedError:
+    def unacceptable(self, asked: RequestDescription, kind: str, remedy: str) -> RequestFailedError:
         """The failure of a request that the client itself does not send, nor would later."""
         why = f"it was not sent to {self.server} ({kind}); {remedy}"
-        return RequestFailedError(made(asked, why, Reply.REFUSED, errno.EINVAL))
+        return RequestFailedError(store_error(asked, why, Reply.REFUSED, errno.EINVAL))
 
-    def unsent(self, asked: Asked, kind: str, remedy: str) -> RequestFailedError:
+    def unsent(self, asked: RequestDescription, kind: str, remedy: str) -> RequestFailedError:
         """The failure over a certificate, or over a ticket: before anything was sent.
 
         It was good enough when the cluster answered. An ingress that restarts shows a certificate
@@ -233,17 +240,19 @@ class Contact:
             error.failure.reply = Reply.NOT_DONE
         return error
 
-    def refused(self, asked: Asked, kind: str) -> RequestFailedError:
+    def refused(self, asked: RequestDescription, kind: str) -> RequestFailedError:
         """The failure of a request that could not be sent."""
         self._first_tries += not self.has_answered
         # Nobody is there: to go on would only keep the user waiting.
         wrong = self._first_tries >= FIRST_TRIES_MAX and not self.has_answered
         why = f"{self.server} cannot be reached ({kind}); check host and port, and the network"
         reply = Reply.REFUSED if wrong else Reply.NOT_DONE
-        return RequestFailedError(made(asked, why, reply, errno.EHOSTUNREACH))
+        return RequestFailedError(store_error(asked, why, reply, errno.EHOSTUNREACH))
 
 
-def made(asked: Asked, why: str, reply: Reply, number: int = errno.EIO) -> StoreError:
+def store_error(
+    asked: RequestDescription, why: str, reply: Reply, number: int = errno.EIO
+) -> StoreError:
     """A ``StoreError`` with the ``errno`` a system call would have given."""
     error = StoreError(f"cannot {asked.verb} {asked.path!r}: {why}", reply=reply, path=asked.path)
     error.errno = number
@@ -253,7 +262,7 @@ def made(asked: Asked, why: str, reply: Reply, number: int = errno.EIO) -> Store
 
 def refusal(verb: str, path: str, why: str, number: int) -> StoreError:
     """A refusal of our own."""
-    return made(Asked(verb, path, ""), why, Reply.REFUSED, number)
+    return store_error(RequestDescription(verb, path, ""), why, Reply.REFUSED, number)
 
 
 def without_effect(error: StoreError) -> StoreError:

@@ -19,11 +19,11 @@ from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
     MISSING,
     NO_DIRECTORY,
-    Asked,
     Contact,
+    RequestDescription,
     RequestFailedError,
     Told,
-    made,
+    store_error,
 )
 from fsspec_commit_stores.hdfs.permissions import USUAL, Permissions
 from fsspec_commit_stores.hdfs.requests import Status
@@ -170,13 +170,13 @@ class NativeRequests:
         except Exception as error:  # noqa: BLE001  # there is no list of what the client may raise
             failure = self._failed(asked, error)
         else:
-            self._contact.heard()
+            self._contact.note_answer()
             self._is_doubtful = False
             return answer
         # Outside, so that no text of the client's is a context of it.
         raise failure
 
-    async def _knock(self, asked: Asked) -> None:
+    async def _knock(self, asked: RequestDescription) -> None:
         """See that somebody is there: the client itself goes on trying for minutes.
 
         Raises:
@@ -196,13 +196,17 @@ class NativeRequests:
             return
         raise failure
 
-    def _failed(self, asked: Asked, error: Exception) -> RequestFailedError:
+    def _failed(self, asked: RequestDescription, error: Exception) -> RequestFailedError:
         if type(error) is TimeoutError:
             self._is_doubtful = True
             return self._contact.timed_out(asked)
         told = _told_by(error)
         if told is not None:
-            return self._contact.answered(asked, told)
+            answered = self._contact.answered(asked, told)
+            if self._address is None and answered.failure.reply is Reply.NOT_DONE:
+                # Another NameNode may have done it before, on a connection that broke.
+                answered.failure.reply = Reply.UNKNOWN
+            return answered
         never_sent = isinstance(error, OSError) and _NEVER_SENT.search(str(error)) is not None
         if never_sent and not self._contact.has_answered:
             # Later it can be the second try that was not sent, and the first one that was.
@@ -248,9 +252,9 @@ class NativePages:
         # A file is listed as itself.
         listing = (child for child in listed if child.path != self._path)
         if self._last is not None and not any(child.path == self._last for child in listing):
-            asked = Asked("list", self._path, self._requests.server)
+            asked = RequestDescription("list", self._path, self._requests.server)
             why = "it changes while it is listed, and the listing broke off"
-            raise RequestFailedError(made(asked, why, Reply.NOT_DONE))
+            raise RequestFailedError(store_error(asked, why, Reply.NOT_DONE))
         return listing
 
 

@@ -31,10 +31,10 @@ from fsspec_commit.store import (
 from fsspec_commit_stores.hdfs.directories import Directories
 from fsspec_commit_stores.hdfs.failures import (
     MISSING,
-    Asked,
+    RequestDescription,
     RequestFailedError,
-    made,
     refusal,
+    store_error,
     without_effect,
 )
 from fsspec_commit_stores.hdfs.opening import CAPABILITIES, place_of, requests_of
@@ -186,9 +186,9 @@ class HdfsStore:
         return data if len(data) == length else None
 
     def _unsettled(self, path: StorePath) -> StoreError:
-        asked = Asked("read", path, self._requests.server)
+        asked = RequestDescription("read", path, self._requests.server)
         why = "it is being replaced, or its blocks are not reported yet"
-        return made(asked, why, Reply.NOT_DONE, errno.EAGAIN)
+        return store_error(asked, why, Reply.NOT_DONE, errno.EAGAIN)
 
     async def list_tree(
         self, path: StorePath, *, without: StorePath | None = None

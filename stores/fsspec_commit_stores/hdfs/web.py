@@ -19,11 +19,11 @@ from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
     MISSING,
     NO_DIRECTORY,
-    Asked,
     Contact,
+    RequestDescription,
     RequestFailedError,
     Told,
-    made,
+    store_error,
 )
 from fsspec_commit_stores.hdfs.permissions import USUAL, Permissions
 from fsspec_commit_stores.hdfs.requests import Status
@@ -116,7 +116,7 @@ class WebRequests:
             "unmaskedpermission": f"{self._permissions.directory_unmasked:o}",
         }
         if not (await self._value("PUT", "MKDIRS", path, verb, Said, **how)).boolean:
-            asked = Asked(verb, path, self.server)
+            asked = RequestDescription(verb, path, self.server)
             raise self._contact.answered(asked, Told(EXISTS, "the NameNode said no"))
 
     async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:
@@ -161,15 +161,17 @@ class WebRequests:
 
     async def _must_be_there(self, directory: StorePath, verb: str, path: StorePath) -> None:
         if directory and await self.status(directory) is None:
-            asked = Asked(verb, path, self.server)
+            asked = RequestDescription(verb, path, self.server)
             raise self._contact.answered(asked, Told(MISSING, f"there is no {directory!r}"))
 
-    def _not_heeded(self, asked: Asked, *, is_done: bool) -> RequestFailedError:
+    def _not_heeded(self, asked: RequestDescription, *, is_done: bool) -> RequestFailedError:
         why = (
             f"{self.server} does not heed renameoptions, as an HttpFS gateway does not; use the "
             "NameNode's own address, or hdfs://"
         )
-        return RequestFailedError(made(asked, why, Reply.UNKNOWN if is_done else Reply.REFUSED))
+        return RequestFailedError(
+            store_error(asked, why, Reply.UNKNOWN if is_done else Reply.REFUSED)
+        )
 
     def _upload(self, path: StorePath, body: bytes | Iterable[bytes]) -> None:
         asked = self._contact.begin("create", path)
@@ -187,7 +189,12 @@ class WebRequests:
         return data_of(asked, self._by_data_node(asked, "GET", "OPEN", where))
 
     def _by_data_node(
-        self, asked: Asked, method: str, op: str, parameters: dict[str, object], **how: Any
+        self,
+        asked: RequestDescription,
+        method: str,
+        op: str,
+        parameters: dict[str, object],
+        **how: Any,
     ) -> requests.Response:
         """Ask the NameNode for a DataNode, and that; for another one where it cannot be reached."""
         tries = 0
@@ -200,12 +207,14 @@ class WebRequests:
                 self._shunned[urlsplit(location).netloc] = None
                 failure = error.failure
             else:
-                self._contact.heard()
+                self._contact.note_answer()
                 return answer
             if tries == _DATA_NODES_MAX:
                 raise failure
 
-    def _located(self, asked: Asked, method: str, op: str, parameters: dict[str, object]) -> str:
+    def _located(
+        self, asked: RequestDescription, method: str, op: str, parameters: dict[str, object]
+    ) -> str:
         """Where the NameNode sends us for data."""
         shunned = {"excludedatanodes": ",".join(self._shunned)} if self._shunned else {}
         try:
@@ -232,7 +241,12 @@ class WebRequests:
         )
 
     def _request(
-        self, asked: Asked, method: str, op: str, path: str, parameters: Mapping[str, object]
+        self,
+        asked: RequestDescription,
+        method: str,
+        op: str,
+        path: str,
+        parameters: Mapping[str, object],
     ) -> requests.Response:
         url = self._session.proxied(f"{self._url}{quote(path)}")
         sent = {**parameters, **self._session.parameters, "op": op}
@@ -241,7 +255,7 @@ class WebRequests:
         except NotSentError as error:
             failure = error.failure
         else:
-            self._contact.heard()
+            self._contact.note_answer()
             return answer
         raise failure
 
@@ -294,4 +308,6 @@ class WebPages:
     def _doubt(self, what: str) -> RequestFailedError:
         server = self._requests.server
         why = f"{server} says that there are more names, and {what}"
-        return RequestFailedError(made(Asked("list", self._path, server), why, Reply.UNKNOWN))
+        return RequestFailedError(
+            store_error(RequestDescription("list", self._path, server), why, Reply.UNKNOWN)
+        )

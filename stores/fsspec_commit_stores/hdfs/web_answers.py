@@ -19,12 +19,12 @@ import requests
 from fsspec_commit.errors import Reply
 from fsspec_commit.store.json_forms import decode_json
 from fsspec_commit_stores.hdfs.failures import (
-    Asked,
+    RequestDescription,
     RequestFailedError,
     Told,
     answered_by_data_node,
     answered_by_name_node,
-    made,
+    store_error,
 )
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
@@ -105,7 +105,7 @@ class _Failed(msgspec.Struct, frozen=True, rename="pascal"):
     remote_exception: _RemoteException
 
 
-def value_of(asked: Asked, answer: requests.Response, form: type[T]) -> T:
+def value_of(asked: RequestDescription, answer: requests.Response, form: type[T]) -> T:
     """What the JSON of an answer says: 200, and the keys that HDFS documents.
 
     Raises:
@@ -117,7 +117,7 @@ def value_of(asked: Asked, answer: requests.Response, form: type[T]) -> T:
     return found
 
 
-def check_empty(asked: Asked, answer: requests.Response) -> None:
+def check_empty(asked: RequestDescription, answer: requests.Response) -> None:
     """See that an answer is a yes without a body, which HDFS gives a type all the same.
 
     Raises:
@@ -127,7 +127,7 @@ def check_empty(asked: Asked, answer: requests.Response) -> None:
         raise failure_of(asked, answer)
 
 
-def check_created(asked: Asked, answer: requests.Response) -> None:
+def check_created(asked: RequestDescription, answer: requests.Response) -> None:
     """See that a DataNode says that it has created a file.
 
     Raises:
@@ -137,7 +137,7 @@ def check_created(asked: Asked, answer: requests.Response) -> None:
         raise failure_of(asked, answer, is_data_node=True)
 
 
-def data_of(asked: Asked, answer: requests.Response) -> bytes:
+def data_of(asked: RequestDescription, answer: requests.Response) -> bytes:
     """What a DataNode has read.
 
     Raises:
@@ -148,7 +148,7 @@ def data_of(asked: Asked, answer: requests.Response) -> bytes:
     return bytes(answer.content)
 
 
-def data_node_of(asked: Asked, answer: requests.Response) -> str:
+def data_node_of(asked: RequestDescription, answer: requests.Response) -> str:
     """Where the NameNode sends whoever reads or writes data: what it documents, and no more.
 
     Raises:
@@ -162,7 +162,7 @@ def data_node_of(asked: Asked, answer: requests.Response) -> str:
 
 
 def failure_of(
-    asked: Asked, answer: requests.Response, *, is_data_node: bool = False
+    asked: RequestDescription, answer: requests.Response, *, is_data_node: bool = False
 ) -> RequestFailedError:
     """What an answer says that is not the documented success.
 
@@ -182,7 +182,7 @@ def failure_of(
         why = f"{asked.server} answered {status}{_WORDS.get(status, '')}"
     else:
         why = f"{asked.server} answered something that is not of WebHDFS (HTTP {status}); {_LOG_IN}"
-    return RequestFailedError(made(asked, why, Reply.UNKNOWN))
+    return RequestFailedError(store_error(asked, why, Reply.UNKNOWN))
 
 
 def said_in(answer: requests.Response) -> bool | None:

@@ -11,14 +11,12 @@ from typing import Any
 
 import requests
 
-from fsspec_commit_stores.hdfs.failures import Asked, Contact, RequestFailedError
+from fsspec_commit_stores.hdfs.failures import Contact, RequestDescription, RequestFailedError
 from fsspec_commit_stores.hdfs.upload import DroppedError
 from fsspec_commit_stores.http.redirections import origin_of
 
-# Of urllib3, which keeps what went wrong on the way to a proxy apart from all that came later.
-_NEVER_CONNECTED = frozenset(
-    {"ConnectTimeoutError", "NameResolutionError", "NewConnectionError", "ProxyError"}
-)
+# Of urllib3.
+_NEVER_CONNECTED = frozenset({"ConnectTimeoutError", "NameResolutionError", "NewConnectionError"})
 _CHECK = "check the URL and the options"
 _CERTIFICATE = "its certificate is not trusted: check session_verify="
 _TICKET = "log in (kinit), or check the options"
@@ -54,7 +52,9 @@ class WebSession:
         """Where the user says that *url* is reached."""
         return str(self._filesystem._apply_proxy(url))  # noqa: SLF001  # it has no other name
 
-    def send(self, asked: Asked, method: str, url: str, **how: Any) -> requests.Response:
+    def send(
+        self, asked: RequestDescription, method: str, url: str, **how: Any
+    ) -> requests.Response:
         """Send once and follow nothing.
 
         Raises:
@@ -87,13 +87,13 @@ class WebSession:
         is_named = origin_of(url) == origin_of(self.proxied(self._filesystem.url))
         return self._named if is_named else self._elsewhere
 
-    def _unanswered(self, asked: Asked, error: Exception) -> Exception:
+    def _unanswered(self, asked: RequestDescription, error: Exception) -> Exception:
         if isinstance(error, requests.Timeout) and not isinstance(error, requests.ConnectTimeout):
             return self._contact.timed_out(asked)
         if type(error) is OSError:
             return self._contact.unacceptable(asked, "OSError", _FILES)
         kind, cause = kind_of(error), cause_of(error)
-        if kind in _NEVER_CONNECTED:
+        if kind in _NEVER_CONNECTED or _is_no_way_to_proxy(cause):
             return NotSentError(self._contact.refused(asked, kind))
         if _is_untrusted(cause):
             return self._contact.unsent(asked, kind, _CERTIFICATE)
@@ -112,6 +112,19 @@ def cause_of(error: Exception) -> object:
     if isinstance(cause, str):
         cause = error
     return getattr(cause, "reason", cause)
+
+
+def _is_no_way_to_proxy(cause: object) -> bool:
+    """Whether a proxy was not reached, or lets nobody through: before anything was sent.
+
+    urllib3 1.26 says the same of a connection through a proxy that breaks after all was sent; what
+    the system says comes with a number then, but where the proxy has hung up.
+    """
+    if type(cause).__name__ != "ProxyError":
+        return False
+    within = getattr(cause, "original_error", None)
+    is_broken = isinstance(within, ConnectionError) or getattr(within, "errno", None) is not None
+    return not is_broken
 
 
 def _is_untrusted(cause: object) -> bool:

@@ -16,10 +16,10 @@ from fsspec_commit.store import Entry, Expect, Expectation, Token
 from fsspec_commit_stores.hdfs.directories import Directories, parent_of
 from fsspec_commit_stores.hdfs.failures import (
     MISSING,
-    Asked,
+    RequestDescription,
     RequestFailedError,
-    made,
     refusal,
+    store_error,
     without_effect,
 )
 from fsspec_commit_stores.hdfs.requests import OpenFile, Requests, Status
@@ -83,8 +83,8 @@ class Files:
         if there is None or there.size_bytes != size_bytes:
             found = "gone" if there is None else f"{there.size_bytes} bytes long"
             why = f"after {size_bytes} bytes it is {found}"
-            asked = Asked("write", path, self.requests.server)
-            raise RequestFailedError(made(asked, why, Reply.NOT_DONE))
+            asked = RequestDescription("write", path, self.requests.server)
+            raise RequestFailedError(store_error(asked, why, Reply.NOT_DONE))
         return there
 
     async def check_target(self, path: StorePath, expected: Token) -> None:
@@ -126,8 +126,8 @@ class Files:
         else:
             if written is not None:
                 return written.token
-            asked = Asked("write", path, self.requests.server)
-            failure = made(asked, "it is gone again", Reply.UNKNOWN)
+            asked = RequestDescription("write", path, self.requests.server)
+            failure = store_error(asked, "it is gone again", Reply.UNKNOWN)
         raise failure
 
     async def _write(

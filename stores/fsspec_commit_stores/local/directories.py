@@ -124,7 +124,7 @@ class Directories:
             message = f"{missing!r} is missing, and is not to be made again"
             raise refusal(message, self.path(directory), errno.ENOENT) from error
         except NotADirectoryError as error:
-            obstacle = _shown(error.filename)
+            obstacle = _in_the_way(_shown(error.filename))
             wanted = self.path(directory)
             message = f"cannot make the directory {wanted!r}: the file {obstacle!r} is in the way"
             raise refusal(message, obstacle, errno.ENOTDIR) from error
@@ -294,6 +294,19 @@ def encoded(name: str, path: str) -> bytes:
 def _outside(path: str, within: str | None = None) -> OSError:
     where = "the destination" if within is None else repr(within)
     return refusal(f"the path {path!r} does not name something below {where}", path, errno.EINVAL)
+
+
+def _in_the_way(path: str) -> str:
+    """The nearest thing at or above *path*, where the system says only that a file is there."""
+    while True:
+        try:
+            os.lstat(path)
+        except NotADirectoryError:
+            path = os.path.dirname(path)  # noqa: PTH120  # text in, text out
+        except OSError:
+            return path
+        else:
+            return path
 
 
 def _shown(filename: object) -> str:

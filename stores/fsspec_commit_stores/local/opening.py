@@ -59,7 +59,8 @@ def root_of(url: str) -> StorePath:
     except OSError:
         return StorePath(root)  # Not there yet, or not for us: the first verb will tell.
     if not stat.S_ISDIR(mode):
-        raise refusal(f"{root!r} is not a directory", root, errno.ENOTDIR)
+        message = f"{root!r} is not a directory: a destination is the directory of a job's files"
+        raise refusal(message, root, errno.ENOTDIR)
     return StorePath(root)
 
 

@@ -8,13 +8,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from fsspec_commit.errors import Reply
+from fsspec_commit_stores.http.answers import NUMBERS_OF_STATUSES, shown_request_id
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 from fsspec_commit_stores.s3.provenance import is_marked
 
@@ -23,8 +23,8 @@ _REGION = re.compile(r"[a-z0-9-]{1,40}")
 
 # Turned away before anything was done, or a request that did not arrive whole: worth sending again.
 # A conflicting request of another is among them, for this one was not applied; if an earlier one of
-# ours was, then either it is in doubt already and `settle` looks before it sends again, or the next
-# answer is a 412 or a 404, after which it looks.
+# ours was, then either it is in doubt already and `confirm` looks before it sends again, or the
+# next answer is a 412 or a 404, after which it looks.
 _NOT_DONE = frozenset(
     {
         "BadDigest",
@@ -104,12 +104,6 @@ _NUMBERS = {
 }
 # Of an answer that is none, or of one who had not heard all.
 _NO_STATUSES = frozenset({0, HTTPStatus.REQUEST_TIMEOUT})
-_NUMBERS_OF_STATUSES: Mapping[int, int] = {
-    HTTPStatus.UNAUTHORIZED: errno.EACCES,
-    HTTPStatus.FORBIDDEN: errno.EACCES,
-    HTTPStatus.NOT_FOUND: errno.ENOENT,
-    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +203,12 @@ def is_refusal_of_its_own(answer: Answer) -> bool:
     )
 
 
-def why_of(answer: Answer, *, actions: str) -> str:
+def why_of(answer: Answer, *, permissions: str) -> str:
     """Why a request failed, and what to do: one half of a sentence.
 
     Args:
         answer: What the store said.
-        actions: What the IAM policy must allow for the request.
+        permissions: What the IAM policy must allow for the request.
     """
     code = answer.code
     how = code if answer.has_code else f"HTTP {answer.status}"
@@ -230,7 +224,7 @@ def why_of(answer: Answer, *, actions: str) -> str:
     elif answer.is_foreign:
         why = f"not S3 has answered (HTTP {answer.status}); check endpoint_url= and the proxy"
     elif code in _DENIED or answer.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        why = f"access is denied ({how}); allow {actions} to these credentials"
+        why = f"access is denied ({how}); allow {permissions} to these credentials"
     elif answer.status == HTTPStatus.PRECONDITION_FAILED:
         why = _EXPLAINED["PreconditionFailed"]
     elif reply_of(answer) is Reply.NOT_DONE:
@@ -243,7 +237,8 @@ def why_of(answer: Answer, *, actions: str) -> str:
         )
     else:
         status = f"{answer.status} " if answer.has_code else ""
-        why = f"the store answered {status}{how}{_request_id(answer)}"
+        request_id = shown_request_id(answer.headers.get("x-amz-request-id", ""))
+        why = f"the store answered {status}{how}{request_id}"
     return why
 
 
@@ -251,20 +246,7 @@ def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
     if answer.is_foreign:
         return errno.EIO
-    return _NUMBERS.get(answer.code) or _NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
-
-
-def retry_after_s_of(answer: Answer) -> float | None:
-    """How long to leave the store alone: seconds, or a date beside the date of the answer."""
-    headers = answer.headers
-    asked = headers.get("retry-after", "").strip()
-    if asked.isdecimal():
-        return float(asked)
-    try:  # both by the store's clock, so that ours does not matter
-        until, now = parsedate_to_datetime(asked), parsedate_to_datetime(headers.get("date", ""))
-        return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError, OverflowError):
-        return None
+    return _NUMBERS.get(answer.code) or NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 
 def _is_wrong_region(answer: Answer) -> bool:
@@ -302,9 +284,3 @@ def _skew(answer: Answer) -> str:
 def _time(text: str) -> datetime:
     """A time as S3 writes it: ISO 8601, or ISO 8601 without separators in `RequestTime`."""
     return datetime.fromisoformat(text)
-
-
-def _request_id(answer: Answer) -> str:
-    """What the store's operator finds the request by."""
-    found = answer.headers.get("x-amz-request-id", "")
-    return f" (request {found})" if re.fullmatch(r"[A-Za-z0-9-]{1,64}", found) else ""

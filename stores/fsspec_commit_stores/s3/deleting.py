@@ -25,7 +25,7 @@ async def delete(bucket: Bucket, path: StorePath, conditions: Mapping[str, Any])
     try:
         await bucket.look(path)
     except RequestFailedError as error:
-        if error.is_missing("NoSuchKey"):
+        if error.is_missing:
             return
         shown = f"a look shows nothing: {error.failure}"
     else:

@@ -9,25 +9,24 @@ never passed on, it is nobody's cause, and of an answer only the error's code is
 """
 
 import errno
-import os
 import socket
-from dataclasses import dataclass
 
 import aiohttp
 from botocore import exceptions as sdk
 from botocore.parsers import ResponseParserError
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit_stores.s3.answers import (
-    answer_of,
-    number_of,
-    reply_of,
-    retry_after_s_of,
-    why_of,
+from fsspec_commit_stores.http.answers import retry_after_s_in
+from fsspec_commit_stores.http.failures import (
+    RequestDescription,
+    after_first_tries,
+    broken,
+    no_tls,
+    store_error,
+    timed_out,
+    unreachable,
 )
-
-FIRST_TRIES_MAX = 3
-"""How often an endpoint that has never answered is tried before it counts as wrong."""
+from fsspec_commit_stores.s3.answers import answer_of, number_of, reply_of, why_of
 
 # Of a host that restarts as well: an ingress shows a certificate of its own meanwhile.
 _PASSING = (sdk.CredentialRetrievalError, sdk.MetadataRetrievalError, sdk.SSLError)
@@ -56,30 +55,22 @@ _CREDENTIALS = (
 _CHECK = "check the credentials and the profile"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked of the store, in the words of a message.
+class S3Request(RequestDescription):
+    """A request to S3; the options are those of s3fs."""
 
-    Attributes:
-        verb: What could not be done, as in "cannot *read* …".
-        path: To what: bucket and key.
-        actions: What the IAM policy must allow for it.
-        endpoint: Where it was sent, without user, path and query.
-    """
-
-    verb: str
-    path: str
-    actions: str
-    endpoint: str
+    scheme = "s3"
+    address_options = "endpoint_url="
+    tls_options = "endpoint_url= and verify="
+    timeout_option = "config_kwargs={'read_timeout': …}"
 
 
 def failed(
-    asked: Asked, error: BaseException, *, first_tries: int, has_left: bool = True
+    request: S3Request, error: BaseException, *, first_tries: int, has_left: bool = True
 ) -> StoreError:
     """The ``StoreError`` of a call that failed.
 
     Args:
-        asked: What was asked.
+        request: What was asked.
         error: What the client raised, which may be anything: no list of classes is ever whole.
         first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
         has_left: Whether the request was handed to the network before that.
@@ -93,24 +84,19 @@ def failed(
         why = (
             f"no credentials could be fetched ({operation}: {code}); check the role, and its trust"
         )
-        return made(asked, why, reply, errno.EACCES)
+        return store_error(request, why, reply, errno.EACCES)
     if answer is not None:
-        why = why_of(answer, actions=asked.actions)
-        return made(
-            asked,
+        why = why_of(answer, permissions=request.permissions)
+        return store_error(
+            request,
             why,
             reply_of(answer),
             number_of(answer),
             # Of somebody else's nothing is believed, also not how long he wants to be left alone.
-            retry_after_s=None if answer.is_foreign else retry_after_s_of(answer),
+            retry_after_s=None if answer.is_foreign else retry_after_s_in(answer.headers),
         )
-    reply, why, number = _unanswered(asked, error, has_left=has_left)
-    if isinstance(error, _PASSING) and not first_tries:
-        reply = Reply.NOT_DONE
-    if reply is Reply.NOT_DONE and first_tries >= FIRST_TRIES_MAX:
-        # Nobody is there: to go on would only keep the user waiting.
-        reply = Reply.REFUSED
-    return made(asked, why, reply, number)
+    failure = _unanswered(request, error, has_left=has_left)
+    return after_first_tries(failure, first_tries, is_passing=isinstance(error, _PASSING))
 
 
 def is_timeout(error: BaseException) -> bool:
@@ -120,82 +106,46 @@ def is_timeout(error: BaseException) -> bool:
     )
 
 
-def silent(asked: Asked) -> StoreError:
-    """The refusal to wait once more for an endpoint that has never answered: nothing was sent."""
-    return made(asked, _silence(asked), Reply.REFUSED, errno.ETIMEDOUT)
-
-
-def _silence(asked: Asked) -> str:
-    return (
-        f"{asked.endpoint} did not answer in time; check it, or wait longer with "
-        "config_kwargs={'read_timeout': …}"
-    )
-
-
-def made(
-    asked: Asked,
-    why: str,
-    reply: Reply,
-    number: int = errno.EIO,
-    *,
-    retry_after_s: float | None = None,
-) -> StoreError:
-    """A ``StoreError`` with the ``errno`` a system call would have given."""
-    message = f"cannot {asked.verb} 's3://{_shown(asked.path.rstrip('/'))}': {why}"
-    error = StoreError(message, reply=reply, path=asked.path, retry_after_s=retry_after_s)
-    error.errno = number
-    error.strerror = os.strerror(number)
-    return error
-
-
-def _unanswered(asked: Asked, error: BaseException, *, has_left: bool) -> tuple[Reply, str, int]:
+def _unanswered(request: S3Request, error: BaseException, *, has_left: bool) -> StoreError:
     kind = type(error).__name__
-    told: tuple[Reply, str, int]
     if isinstance(error, sdk.NoCredentialsError | sdk.PartialCredentialsError):
-        told = Reply.REFUSED, f"no credentials were found; {_CREDENTIALS}", errno.EACCES
+        why = f"no credentials were found; {_CREDENTIALS}"
+        failure = store_error(request, why, Reply.REFUSED, errno.EACCES)
     elif isinstance(error, _NO_CREDENTIALS):
-        told = (
-            Reply.REFUSED,
-            f"no credentials could be fetched ({kind}); log in again",
-            errno.EACCES,
-        )
+        why = f"no credentials could be fetched ({kind}); log in again"
+        failure = store_error(request, why, Reply.REFUSED, errno.EACCES)
     elif isinstance(error, sdk.SSLError):
-        why = (
-            f"no TLS connection to {asked.endpoint}: its certificate is not trusted, or it speaks "
-            "plain http; check endpoint_url= and verify="
-        )
-        told = Reply.REFUSED, why, errno.ECONNABORTED
+        failure = no_tls(request)
     elif isinstance(error, sdk.ConnectTimeoutError) or _was_never_sent(error):
-        why = f"{asked.endpoint} cannot be reached; check endpoint_url=, the network and the proxy"
-        told = Reply.NOT_DONE, why, errno.EHOSTUNREACH
+        failure = unreachable(request)
     elif isinstance(error, sdk.ParamValidationError | sdk.InvalidRegionError):
         why = f"the client refuses the request ({kind}); check the bucket and the region"
-        told = Reply.REFUSED, why, errno.EINVAL
+        failure = store_error(request, why, Reply.REFUSED, errno.EINVAL)
     elif not has_left:
-        told = _unsent(error)
+        failure = _unsent(request, error)
     elif is_timeout(error):
-        told = Reply.UNKNOWN, _silence(asked), errno.ETIMEDOUT
+        failure = timed_out(request)
     elif isinstance(error, ResponseParserError):
         why = f"not S3 has answered ({kind}); check endpoint_url= and the proxy"
-        told = Reply.UNKNOWN, why, errno.EIO
+        failure = store_error(request, why, Reply.UNKNOWN)
     else:
-        why = f"the connection to {asked.endpoint} failed before the answer ({kind}); check it"
-        told = Reply.UNKNOWN, why, errno.EIO
-    return told
+        failure = broken(request, error)
+    return failure
 
 
-def _unsent(error: BaseException) -> tuple[Reply, str, int]:
+def _unsent(request: S3Request, error: BaseException) -> StoreError:
     """Of what failed while the client fetched credentials, or signed."""
     kind = type(error).__name__
     if type(error) is RuntimeError:
         # So botocore says that what it was given anew has expired as well.
         why = "the credentials have expired, and could not be renewed; log in again"
-        return Reply.REFUSED, why, errno.EACCES
-    broken = OSError | sdk.HTTPClientError | aiohttp.ClientError | ResponseParserError
-    if isinstance(error, broken):
-        return Reply.NOT_DONE, f"no credentials could be fetched ({kind}); {_CHECK}", errno.EACCES
+        return store_error(request, why, Reply.REFUSED, errno.EACCES)
+    network = OSError | sdk.HTTPClientError | aiohttp.ClientError | ResponseParserError
+    if isinstance(error, network):
+        why = f"no credentials could be fetched ({kind}); {_CHECK}"
+        return store_error(request, why, Reply.NOT_DONE, errno.EACCES)
     why = f"the client failed before it sent the request ({kind}); {_CHECK}"
-    return Reply.REFUSED, why, errno.EIO
+    return store_error(request, why, Reply.REFUSED)
 
 
 def _was_never_sent(error: BaseException) -> bool:
@@ -204,8 +154,3 @@ def _was_never_sent(error: BaseException) -> bool:
         cause = error.kwargs.get("error")
         return isinstance(cause, aiohttp.ClientConnectorError | socket.gaierror)
     return isinstance(error, sdk.ProxyConnectionError)
-
-
-def _shown(path: str) -> str:
-    """A path on one line."""
-    return repr(path)[1:-1]

@@ -8,22 +8,22 @@ also shows what is gone, so directories come from `ListObjectsV2` all the same.
 """
 
 import errno
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Places, below, first_of
 from fsspec_commit_stores.s3.answers import Answer, reply_of
-from fsspec_commit_stores.s3.paging import Places
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions, etag_of
 
 _DELETED_AT_ONCE_MAX = 1000
-_SHOWN_MAX = 10
 # After every ASCII name in a directory: what is left to list of it after that is filtered out.
 _LAST = "~"
+_OF_KEYS = ("Contents", "Versions", "DeleteMarkers")
 
 
 class Listing:
@@ -52,8 +52,8 @@ class Listing:
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*."""
-        left_out = None if without is None else _below(self._bucket.key(without))
-        prefix = _below(self._bucket.key(path))
+        left_out = None if without is None else below(self._bucket.key(without))
+        prefix = below(self._bucket.key(path))
         if left_out is not None and prefix.startswith(left_out):
             return
         kept = await self._versions.are_kept()
@@ -66,7 +66,7 @@ class Listing:
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
-        prefix = _below(self._bucket.key(path))
+        prefix = below(self._bucket.key(path))
         kept = await self._versions.are_kept()
         has_files = False
         async for page in self._object_pages(path, Prefix=prefix, Delimiter="/"):
@@ -89,7 +89,7 @@ class Listing:
 
         Servers skip so many deleted names a page, and say that there may be more.
         """
-        prefix = _below(self._bucket.key(path))
+        prefix = below(self._bucket.key(path))
         async for page in self._object_pages(path, Prefix=prefix, MaxKeys=1):
             if page.get("Contents"):
                 return True
@@ -106,7 +106,7 @@ class Listing:
         Raises:
             StoreError: Some are left: names the first of them.
         """
-        prefix = _below(self._bucket.key(path))
+        prefix = below(self._bucket.key(path))
         deleted = set[str]()
         directories = {prefix}
         limits = {"Prefix": prefix, "MaxKeys": _DELETED_AT_ONCE_MAX}
@@ -114,7 +114,7 @@ class Listing:
         # Of the pages without a key since the last one with some.
         places = Places(self._bucket, "list_objects_v2", path)
         while True:
-            page = await self._bucket.send("list_objects_v2", path, **limits, **place)
+            page = await self._page("list_objects_v2", path, limits, place)
             keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
             if keys and deleted.issuperset(keys):
                 why = f"its files come back, or the listing is stale: {keys[0]!r}"
@@ -135,7 +135,8 @@ class Listing:
                 place = {}
                 places.clear()
             else:
-                place = places.next(_after(page))
+                place = _after(page)
+                places.check(*place.values())
 
     async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
         """Delete *keys*, and the directories *emptied* unless something is in them by now."""
@@ -150,13 +151,12 @@ class Listing:
         }
         if not codes:
             return
-        shown = ", ".join(f"{key!r} ({code})" for key, code in list(codes.items())[:_SHOWN_MAX])
-        more = f" and {len(codes) - _SHOWN_MAX} more" if len(codes) > _SHOWN_MAX else ""
+        shown = first_of([f"{key!r} ({code})" for key, code in codes.items()])
         refused = all(
             reply_of(Answer(status=0, code=code, error={}, headers={})) is Reply.REFUSED
             for code in codes.values()
         )
-        why = f"{len(codes)} of its files were not deleted: {shown}{more}"
+        why = f"{len(codes)} of its files were not deleted: {shown}"
         raise self._bucket.failure(
             "delete_objects", path, why, Reply.REFUSED if refused else Reply.UNKNOWN
         )
@@ -213,7 +213,7 @@ class Listing:
         places = Places(self._bucket, method, path)
         jumped_from: dict[str, Any] | None = None
         while True:
-            asked = partial(self._bucket.send, method, path, **parameters, **place)
+            asked = partial(self._page, method, path, parameters, place)
             page = await (self._ask(asked) if place else asked())
             if jumped_from is not None and not _is_after(page, str(place[jump])):
                 # A server that does not start where it is told: page by page, then.
@@ -222,12 +222,29 @@ class Listing:
             yield page
             if not page.get("IsTruncated"):
                 return
-            place, jumped_from = places.next(following(page)), None
+            place, jumped_from = following(page), None
+            places.check(*place.values())
             last = max(_keys(page), default=b"")
             if self.is_sorted and left_out is not None and last.startswith(left_out.encode()):
                 past = left_out + _LAST
                 if last < past.encode():
                     jumped_from, place = place, {jump: past}
+
+    async def _page(
+        self, method: str, path: StorePath, parameters: Mapping[str, Any], place: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """One page, of the place that was asked for.
+
+        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
+        another one; what that shows would be deleted, or taken for a file of the destination.
+
+        Raises:
+            StoreError: It was not given, or is of another place.
+        """
+        page = await self._bucket.send(method, path, **parameters, **place)
+        if not all(name.startswith(parameters["Prefix"]) for name in _names(page)):
+            raise self._bucket.doubt(method, path, ANOTHER_PLACE)
+        return page
 
 
 def _after(page: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,11 +263,6 @@ def _directories(keys: Iterable[str], prefix: str) -> set[str]:
     return found
 
 
-def _below(key: str) -> str:
-    """The prefix of all keys in a directory; nothing for the whole bucket."""
-    return f"{key}/" if key else ""
-
-
 def _contents(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The objects of a page that stand now."""
     versions = page.get("Versions") or ()
@@ -259,8 +271,17 @@ def _contents(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _keys(page: Mapping[str, Any]) -> list[bytes]:
     """Every key on a page, in the form by which S3 sorts them."""
-    shown = (page.get(kind) or () for kind in ("Contents", "Versions", "DeleteMarkers"))
+    shown = (page.get(kind) or () for kind in _OF_KEYS)
     return [str(one["Key"]).encode() for kind in shown for one in kind]
+
+
+def _names(page: Mapping[str, Any]) -> Iterator[str]:
+    """Every key on a page, and every directory."""
+    for kind in _OF_KEYS:
+        for one in page.get(kind) or ():
+            yield str(one["Key"])
+    for common in page.get("CommonPrefixes") or ():
+        yield str(common["Prefix"])
 
 
 def _is_after(page: Mapping[str, Any], key: str) -> bool:

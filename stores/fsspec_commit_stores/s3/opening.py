@@ -24,15 +24,17 @@ from botocore.loaders import Loader
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
-from fsspec_commit_stores.http.renewal import Renewal
-from fsspec_commit_stores.s3.failures import (
-    FIRST_TRIES_MAX,
-    Asked,
-    failed,
-    is_timeout,
-    made,
-    silent,
+from fsspec_commit_stores.http.bodies import WatchedRequest
+from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_error
+from fsspec_commit_stores.http.places import (
+    invalid_option,
+    invalid_url,
+    refused_url,
+    root_of,
+    without_scheme,
 )
+from fsspec_commit_stores.http.renewal import Renewal
+from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.provenance import is_aws, note_form
 from fsspec_commit_stores.s3.sending import note_sending
 from fsspec_commit_stores.s3.user_agent import user_agent_of
@@ -52,6 +54,20 @@ _ONCE = "fsspec-commit"
 _EXPECTED_FROM_BYTES = 1 << 20
 _RENEWED_S = 600
 """How long before their end botocore must have others; before that it only tries."""
+
+# What boto3, pyarrow, polars and others call options of s3fs, in small letters and without `aws_`.
+_OF_OTHERS = {
+    "access_key": "key=",
+    "access_key_id": "key=",
+    "secret_key": "secret=",
+    "secret_access_key": "secret=",
+    "session_token": "token=",
+    "endpoint": "endpoint_url=",
+    "endpoint_override": "endpoint_url=",
+    "endpoint_url": "endpoint_url=",
+    "region": "client_kwargs={'region_name': …}",
+    "region_name": "client_kwargs={'region_name': …}",
+}
 
 # What the protocol itself says, whoever speaks it.
 _PROTOCOL = Capabilities(
@@ -108,25 +124,16 @@ def place_of(url: str) -> Place:
     Raises:
         RequestError: It names no bucket, or a key that other clients would read as another.
     """
-    rest = url[match.end() :] if (match := _SCHEME.match(url)) else url
+    rest = without_scheme(_SCHEME, url)
     if rest.startswith("arn:"):
-        message = (
-            f"cannot commit to {url!r}: give the access point by its alias "
-            "(s3://<name>-…-s3alias/…), which is used like a bucket name"
-        )
-        raise RequestError(message, kind="invalid_url", path=url)
+        why = "give the access point by its alias (s3://<name>-…-s3alias/…), which is used like a "
+        raise refused_url(url, f"{why}bucket name")
     bucket, _, prefix = rest.partition("/")
     if _BUCKET.fullmatch(bucket) is None:
-        message = f"{url!r} names no bucket: write s3://bucket/directory"
-        raise RequestError(message, kind="invalid_url", path=url)
+        raise invalid_url(url, f"{url!r} names no bucket: write s3://bucket/directory")
     if "?versionId=" in prefix:
-        message = f"cannot commit to {url!r}: it names one version of an object, not a directory"
-        raise RequestError(message, kind="invalid_url", path=url)
-    prefix = prefix.rstrip("/")
-    if prefix and any(name in {"", ".", ".."} for name in prefix.split("/")):
-        message = f"cannot commit to {url!r}: empty, '.' and '..' components name nothing here"
-        raise RequestError(message, kind="invalid_url", path=url)
-    return Place(bucket, StorePath(f"{bucket}/{prefix}" if prefix else bucket))
+        raise refused_url(url, "it names one version of an object, not a directory")
+    return Place(bucket, root_of(url, bucket, prefix))
 
 
 def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capabilities:
@@ -156,11 +163,8 @@ def part_bytes_of(url: str, options: OpenOptions) -> int | None:
     if given is None:
         return None
     if not isinstance(given, int) or not _PART_BYTES_MIN <= given <= _PART_BYTES_MAX:
-        message = (
-            f"cannot open {url!r}: default_block_size= is the length of a part of an upload, "
-            "from 5 MiB to 5 GiB, in bytes"
-        )
-        raise RequestError(message, kind="invalid_option", path=url)
+        why = "default_block_size= is the length of a part of an upload, from 5 MiB to 5 GiB"
+        raise invalid_option(url, f"{why}, in bytes")
     return given
 
 
@@ -186,6 +190,7 @@ class SendingOnce(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no
     async def _get_session(self, proxy_url: str | None) -> FollowingNothing:
         session: aiohttp.ClientSession = await super()._get_session(proxy_url)
         session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
+        session._request_class = WatchedRequest  # noqa: SLF001  # aiobotocore has no way to say it
         return FollowingNothing(session)
 
 
@@ -252,7 +257,7 @@ async def filesystem_of(
         await filesystem.set_session()
         client = await filesystem.get_s3(place.bucket)
     except (TypeError, KeyError) as error:
-        failure = _invalid(url, str(error))
+        failure = _invalid(url, f"{error}{_meant(options.storage_options)}")
     # Of any class: credentials come from files, and from programs that the profile names.
     except Exception as error:  # noqa: BLE001
         failure = _not_opened(url, place, error)
@@ -349,23 +354,28 @@ def _mapping(given: Mapping[str, object], name: str, url: str) -> dict[str, Any]
     return dict(value)
 
 
+def _meant(given: Mapping[str, object]) -> str:
+    """What s3fs calls the options that others call as *given*; or nothing."""
+    known = ((name, _OF_OTHERS.get(name.lower().removeprefix("aws_"))) for name in given)
+    meant = [f"{name} is {own} there" for name, own in known if own not in {None, f"{name}="}]
+    return f"; {', '.join(meant)}" if meant else ""
+
+
 def _invalid(url: str, why: str) -> RequestError:
-    message = f"cannot open {url!r}: an option is not one of s3fs's ({why})"
-    return RequestError(message, kind="invalid_option", path=url)
+    return invalid_option(url, f"an option is not one of s3fs's ({why})")
 
 
 def _not_opened(url: str, place: Place, error: Exception) -> StoreError | RequestError:
     if isinstance(error, sdk.ProfileNotFound):
-        message = f"cannot open {url!r}: there is no profile of that name; check profile="
-        return RequestError(message, kind="invalid_option", path=url)
-    asked = Asked("open", place.root, "s3:ListBucket", "the endpoint")
+        return invalid_option(url, "there is no profile of that name; check profile=")
+    request = S3Request("open", place.root, "s3:ListBucket", "the endpoint")
     if isinstance(error, ValueError):
         # Of an endpoint that is no URL; it may hold a password.
         why = (
             "an option is not valid; check endpoint_url= (https://host:port), region_name and the "
             "profile"
         )
-        return made(asked, why, Reply.REFUSED)
+        return store_error(request, why, Reply.REFUSED)
     if is_timeout(error):
-        return silent(asked)
-    return failed(asked, error, first_tries=FIRST_TRIES_MAX, has_left=False)
+        return silent(request)
+    return failed(request, error, first_tries=FIRST_TRIES_MAX, has_left=False)

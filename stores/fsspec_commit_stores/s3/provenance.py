@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from fsspec_commit_stores.s3.operations import Request
+from fsspec_commit_stores.s3.operations import Operation
 
 # Those of S3. A machine, a load balancer or a gateway that anybody rents there has another one.
 _AWS = re.compile(
@@ -64,7 +64,7 @@ class Provenance:
     def __init__(self, *, always_marks: bool) -> None:
         self._marks = always_marks
 
-    def vouches_for(self, request: Request, answer: dict[str, Any], *, in_range: bool) -> bool:
+    def vouches_for(self, request: Operation, answer: dict[str, Any], *, in_range: bool) -> bool:
         """Whether an answer of success is S3's own, as it is documented.
 
         Args:

@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.http.failures import silent, store_error
+from fsspec_commit_stores.http.requests import FailedRequestError, Requests
 from fsspec_commit_stores.s3.answers import Answer, answer_of
-from fsspec_commit_stores.s3.failures import Asked, failed, is_timeout, made, silent
-from fsspec_commit_stores.s3.operations import REQUESTS
+from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
+from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.sending import Sending
 
@@ -36,18 +38,19 @@ _OF_DATA = frozenset(
     }
 )
 # A condition on what stands there reads it.
-_CONDITIONAL = " and s3:GetObject"
+_READING = "s3:GetObject"
+_CONDITIONAL = f" and {_READING}"
 
 
-class RequestFailedError(Exception):
-    """A request that was not done as asked: the failure, and the answer if there was one."""
+class RequestFailedError(FailedRequestError[Answer]):
+    """A request to S3 that was not done as asked."""
 
-    def __init__(self, failure: StoreError, answer: Answer | None) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-        self.answer = answer
+    @property
+    def is_missing(self) -> bool:
+        """Whether the store said that there is no such key."""
+        return self.is_not_found("NoSuchKey")
 
-    def is_missing(self, *codes: str) -> bool:
+    def is_not_found(self, *codes: str) -> bool:
         """Whether the store said 404, with one of *codes* or, as to a HEAD, with none."""
         told = self.answer
         if told is None or told.status != HTTPStatus.NOT_FOUND:
@@ -66,11 +69,10 @@ class RequestFailedError(Exception):
         )
 
 
-class Bucket:
+class Bucket(Requests):
     """The requests of one opened store.
 
     Attributes:
-        name: The bucket.
         endpoint: Where requests go.
     """
 
@@ -85,7 +87,7 @@ class Bucket:
             parameters: What the user wants in every request that knows it, such as encryption.
             checksum: The algorithm to protect uploads by, unless the user names one.
         """
-        self.name = name
+        super().__init__(name)
         parts = urlsplit(client.meta.endpoint_url)
         self.endpoint = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self.checksum = parameters.get("ChecksumAlgorithm", checksum)
@@ -95,17 +97,6 @@ class Bucket:
         self._known: dict[str, frozenset[str]] = {}
         self._always: dict[str, dict[str, Any]] = {}
         self._provenance = Provenance(always_marks=is_aws(self.endpoint))
-        self._first_tries = 0
-        self._has_answered = False
-        self._is_silent = False
-
-    def path(self, key: str) -> StorePath:
-        """Bucket and key."""
-        return StorePath(f"{self.name}/{key}")
-
-    def key(self, path: StorePath) -> str:
-        """The key of a path, which begins with the bucket; empty for the bucket itself."""
-        return path[len(self.name) + 1 :]
 
     def knows(self, method: str, parameter: str) -> bool:
         """Whether the installed service model has *parameter*."""
@@ -132,15 +123,15 @@ class Bucket:
         unknown = parameters.keys() - known
         if unknown:
             why = f"the installed botocore does not know {', '.join(sorted(unknown))}; upgrade it"
-            raise made(self._asked(method, path, parameters), why, Reply.REFUSED)
-        if self._is_silent and not self._has_answered:
-            raise RequestFailedError(silent(self._asked(method, path, parameters)), None)
+            raise store_error(self.described(method, path, parameters), why, Reply.REFUSED)
+        if self.contact.is_silent:
+            raise RequestFailedError(silent(self.described(method, path, parameters)), None)
         always = self._always[method]
         if as_record:
             always = {name: value for name, value in always.items() if name not in _OF_DATA}
         if "Metadata" in parameters and "Metadata" in always:
             parameters["Metadata"] = {**always["Metadata"], **parameters["Metadata"]}
-        request = REQUESTS[method]
+        request = OPERATIONS[method]
         with Sending(request.name) as sending:
             try:
                 answer: dict[str, Any] = await getattr(self._client, method)(
@@ -148,18 +139,18 @@ class Bucket:
                 )
             except Exception as error:  # noqa: BLE001  # of any class, and all are classified
                 failure = self._failed(
-                    self._asked(method, path, parameters), error, has_left=sending.has_left
+                    self.described(method, path, parameters), error, has_left=sending.has_left
                 )
             else:
                 in_range = "Range" in parameters
                 if self._provenance.vouches_for(request, answer, in_range=in_range):
-                    self._has_answered = True
+                    self.contact.has_answered = True
                     return answer
                 if "Body" in answer:
                     answer["Body"].close()
                 # What botocore takes for a success.
                 doubted = ClientError(answer, request.name)
-                failure = self._failed(self._asked(method, path, parameters), doubted)
+                failure = self._failed(self.described(method, path, parameters), doubted)
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failure
 
@@ -190,8 +181,7 @@ class Bucket:
         try:
             return await self.request(method, path, **parameters)
         except RequestFailedError as error:
-            failure = error.failure
-        raise failure
+            raise error.failure from None
 
     async def body(self, answer: Mapping[str, Any], path: StorePath) -> bytes:
         """Read all that *answer* carries.
@@ -203,47 +193,36 @@ class Bucket:
         try:
             data: bytes = await stream.read()
         except Exception as error:  # noqa: BLE001  # of any class, and all are classified
-            failure = self._failed(self._asked("get_object", path, {}), error).failure
+            failure = self._failed(self.described("get_object", path), error).failure
         else:
             return data
         finally:
             stream.close()
         raise failure
 
-    def refusal(self, method: str, path: StorePath, why: str, number: int) -> StoreError:
-        """A refusal of our own, before anything was sent."""
-        return made(self._asked(method, path, {}), why, Reply.REFUSED, number)
-
-    def doubt(self, method: str, path: StorePath, why: str) -> StoreError:
-        """An answer that does not say what was done."""
-        return self.failure(method, path, why, Reply.UNKNOWN)
-
-    def failure(self, method: str, path: StorePath, why: str, reply: Reply) -> StoreError:
-        """What an answer says that is no error by its status."""
-        return made(self._asked(method, path, {}), why, reply)
+    def described(
+        self, operation: str, path: StorePath, parameters: Mapping[str, Any] | None = None
+    ) -> S3Request:
+        """A call of the client's method *operation* about *path*, for messages."""
+        request = OPERATIONS[operation]
+        reads = "IfMatch" in (parameters or {}) and not request.permissions.startswith(_READING)
+        permissions = request.permissions + (_CONDITIONAL if reads else "")
+        return S3Request(request.verb, path, permissions, self.endpoint)
 
     def _failed(
-        self, asked: Asked, error: BaseException, *, has_left: bool = True
+        self, request: S3Request, error: BaseException, *, has_left: bool = True
     ) -> RequestFailedError:
         answer = answer_of(error)
         if answer is not None and not answer.is_foreign:
-            self._has_answered = True
-        self._first_tries = 0 if self._has_answered else self._first_tries + 1
-        # It took the connection, and then said nothing for as long as one waits.
-        self._is_silent |= has_left and is_timeout(error)
-        failure = failed(asked, error, first_tries=self._first_tries, has_left=has_left)
+            self.contact.has_answered = True
+        first_tries = self.contact.failed(is_timeout=has_left and is_timeout(error))
+        failure = failed(request, error, first_tries=first_tries, has_left=has_left)
         return RequestFailedError(failure, answer)
-
-    def _asked(self, method: str, path: StorePath, parameters: Mapping[str, Any]) -> Asked:
-        request = REQUESTS[method]
-        reads = "IfMatch" in parameters and not request.actions.startswith("s3:GetObject")
-        actions = request.actions + (_CONDITIONAL if reads else "")
-        return Asked(verb=request.verb, path=path, actions=actions, endpoint=self.endpoint)
 
     def _parameters(self, method: str) -> frozenset[str]:
         known = self._known.get(method)
         if known is None:
-            shape = self._model.operation_model(REQUESTS[method].name).input_shape
+            shape = self._model.operation_model(OPERATIONS[method].name).input_shape
             known = self._known[method] = frozenset(shape.members)
             self._always[method] = {
                 name: value for name, value in self._wanted.items() if name in known

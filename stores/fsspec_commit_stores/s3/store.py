@@ -5,10 +5,9 @@ last slash is one as long as there is such a key, so nothing has to be made and 
 itself. There are no links, and no renames but in directory buckets.
 """
 
-import asyncio
 import errno
-import weakref
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Self
 
@@ -27,6 +26,8 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
+from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.store import HttpStore
 from fsspec_commit_stores.s3.deleting import delete
 from fsspec_commit_stores.s3.listing import Listing
 from fsspec_commit_stores.s3.opening import (
@@ -54,17 +55,17 @@ from fsspec_commit_stores.s3.versions import Versions
 from fsspec_commit_stores.s3.writing import S3Writer
 
 
-class S3Store:
+class S3Store(HttpStore):
     """A destination in one bucket.
 
     Opening sends nothing, but what finds the credentials, and where a committer is to be chosen
     the question whether the bucket keeps versions. One loop's own, like its client.
     """
 
-    bulk = None
     directories = None
     new_directories = None
-    direct = None
+    deletion_operation = "delete_object"
+    tree_deletion_operation = "delete_objects"
 
     def __init__(
         self,
@@ -77,7 +78,6 @@ class S3Store:
         part_bytes: int | None,
     ) -> None:
         self._filesystem = filesystem
-        self._root = place.root
         self._place = place
         self._capabilities = capabilities
         self._bucket = Bucket(
@@ -97,10 +97,7 @@ class S3Store:
         )
         self._uploads = S3Uploads(self._bucket, self._versions, part_bytes=part_bytes)
         self.files = S3Renames(self._bucket) if place.is_directory_bucket else None
-        # A job that could not even be aborted is let go of with its store still open.
-        loop = asyncio.get_running_loop()
-        self._unclosed = weakref.finalize(self, _close_later, filesystem, loop)
-        self._unclosed.atexit = False
+        super().__init__(place.root, self._bucket, self._listing, partial(close, filesystem))
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -129,11 +126,6 @@ class S3Store:
                 await store.close()
                 raise
         return store
-
-    @property
-    def root(self) -> StorePath:
-        """Bucket and prefix."""
-        return self._root
 
     @property
     def capabilities(self) -> Capabilities:
@@ -169,7 +161,7 @@ class S3Store:
             try:
                 answer = await self._bucket.look(path)
             except RequestFailedError as error:
-                if not error.is_missing("NoSuchKey"):
+                if not error.is_missing:
                     raise error.failure from None
             else:
                 await self._check_shown("head_object", path, answer)
@@ -182,7 +174,7 @@ class S3Store:
         Raises:
             StoreError: It is longer than the limit, and then its content is not read.
         """
-        answer = await self._get(path)
+        answer = await self._get(path) if self._bucket.key(path) else None
         if answer is None:
             return None
         if not 0 <= answer.get("ContentLength", -1) <= limit_bytes:
@@ -195,34 +187,19 @@ class S3Store:
         entry = await self._entry(path, answer)
         return Content(entry, data)
 
-    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
-        """At most *length* bytes from *start*; fewer only at the end of the file."""
-        if length < 1:
-            return b"" if isinstance(await self.stat(path), Entry) else None
+    async def read_part(self, path: StorePath, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*."""
         answer = await self._get(path, Range=f"bytes={start}-{start + length - 1}")
         if answer is None:
             return None
-        data = await self._body(path, answer) if "Body" in answer else b""
-        # A server that does not mind ranges answers with the whole.
-        return data if answer.get("ContentRange") else data[start : start + length]
-
-    def list_tree(
-        self, path: StorePath, *, without: StorePath | None = None
-    ) -> AsyncIterator[Entry]:
-        """Every file below *path*, a page a request.
-
-        Raises:
-            StoreError: A page was not given.
-        """
-        return self._listing.tree(path, without)
-
-    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*, a page a request.
-
-        Raises:
-            StoreError: A page was not given.
-        """
-        return self._listing.children(path)
+        if "Body" not in answer:
+            return b""
+        data, shown = await self._body(path, answer), answer.get("ContentRange")
+        if not shown:  # a server that does not mind ranges
+            return data[start : start + length]
+        if not is_span(str(shown), len(data), start=start, length=length):
+            raise self._bucket.doubt("get_object", path, ANOTHER_PART)
+        return data
 
     def writer(
         self,
@@ -263,39 +240,14 @@ class S3Store:
         )
         return self._versions.written(answer, path)
 
-    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+    async def delete_file(self, path: StorePath, expecting: Expectation) -> None:
         """Delete one file, atomically on condition of a token; a version id is looked at before.
 
         Where versions are kept, the version stays in the bucket's history.
-
-        Raises:
-            StoreError: It was not deleted, or it is not known.
         """
-        if expecting is Expect.ABSENT:
-            why = "nothing can be deleted where nothing is expected"
-            raise self._bucket.refusal("delete_object", path, why, errno.EINVAL)
         if not isinstance(expecting, Expect):
             await self._versions.check(path, expecting, method="delete_object")
-        try:
-            await delete(self._bucket, path, condition_of(expecting))
-        except RequestFailedError as error:
-            if expecting is Expect.ANYTHING and error.is_missing("NoSuchKey"):
-                return
-            failure = error.failure
-        else:
-            return
-        raise failure
-
-    async def delete_tree(self, path: StorePath) -> None:
-        """Delete every key below *path*.
-
-        Raises:
-            StoreError: It is the destination itself, or files are left: names the first of them.
-        """
-        if path == self._root or not path.startswith(f"{self._root}/"):
-            why = "it is the destination itself, or outside of it"
-            raise self._bucket.refusal("delete_objects", path, why, errno.EINVAL)
-        await self._listing.delete_tree(path)
+        await delete(self._bucket, path, condition_of(expecting))
 
     def go_by(self, facts: Capabilities) -> None:
         """Name versions in tokens, or not, as the driver of the job does.
@@ -307,29 +259,18 @@ class S3Store:
             is_promise = facts.evidence.get("unique_tokens") == "assumed"
             self._versions.kept = facts.unique_tokens and not is_promise
 
-    async def close(self) -> None:
-        """Close the connections; once is enough."""
-        if self._unclosed.detach() is not None:
-            await close(self._filesystem)
-
     async def _get(self, path: StorePath, **parameters: Any) -> dict[str, Any] | None:
         """One GET; ``None`` when there is no such file, an answer without a body past its end."""
-        key = self._bucket.key(path)
-        if not key:
-            return None
         try:
-            answer = await self._bucket.request("get_object", path, **parameters)
+            return await self._bucket.request("get_object", path, **parameters)
         except RequestFailedError as error:
-            if error.is_missing("NoSuchKey"):
+            if error.is_missing:
                 return None
             told = error.answer
             past_the_end = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
             if told is not None and told.status == past_the_end and not told.is_foreign:
-                return {"ContentRange": "*"}
-            failure = error.failure
-        else:
-            return answer
-        raise failure
+                return {}
+            raise error.failure from None
 
     async def _body(self, path: StorePath, answer: Mapping[str, Any]) -> bytes:
         # Read before it is checked: as many answers as there are connections would keep them all,
@@ -356,15 +297,6 @@ class S3Store:
             why = "the store does not say how long it is"
             raise self._bucket.refusal("head_object", path, why, errno.EINVAL)
         return int(answer["ContentLength"])
-
-
-def _close_later(filesystem: Any, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the client of a store that nobody holds any more, from any thread."""
-    closing = close(filesystem)
-    try:
-        asyncio.run_coroutine_threadsafe(closing, loop)
-    except RuntimeError:
-        closing.close()  # The loop has ended, and its connections with it.
 
 
 _store: type[Store] = S3Store

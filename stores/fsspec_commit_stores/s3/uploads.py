@@ -7,15 +7,17 @@ The token of a part is its etag and the checksum that S3 answered, ``<etag>;CRC3
 come back when the upload is completed, so that S3 checks that it puts together what was sent.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import unquote_plus
 
+from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
+from fsspec_commit_stores.http.listings import Places
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
-from fsspec_commit_stores.s3.paging import Places
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.s3.versions import Versions, etag_of, match_of
@@ -160,7 +162,7 @@ class S3Uploads:
         try:
             answer = await self._bucket.request(method, upload.path, UploadId=upload.upload_id)
         except RequestFailedError as error:
-            if error.is_missing("NoSuchUpload", "NoSuchKey"):
+            if error.is_not_found("NoSuchUpload", "NoSuchKey"):
                 return
             failure = error.failure
         else:
@@ -173,19 +175,21 @@ class S3Uploads:
 
     async def _why_left(self, upload: PendingUpload) -> str | None:
         """Why it may be pending still; ``None`` where it is not, or nobody may ask for that."""
-        key, method = self._bucket.key(upload.path), "list_multipart_uploads"
+        key = self._bucket.key(upload.path)
         try:
-            page = await self._bucket.request(method, upload.path, Prefix=key, EncodingType="url")
+            async with aclosing(self._listed(upload.path, key)) as listed:
+                async for one in listed:
+                    if one == (key, upload.upload_id):
+                        return "the upload is listed still; check endpoint_url= and the proxy"
+                    if one[0].encode() > key.encode():
+                        break
         except RequestFailedError as error:
             if error.answer is not None and is_refusal_of_its_own(error.answer):
                 return None
             return f"a listing shows nothing: {error.failure}"
-        listed = page.get("Uploads") or ()
-        named = {(_decoded(page, str(one["Key"])), str(one["UploadId"])) for one in listed}
-        is_listed = (key, upload.upload_id) in named
-        return (
-            "the upload is listed still; check endpoint_url= and the proxy" if is_listed else None
-        )
+        except StoreError as error:
+            return f"a listing shows nothing: {error}"
+        return None
 
     async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
         """Every pending upload below the directory *prefix*, all pages.
@@ -195,29 +199,45 @@ class S3Uploads:
         """
         key = self._bucket.key(prefix)
         below = f"{key}/" if key else ""
+        try:
+            async with aclosing(self._listed(prefix, below)) as listed:
+                async for name, upload_id in listed:
+                    # Some servers do not mind the prefix.
+                    if name.startswith(below):
+                        path = self._bucket.path(name)
+                        yield PendingUpload(path=path, upload_id=upload_id, nonce=_UNLISTED)
+        except RequestFailedError as error:
+            raise error.failure from None
+
+    async def _listed(self, path: StorePath, below: str) -> AsyncGenerator[tuple[str, str], None]:
+        """Key and id of every upload that is listed for the prefix *below*, all pages.
+
+        Raises:
+            RequestFailedError: A page was not given.
+            StoreError: It cannot be said where the next one begins.
+        """
         place: dict[str, Any] = {}
-        places = Places(self._bucket, "list_multipart_uploads", prefix)
+        places = Places(self._bucket, "list_multipart_uploads", path)
         repeated: set[tuple[str, str]] = set()
         before = ""
         while True:
-            page = await self._page(prefix, below, place, before)
+            page = await self._page(path, below, place, before)
             uploads = page.get("Uploads") or ()
             named = [(_decoded(page, str(one["Key"])), str(one["UploadId"])) for one in uploads]
-            for name, upload_id in named:
-                # Some servers do not mind the prefix.
-                if name.startswith(below) and (name, upload_id) not in repeated:
-                    path = self._bucket.path(name)
-                    yield PendingUpload(path=path, upload_id=upload_id, nonce=_UNLISTED)
+            for one in named:
+                if one not in repeated:
+                    yield one
             if not page.get("IsTruncated"):
                 return
             last = _decoded(page, str(page.get("NextKeyMarker") or ""))
-            following = {"KeyMarker": last}
+            following: dict[str, Any] = {"KeyMarker": last}
             if page.get("NextUploadIdMarker"):
                 following["UploadIdMarker"] = str(page["NextUploadIdMarker"])
             earlier = {name for name, _ in named if name.encode() < last.encode()}
             before = max(earlier, key=str.encode, default=before)
             repeated = {one for one in named if one[0] == last}
-            place = places.next(following)
+            places.check(*following.values())
+            place = following
 
     async def _page(
         self, path: StorePath, below: str, place: Mapping[str, Any], before: str
@@ -236,14 +256,14 @@ class S3Uploads:
             return await self._bucket.request(method, path, **listing, **place)
         except RequestFailedError as error:
             if error.answer is None or error.answer.status != 400 or "UploadIdMarker" not in place:  # noqa: PLR2004  # bad request
-                raise error.failure from None
-            failure = error.failure
-        page = await self._bucket.send(
-            method, path, **listing, **({"KeyMarker": before} if before else {})
-        )
+                raise
+            failed = error
+        if before:
+            listing["KeyMarker"] = before
+        page = await self._bucket.request(method, path, **listing)
         last = place["KeyMarker"]
         if page.get("IsTruncated") and _decoded(page, str(page.get("NextKeyMarker") or "")) <= last:
-            raise failure
+            raise failed
         return page
 
 

@@ -109,7 +109,7 @@ class Versions:
         try:
             answer = await self._bucket.look(path)
         except RequestFailedError as error:
-            if not error.is_missing("NoSuchKey"):
+            if not error.is_missing:
                 raise error.failure from None
             answer = {}
         if str(answer.get("VersionId") or _NONE) != version or not answer:

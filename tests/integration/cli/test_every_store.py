@@ -12,16 +12,16 @@ import pyarrow.parquet
 import pytest
 
 from tests.demo.flights import FLIGHTS, all_flights
-from tests.integration.azure_places import AzurePlace, azure_places
 from tests.integration.cli.command import command
-from tests.integration.gcs_places import gcs_places
-from tests.integration.hdfs_places import HdfsPlace
-from tests.integration.places import LocalPlace, S3Place, s3_places
+from tests.scenes.azure_places import AzurePlace, azure_places
+from tests.scenes.gcs_places import gcs_places
+from tests.scenes.hdfs_places import HdfsPlace
+from tests.scenes.places import LocalPlace, S3Place, s3_places
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.integration.places import Place
+    from tests.scenes.places import Place
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.gcs.plugin import GcsBucket
     from tests.servers.hdfs.plugin import HdfsDirectory
@@ -68,7 +68,7 @@ def test_a_local_directory(flights: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
 def test_s3(flights: Path, s3_bucket: S3Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    place: S3Place = s3_places(s3_bucket)("out")  # type: ignore[assignment]  # it makes S3Places
+    place: S3Place = s3_places(s3_bucket)("out")
     account = place.storage_options
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", account["key"])
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", account["secret"])
@@ -90,7 +90,7 @@ def test_azure(
     """Gen2 and flat."""
     text = azure_container.storage_options["connection_string"]
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)
-    place: AzurePlace = azure_places(azure_container)("out")  # type: ignore[assignment]  # it makes AzurePlaces
+    place: AzurePlace = azure_places(azure_container)("out")
     committer = "manifest" if azure_container.server.is_hierarchical else "magic"
     check(flights, place, place.url, committer)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_nothing_is_said_of_no_jobs(destination: Path) -> None:
+    destination.mkdir()
     assert command("jobs", destination) == Ran(0, "", "")
     assert command("jobs", destination, "--json").document == {
         "destination": str(destination),

@@ -16,7 +16,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.testing import assert_committed
-from tests.integration.hooks import at, before
+from tests.scenes.hooks import at, before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -239,3 +239,29 @@ class TestUnsupported:
             anybody = self.asked_by("__main__", call, job)
             assert "seeks" not in anybody
             assert "task.local_file('a.h5')" in anybody
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fdinfo"), reason="only Linux tells")  # noqa: PTH110
+def test_a_file_that_is_still_open_is_refused(url: str) -> None:
+    """What was not flushed was left out without a word: 0 bytes were committed."""
+    left: list[io.TextIOWrapper] = []
+
+    def work(task: fc.Task) -> None:
+        with task.local_file("a.txt") as path:
+            left.append(open(path, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  # the mistake
+            left[0].write("hello")
+
+    with pytest.raises(fc.RequestError, match=r"'a\.txt' is still open for writing") as caught:
+        in_task(url, work)
+    left[0].close()
+    assert caught.value.kind == "file_open"
+
+
+def test_a_file_that_is_open_for_reading_is_whole(url: str) -> None:
+    def work(task: fc.Task) -> None:
+        with task.local_file("a.txt") as path:
+            Path(path).write_text("hello", "utf-8")
+            reading = open(path, encoding="utf-8")  # noqa: PTH123, SIM115  # by a cache, perhaps
+        reading.close()
+
+    assert list(in_task(url, work).values()) == [b"hello"]

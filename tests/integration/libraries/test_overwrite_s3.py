@@ -19,8 +19,9 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.testing import assert_committed, assert_no_leftovers
 from tests.integration.libraries.rows import DAYS, FRAME, POLARS, TABLE
-from tests.integration.places import S3Place, s3_places
+from tests.scenes.places import S3Place, s3_places
 from tests.servers.kinds import EVERY_RUN
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 UNCONDITIONAL = "minio"
 """The one server of those here on which jobs are served and no delete has a condition."""
+pytestmark = some_tests_by_day(3)
 on_every_server = pytest.mark.parametrize(
     "s3_server",
     [

@@ -38,18 +38,13 @@ _DFS: tuple[_Row, ...] = (
     ("PUT", "path", {"resource": None}, "path.create"),
     ("PATCH", "path", {"action": "append"}, "path.append"),
     ("PATCH", "path", {"action": "flush"}, "path.flush"),
-    ("PATCH", "path", {"action": "setProperties"}, "path.set_properties"),
-    ("PATCH", "path", {"action": "setAccessControl"}, "path.set_access_control"),
     ("GET", "path", {}, "path.read"),
     ("HEAD", "path", {"action": "getAccessControl"}, "path.access_control"),
     ("HEAD", "path", {"action": "getStatus"}, "path.properties"),
     ("HEAD", "path", {}, "path.properties"),
     ("DELETE", "path", {}, "path.delete"),
-    ("PUT", "container", {"resource": "filesystem"}, "filesystem.create"),
-    ("DELETE", "container", {"resource": "filesystem"}, "filesystem.delete"),
     ("HEAD", "container", {"resource": "filesystem"}, "filesystem.properties"),
     ("GET", "container", {"resource": "filesystem"}, "path.list"),
-    ("GET", "account", {"resource": "account"}, "filesystem.list"),
 )
 _BLOB: tuple[_Row, ...] = (
     ("GET", "account", {"restype": "account", "comp": "properties"}, "account.information"),
@@ -57,17 +52,14 @@ _BLOB: tuple[_Row, ...] = (
     ("GET", "container", {"restype": "account", "comp": "properties"}, "account.information"),
     ("HEAD", "container", {"restype": "account", "comp": "properties"}, "account.information"),
     ("GET", "path", {"restype": "account", "comp": "properties"}, "account.information"),
-    ("GET", "account", {"comp": "list"}, "container.list"),
     ("GET", "container", {"restype": "container", "comp": "list"}, "blob.list"),
     ("PUT", "container", {"restype": "container"}, "container.create"),
-    ("DELETE", "container", {"restype": "container"}, "container.delete"),
     ("GET", "container", {"restype": "container"}, "container.properties"),
     ("HEAD", "container", {"restype": "container"}, "container.properties"),
     ("PUT", "path", {"comp": "block"}, "block.put"),
     ("PUT", "path", {"comp": "blocklist"}, "blocklist.put"),
     ("GET", "path", {"comp": "blocklist"}, "blocklist.get"),
     ("PUT", "path", {"comp": "metadata"}, "blob.set_metadata"),
-    ("PUT", "path", {"comp": "lease"}, "blob.lease"),
     ("PUT", "path", {}, "blob.put"),
     ("GET", "path", {}, "blob.get"),
     ("HEAD", "path", {}, "blob.properties"),
@@ -100,13 +92,10 @@ def operation_name(
     """
     method = method_of(method, headers)
     on_dfs = is_dfs(query, headers)
-    if level == "path" and method == "PUT":
-        if on_dfs and "x-ms-rename-source" in headers:
-            return "path.rename"
-        if not on_dfs and "x-ms-copy-source" in headers:
-            return "blob.copy"
-    if on_dfs and level == "path" and method == "POST" and "x-ms-lease-action" in headers:
-        return "path.lease"
+    if on_dfs and (level, method) == ("path", "PUT") and "x-ms-rename-source" in headers:
+        return "path.rename"
+    if "x-ms-copy-source" in headers:
+        return None
     for row_method, row_level, parameters, name in _DFS if on_dfs else _BLOB:
         if (
             (row_method, row_level) == (method, level)

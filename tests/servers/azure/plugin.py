@@ -11,13 +11,11 @@ import pytest
 from tests.servers.azure.kinds import AZURE_KINDS, AZURITE, GEN2
 from tests.servers.azure.requests import AzureRequest
 from tests.servers.azure.server import AzureServer, AzureServers
-from tests.servers.plugin import get_or_skip
+from tests.servers.plugin import lent
 from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.servers.kinds import ServerKind
 
 
 @dataclass(frozen=True)
@@ -30,11 +28,6 @@ class AzureContainer:
     @property
     def url(self) -> str:
         return f"abfs://{self.name}"
-
-    @property
-    def full_url(self) -> str:
-        """The form that names the account."""
-        return f"abfs://{self.name}@{self.server.account_name}.dfs.core.windows.net"
 
     @property
     def storage_options(self) -> dict[str, Any]:
@@ -74,19 +67,19 @@ def azure_server(
     Where one is not installed or does not start its tests are skipped, and fail where `CI` is set.
     A test may kill it; the next one gets a server that runs, and on which nothing is set.
     """
-    yield from _running(azure_servers, AZURE_KINDS[request.param])
+    yield from lent(azure_servers, AZURE_KINDS[request.param])
 
 
 @pytest.fixture
 def gen2_server(azure_servers: AzureServers, azure_environment: None) -> Iterator[AzureServer]:
     """The account with a hierarchical namespace."""
-    yield from _running(azure_servers, GEN2)
+    yield from lent(azure_servers, GEN2)
 
 
 @pytest.fixture
 def azurite(azure_servers: AzureServers, azure_environment: None) -> Iterator[AzureServer]:
     """The account with flat names."""
-    yield from _running(azure_servers, AZURITE)
+    yield from lent(azure_servers, AZURITE)
 
 
 @pytest.fixture
@@ -116,13 +109,3 @@ def azure_proxy(azure_server: AzureServer) -> Iterator[FaultProxy]:
 def gen2_proxy(gen2_server: AzureServer) -> Iterator[FaultProxy]:
     with FaultProxy(gen2_server.endpoint_url, AzureRequest) as proxy:
         yield proxy
-
-
-def _running(servers: AzureServers, kind: ServerKind) -> Iterator[AzureServer]:
-    server = get_or_skip(servers, kind)
-    yield server
-    if server.running:
-        if server.is_hierarchical:
-            server.reset()
-    elif not server.killed:
-        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)

@@ -16,10 +16,15 @@ def code_of(failed: HttpResponseError) -> str:
     return str(getattr(code, "value", code))
 
 
-def refused(status: int, code: str, call: Any, *arguments: Any, **options: Any) -> None:
+def refusal(call: Any, *arguments: Any, **options: Any) -> tuple[int | None, str]:
+    """Status and code of what the call is answered."""
     with pytest.raises(HttpResponseError) as caught:
         call(*arguments, **options)
-    assert (caught.value.status_code, code_of(caught.value)) == (status, code)
+    return caught.value.status_code, code_of(caught.value)
+
+
+def refused(status: int, code: str, call: Any, *arguments: Any, **options: Any) -> None:
+    assert refusal(call, *arguments, **options) == (status, code)
 
 
 def names(container: AzureContainer, path: str | None = None, **options: Any) -> list[str]:

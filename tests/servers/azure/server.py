@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import secrets
-from collections import Counter
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.azure.kinds import GEN2, account_of, key_of
-from tests.servers.http_service.connection import CONTROL
+from tests.servers.http_service.control import Controlled
 from tests.servers.server_process import RunningServers, ServerProcess
-from tests.servers.slow_s3.process import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-_ANSWER_WITHIN_S = 60
 # Until it is ready: somebody else's program at its port may never answer.
 _READY_ANSWER_WITHIN_S = 3
 _READY_CONTAINER = "ready"
 
 
-class AzureServer(ServerProcess):
-    """An account on loopback. Every failure is shown to the clients of here, none is retried."""
+class AzureServer(ServerProcess, Controlled):
+    """An account on loopback. Every failure is shown to the clients of here, none is retried.
+
+    What it inherits of `Controlled`, and may be told, is for our own server only.
+    """
 
     @property
     def is_hierarchical(self) -> bool:
@@ -55,10 +53,6 @@ class AzureServer(ServerProcess):
     def storage_options_through(self, endpoint_url: str) -> dict[str, Any]:
         """The same account, by another address: a proxy's."""
         return {"connection_string": self.connection_string_through(endpoint_url)}
-
-    @property
-    def connection_string(self) -> str:
-        return self.connection_string_through(self.endpoint_url)
 
     def connection_string_through(
         self, endpoint_url: str, *, account_key: str | None = None, sas_token: str | None = None
@@ -111,65 +105,30 @@ class AzureServer(ServerProcess):
         denied: Collection[str] = (),
         paths_per_call: int | None = None,
         page_max: int = 5_000,
-        throttled_status: int = 503,
-        retry_after_s: int | None = None,
     ) -> None:
         """From now on; what is not named is off: see `gen2/service.py`."""
         asked = {
             "denied": sorted(denied),
             "paths_per_call": paths_per_call,
             "page_max": page_max,
-            "throttled_status": throttled_status,
-            "retry_after_s": retry_after_s,
         }
-        self._control("PUT", "settings", asked)
-
-    def set_load(
-        self, *, latency_s: float = 0.0, rate_per_s: float | None = None, burst_s: float = 0.05
-    ) -> None:
-        """From now on answer so late and so many a second; see `http_service/load.py`."""
-        load = {"latency_s": latency_s, "rate_per_s": rate_per_s, "burst_s": burst_s}
-        self._control("PUT", "load", load)
+        self.tell("settings", asked)
 
     def set_clock(self, offset_s: float) -> None:
         """The account's clock, against that of the machine."""
-        self._control("PUT", "clock", {"offset_s": offset_s})
+        self.tell("clock", {"offset_s": offset_s})
 
     def hold(self, container: str, *, legal_hold: bool = False, immutable: bool = False) -> None:
         """What is in the container may not be changed or deleted: by a hold, or by a policy."""
         asked = {"container": container, "legal_hold": legal_hold, "immutable": immutable}
-        self._control("PUT", "hold", asked)
-
-    def statistics(self) -> Statistics:
-        """Of our own server: how many requests of each operation since its start."""
-        found = json.loads(self._control("GET", "statistics"))
-        for name in ("requests", "throttled"):
-            found[name] = Counter(found[name])
-        return Statistics(**found)
+        self.tell("hold", asked)
 
     def reset(self) -> None:
-        """Of our own server: as it was before a test set anything."""
-        self.settings()
-        self.set_load()
-        self.set_clock(0.0)
-
-    def forget(self) -> None:
-        """Drop every container with all that is in it."""
-        self._control("DELETE", "containers")
-
-    def _control(self, method: str, what: str, asked: dict[str, Any] | None = None) -> bytes:
-        assert self.is_hierarchical, f"{self.name} is not ours"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_WITHIN_S)
-        try:
-            body = None if asked is None else json.dumps(asked).encode()
-            connection.request(method, f"{CONTROL}{what}", body)
-            reply = connection.getresponse()
-            answered = reply.read()
-        finally:
-            connection.close()
-        if reply.status >= http.client.BAD_REQUEST:
-            raise RuntimeError(f"{method} {what} was answered {reply.status}")
-        return answered
+        """Our own server is as it was before a test set anything."""
+        if self.is_hierarchical:
+            self.settings()
+            self.set_load()
+            self.set_clock(0.0)
 
     def _is_ready(self) -> bool:
         from azure.core.exceptions import AzureError, ResourceExistsError

@@ -10,11 +10,6 @@ _MOVE = "objects.move is answered 400: https://github.com/fsouza/fake-gcs-server
 GCS_GAPS: tuple[Gap, ...] = (
     Gap(
         _SERVER,
-        "tests/servers/gcs/test_gcsfs.py::test_metadata_is_changed",
-        "a key of the metadata that is patched with null is kept, empty",
-    ),
-    Gap(
-        _SERVER,
         "tests/contract/test_gcs.py::TestGcsStore::test_a_stale_token_does_not_delete",
         "a deletion's ifGenerationMatch is not looked at",
     ),

@@ -12,7 +12,7 @@ import pytest
 from tests.servers.gcs.kinds import EVERY_RUN, KINDS
 from tests.servers.gcs.requests import GcsRequest
 from tests.servers.gcs.server import GcsServer, GcsServers
-from tests.servers.plugin import get_or_skip
+from tests.servers.plugin import lent
 from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
@@ -68,13 +68,7 @@ def gcs_server(
 
     A test may kill it, and tell the strict one how to behave: the next one finds it as it was.
     """
-    server = get_or_skip(gcs_servers, KINDS[request.param])
-    yield server
-    if server.running:
-        if server.is_strict:
-            server.control.set()
-    elif not server.killed:
-        pytest.fail(f"{server.name} has died; its log:\n{server.log}", pytrace=False)
+    yield from lent(gcs_servers, KINDS[request.param])
 
 
 @pytest.fixture

@@ -75,17 +75,9 @@ class Raw:
         said = {"uploadType": "media", "name": name, **query}
         return self.call("POST", path, content, headers=headers, **said)
 
-    def object(
-        self,
-        method: str,
-        name: str,
-        body: dict[str, Any] | None = None,
-        *,
-        headers: dict[str, str] | None = None,
-        **query: Any,
-    ) -> Answer:
+    def object(self, method: str, name: str, **query: Any) -> Answer:
         path = f"/storage/v1/b/{self.bucket}/o/{quote(name, safe='')}"
-        return self.call(method, path, body, headers=headers, **query)
+        return self.call(method, path, **query)
 
     def move(self, source: str, destination: str, **query: Any) -> Answer:
         path = f"/storage/v1/b/{self.bucket}/o/{quote(source, safe='')}"
@@ -96,9 +88,3 @@ class Raw:
 
     def names(self, **query: Any) -> list[str]:
         return [one["name"] for one in self.listing(**query).get("items", [])]
-
-    def folders(
-        self, method: str, name: str = "", body: dict[str, Any] | None = None, **query: Any
-    ) -> Answer:
-        path = f"/storage/v1/b/{self.bucket}/folders"
-        return self.call(method, f"{path}/{quote(name, safe='')}" if name else path, body, **query)

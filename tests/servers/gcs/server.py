@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-import urllib.error
-import urllib.request
+from contextlib import suppress
 from functools import cache, cached_property
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.gcs.control import Control
 from tests.servers.gcs.kinds import STRICT
 from tests.servers.gcs.strict.endpoint import ACCOUNT, TOKEN
-from tests.servers.http_service.connection import CONTROL
+from tests.servers.http_service.control import CONTROL, ask
 from tests.servers.server_process import RunningServers, ServerProcess
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _READY_BUCKET = "ready-bucket"
 
 class GcsServer(ServerProcess):
     """The strict server has an account, with a key and its own token endpoint; the other none."""
+
+    _revocation_count = 0
 
     @property
     def is_strict(self) -> bool:
@@ -47,41 +49,44 @@ class GcsServer(ServerProcess):
         return {
             "type": "service_account",
             "project_id": PROJECT,
-            "private_key_id": "tests",
+            "private_key_id": f"tests-{self._revocation_count}",
             "private_key": _private_key(),
             "client_email": ACCOUNT,
             "client_id": "0",
             "token_uri": self.endpoint_url + TOKEN,
         }
 
-    def storage_options_without(
-        self, *permissions: str, expires_after_calls: int | None = None
-    ) -> dict[str, Any]:
-        """A new account that may do everything but this, and whose token ends; strict only.
+    def storage_options_without(self, *permissions: str) -> dict[str, Any]:
+        """A new account that may do everything but this; strict only.
 
         The token is not renewed: its filesystem has nothing to renew it with.
         """
         options = self.storage_options
-        options["token"] = self.credentials_without(
-            *permissions, expires_after_calls=expires_after_calls
-        )
+        options["token"] = self.credentials_without(*permissions)
         return options
 
-    def credentials_without(
-        self, *permissions: str, expires_after_calls: int | None = None
-    ) -> Credentials:
+    def credentials_without(self, *permissions: str) -> Credentials:
         from google.oauth2.credentials import Credentials
 
         token = f"ya29.{secrets.token_urlsafe(24)}"
         name = f"user-{secrets.token_hex(4)}@tests.iam.gserviceaccount.com"
-        self.control.admit(token, account=name, denied=list(permissions), calls=expires_after_calls)
+        self.control.admit(token, account=name, denied=list(permissions))
         return Credentials(token)  # type: ignore[no-untyped-call]
+
+    def revoke_tokens(self) -> None:
+        """All that it has given out or was told of are answered 401 from now on; strict only.
+
+        What is opened after that names another key. A gcsfs that fsspec keeps from an earlier test
+        never renews a token before it expires: it would be refused in every test after this one.
+        """
+        self.control.revoke_tokens()
+        self._revocation_count += 1
 
     @property
     def control(self) -> Control:
         """How the strict server behaves and what it has counted; the other has no such side."""
         assert self.is_strict, f"{self.name} cannot be told how to behave"
-        return Control(self.endpoint_url)
+        return Control(self.port)
 
     @cached_property
     def client(self) -> Any:
@@ -102,53 +107,40 @@ class GcsServer(ServerProcess):
     def new_bucket(self, **resource: Any) -> str:
         """A bucket that no other test has, as its resource says: `retentionPolicy={...}`."""
         name = f"test-{secrets.token_hex(8)}"
-        self._post(f"/storage/v1/b?project={PROJECT}", {"name": name, **resource})
+        self._make_bucket({"name": name, **resource})
         return name
 
     def answer_through(self, endpoint_url: str) -> None:
         """Name this address in what is answered. The strict server names whichever was called."""
         if not self.is_strict:
-            self._send("PUT", "/_internal/config", {"externalUrl": endpoint_url})
+            self._call(
+                "PUT", "/_internal/config", json.dumps({"externalUrl": endpoint_url}).encode()
+            )
+
+    def reset(self) -> None:
+        """The strict server behaves as it did before a test told it anything."""
+        if self.is_strict:
+            self.control.set()
 
     def _is_ready(self) -> bool:
-        if self.is_strict:
-            # What it refuses just now is for tests to see, and says nothing of whether it runs.
-            try:
-                return bool(json.loads(self._request("GET", f"{CONTROL}statistics")))
-            except (OSError, ValueError):
-                return False
-        word = secrets.token_bytes(8)
         try:
-            if not self._exists(_READY_BUCKET):
-                self._post(f"/storage/v1/b?project={PROJECT}", {"name": _READY_BUCKET})
+            if self.is_strict:
+                # What it refuses just now is for tests to see, and says nothing of whether it runs.
+                return bool(json.loads(self._call("GET", f"{CONTROL}statistics")))
+            with suppress(RuntimeError):  # It is there from before a restart.
+                self._make_bucket({"name": _READY_BUCKET})
+            word = secrets.token_bytes(8)
             path = f"/upload/storage/v1/b/{_READY_BUCKET}/o?uploadType=media&name=word"
-            self._request("POST", path, word)
-            return self._request("GET", f"/storage/v1/b/{_READY_BUCKET}/o/word?alt=media") == word
-        except OSError:
+            self._call("POST", path, word)
+            return self._call("GET", f"/storage/v1/b/{_READY_BUCKET}/o/word?alt=media") == word
+        except (OSError, ValueError, HTTPException, RuntimeError):
             return False
 
-    def _exists(self, bucket: str) -> bool:
-        try:
-            self._request("GET", f"/storage/v1/b/{bucket}")
-        except urllib.error.HTTPError as error:
-            error.close()
-            return False
-        return True
+    def _make_bucket(self, resource: dict[str, Any]) -> None:
+        self._call("POST", f"/storage/v1/b?project={PROJECT}", json.dumps(resource).encode())
 
-    def _post(self, path: str, document: object) -> None:
-        self._send("POST", path, document)
-
-    def _send(self, method: str, path: str, document: object) -> None:
-        kind = {"Content-Type": "application/json"}
-        self._request(method, path, json.dumps(document).encode(), kind)
-
-    def _request(
-        self, method: str, path: str, body: bytes | None = None, headers: Any = None
-    ) -> bytes:
-        asked = urllib.request.Request(self.endpoint_url + path, body, headers or {}, method=method)
-        with urllib.request.urlopen(asked, timeout=_ANSWER_WITHIN_S) as reply:
-            content: bytes = reply.read()
-        return content
+    def _call(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        return ask(self.port, method, path, body, within_s=_ANSWER_WITHIN_S)
 
     def _close_clients(self) -> None:
         if "client" in self.__dict__:

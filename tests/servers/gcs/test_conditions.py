@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.servers.gcs.strict.failures import Failure
-from tests.servers.gcs.strict.journal import Journal
 from tests.servers.gcs.strict.messages import Call
 from tests.servers.gcs.strict.methods import answer
 from tests.servers.gcs.strict.service import Service
@@ -73,7 +72,7 @@ def goal_of(step: Step) -> str:
 
 @given(STEPS)
 def test_preconditions_decide(steps: list[Step]) -> None:
-    service = Service(State(Journal(None)))
+    service = Service(State())
     service.state.commit(
         ("bucket", {"name": "b", "locationType": "region", "storageClass": "STANDARD"})
     )

@@ -111,13 +111,6 @@ def test_directories_are_listed(gcs_bucket: GcsBucket, fs: Any) -> None:
     assert sorted(fs.ls(f"{root}/t")) == [f"{root}/t/{one}" for one in ("1", "2", "deep")]
 
 
-def test_metadata_is_changed(gcs_bucket: GcsBucket, fs: Any) -> None:
-    path = f"{gcs_bucket.name}/a"
-    fs.pipe_file(path, b"one", metadata={"kept": "1", "dropped": "2"})
-    fs.setxattrs(path, dropped=None, added="3")
-    assert fs.info(path)["metadata"] == {"kept": "1", "added": "3"}
-
-
 @pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 def test_many_are_removed_in_a_batch(gcs_bucket: GcsBucket, fs: Any) -> None:
     """Which gcsfs does on Google's hosts only."""

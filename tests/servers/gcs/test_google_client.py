@@ -6,14 +6,12 @@ import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from google.api_core.exceptions import Forbidden, NotFound, PreconditionFailed
+from google.api_core.exceptions import NotFound, PreconditionFailed
 
 if TYPE_CHECKING:
     from tests.servers.gcs.plugin import GcsBucket
-    from tests.servers.gcs.server import GcsServer
 
 CHUNK_SIZE_BYTES = 256 * 1024
-only_strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 
 
 @pytest.fixture
@@ -121,7 +119,7 @@ def test_a_rewrite_does_not_replace(bucket: Any) -> None:
     source = write(bucket, "from", b"one")
     write(bucket, "to", b"two")
     with pytest.raises(PreconditionFailed):
-        bucket.copy_blob(source, bucket, "to", if_generation_match=0)
+        bucket.blob("to").rewrite(source, if_generation_match=0)
     assert content(bucket, "to") == b"two"
 
 
@@ -136,12 +134,6 @@ def test_a_precondition_decides_a_deletion(bucket: Any) -> None:
         bucket.blob("a").delete()
 
 
-def test_objects_are_composed(bucket: Any) -> None:
-    sources = [write(bucket, name, name.encode()) for name in ("1", "2", "3")]
-    bucket.blob("all").compose(sources)
-    assert content(bucket, "all") == b"123"
-
-
 def test_calls_in_a_batch_are_answered_each(bucket: Any) -> None:
     for name in ("a", "b"):
         write(bucket, name, b"")
@@ -149,44 +141,3 @@ def test_calls_in_a_batch_are_answered_each(bucket: Any) -> None:
         bucket.blob("a").delete()
         bucket.blob("b").delete()
     assert names(bucket) == []
-
-
-@only_strict
-def test_an_object_under_retention_stays(gcs_server: GcsServer) -> None:
-    name = gcs_server.new_bucket(retentionPolicy={"retentionPeriod": "3600"})
-    bucket = gcs_server.client.get_bucket(name)
-    assert bucket.retention_period == 3600
-    kept = write(bucket, "kept", b"one")
-    assert kept.retention_expiration_time > kept.time_created
-    with pytest.raises(Forbidden, match="retention policy"):
-        kept.delete()
-    with pytest.raises(Forbidden, match="retention policy"):
-        write(bucket, "kept", b"two")
-    with pytest.raises(Forbidden, match="retention policy"):
-        bucket.move_blob(kept, "elsewhere")
-    assert content(bucket, "kept") == b"one"
-
-
-@only_strict
-@pytest.mark.parametrize("hold", ["temporary_hold", "event_based_hold"])
-def test_an_object_that_is_held_stays(bucket: Any, hold: str) -> None:
-    held = write(bucket, "held", b"one")
-    setattr(held, hold, True)
-    held.patch()
-    with pytest.raises(Forbidden, match="hold"):
-        held.delete()
-    other = write(bucket, "other", b"two")
-    with pytest.raises(Forbidden, match="hold"):
-        bucket.move_blob(other, "held")
-    setattr(held, hold, False)
-    held.patch()
-    bucket.move_blob(other, "held")
-    assert content(bucket, "held") == b"two"
-
-
-@only_strict
-def test_a_hold_comes_with_the_bucket(gcs_server: GcsServer) -> None:
-    name = gcs_server.new_bucket(defaultEventBasedHold=True)
-    held = write(gcs_server.client.bucket(name), "a", b"")
-    with pytest.raises(Forbidden, match="Event-Based hold"):
-        held.delete()

@@ -11,12 +11,10 @@ import pytest
 from tests.servers.faults import AnswerAfterwards, AnswerInstead, LoseReply, Rule
 from tests.servers.gcs.process import StrictGcs
 from tests.servers.gcs.raw import Raw
-from tests.servers.gcs.strict.journal import Journal
 from tests.servers.listening import listening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.servers.gcs.plugin import GcsBucket
     from tests.servers.gcs.raw import Answer
@@ -89,39 +87,17 @@ def test_a_kill_loses_no_object(gcs_bucket: GcsBucket) -> None:
 @strict
 def test_a_kill_takes_nothing_back(gcs_bucket: GcsBucket, raw: Raw) -> None:
     server = gcs_bucket.server
-    for name in ("moved", "deleted", "patched"):
+    for name in ("moved", "deleted"):
         raw.insert(name, name.encode())
     moved = raw.move("moved", "there").document
     raw.object("DELETE", "deleted")
-    raw.object("PATCH", "patched", {"metadata": {"n": "1"}})
     server.kill()
     server.restart()
-    assert raw.names() == ["patched", "there"]
+    assert raw.names() == ["there"]
     assert raw.object("GET", "there").document["generation"] == moved["generation"]
     assert raw.object("GET", "there", alt="media").content == b"moved"
-    assert raw.object("GET", "patched").document["metadata"] == {"n": "1"}
     later = raw.insert("later").document["generation"]
     assert int(later) > int(moved["generation"])
-
-
-def kinds(journal: Journal) -> list[str]:
-    return [step[0] for steps, _ in journal.replay() for step in steps]
-
-
-def test_a_record_that_is_cut_off_is_dropped(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    journal = Journal(path)
-    assert kinds(journal) == []
-    journal.append([("one", 1)], b"first\n")
-    whole = path.read_bytes()
-    journal.append([("two", 2)], b"second")
-    for cut in range(len(whole), path.stat().st_size):
-        other = tmp_path / f"cut-{cut}"
-        other.write_bytes(path.read_bytes()[:cut])
-        again = Journal(other)
-        assert kinds(again) == ["one"]
-        again.append([("three", 3)], b"")
-        assert kinds(Journal(other)) == ["one", "three"]
 
 
 def test_it_listens_on_loopback_only(gcs_server: GcsServer) -> None:

@@ -7,32 +7,17 @@ what it changes.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from tests.servers.http_service.bodies import Body, UnreadableError
-from tests.servers.http_service.messages import Received, Reply
+from tests.servers.http_service.control import CONTROL
+from tests.servers.http_service.messages import Received
 
 if TYPE_CHECKING:
-    from tests.servers.http_service.load import Load
+    from tests.servers.http_service.endpoint import Endpoint
+    from tests.servers.http_service.messages import Reply
 
-# What is under it is about the server itself: no bucket, account or API is called so.
-CONTROL = "/-/"
 _HEAD_MAX_BYTES = 65_536
-
-
-class Endpoint(Protocol):
-    """What is behind the connections of one server."""
-
-    load: Load
-
-    def answer(self, received: Received) -> Reply:
-        """Do what is asked, or say why not; the load begins with it."""
-
-    def control(self, method: str, path: str, body: bytes) -> Reply:
-        """What a test asks of the server itself, which is no load."""
-
-    def unreadable(self, why: str) -> Reply:
-        """To what is no request."""
 
 
 class Connection(asyncio.Protocol):

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 
 from tests.servers.http_service.bodies import Body
 
 # A body as it came, never joined: an object of gigabytes is not copied.
 Pieces = tuple[bytes, ...]
+
+
+class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
+    """An error as S3 and Azure have it: its status, its code, and what a person may read."""
+
+    def __init__(self, status: int, code: str, message: str = "") -> None:
+        super().__init__(code)
+        self.status = status
+        self.code = code
+        self.message = message or code
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +54,12 @@ class Reply:
         if closing:
             lines.append("Connection: close")
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+@lru_cache(maxsize=64)
+def http_date(second: int) -> str:
+    """Many objects are of one second."""
+    return formatdate(second, usegmt=True)
 
 
 def _phrase(status: int) -> str:

@@ -11,25 +11,27 @@ from typing import TYPE_CHECKING
 from tests.servers.http_service.connection import Connection
 
 if TYPE_CHECKING:
-    from tests.servers.http_service.connection import Endpoint
+    from tests.servers.http_service.endpoint import Endpoint
 
 _BLOCK_SIZE_BYTES = 4096
 
 
-def serve(endpoint: Endpoint, *, port: int = 0, until_eof: bool = True) -> None:
-    """Print the port, and serve until it is killed, or until standard input ends.
+def serve(endpoint: Endpoint, *, port: int | None = None) -> None:
+    """Serve until it is killed; without a port also until standard input ends.
 
-    What is held then may be gigabytes: nothing is torn down.
+    It prints the port that it has then. What is held then may be gigabytes: nothing is torn down.
     """
     # Ctrl-C is for whoever started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_serve(endpoint, port, until_eof=until_eof))
+    asyncio.run(_serve(endpoint, port))
     os._exit(0)
 
 
-async def _serve(endpoint: Endpoint, port: int, *, until_eof: bool) -> None:
+async def _serve(endpoint: Endpoint, port: int | None) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(endpoint), "127.0.0.1", port, backlog=1024)
+    server = await loop.create_server(
+        lambda: Connection(endpoint), "127.0.0.1", port or 0, backlog=1024
+    )
     print(server.sockets[0].getsockname()[1], flush=True)
     ended = loop.create_future()
 
@@ -37,6 +39,6 @@ async def _serve(endpoint: Endpoint, port: int, *, until_eof: bool) -> None:
         if not os.read(sys.stdin.fileno(), _BLOCK_SIZE_BYTES) and not ended.done():
             ended.set_result(None)
 
-    if until_eof:
+    if port is None:
         loop.add_reader(sys.stdin.fileno(), look)
     await ended

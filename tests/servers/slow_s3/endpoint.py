@@ -1,26 +1,25 @@
-"""The service behind the connections, and how a test talks about it."""
+"""The service behind the connections."""
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from tests.servers.http_service.load import Load
-from tests.servers.http_service.messages import Reply
-from tests.servers.slow_s3.messages import Failure, Request, refusal
+from tests.servers.http_service.endpoint import Endpoint
+from tests.servers.http_service.messages import Failure
+from tests.servers.slow_s3.messages import Request, refusal
 from tests.servers.slow_s3.operations import answer, operation_of
 from tests.servers.slow_s3.storage import Storage
 
 if TYPE_CHECKING:
-    from tests.servers.http_service.messages import Received
+    from tests.servers.http_service.messages import Received, Reply
 
 _SLOW_DOWN = Failure(HTTPStatus.SERVICE_UNAVAILABLE, "SlowDown", "Please reduce your request rate.")
 
 
-class SlowS3Endpoint:
+class SlowS3Endpoint(Endpoint):
     def __init__(self) -> None:
-        self.load = Load()
+        super().__init__()
         self._storage = Storage()
 
     def answer(self, received: Received) -> Reply:
@@ -41,20 +40,11 @@ class SlowS3Endpoint:
         reply.headers.setdefault("x-amz-request-id", "0")
         return reply
 
-    def control(self, method: str, path: str, body: bytes) -> Reply:
-        """Its load, its counts, and an end of all that it holds."""
-        match method, path:
-            case "GET", "statistics":
-                return Reply(pieces=(json.dumps(self.load.statistics()).encode(),))
-            case "PUT", "load":
-                self.load.set(**json.loads(body))
-            case "DELETE", "buckets":
-                self._storage.buckets.clear()
-            case _:
-                return Reply(HTTPStatus.NOT_FOUND)
-        return Reply(HTTPStatus.NO_CONTENT)
+    def forget(self) -> None:
+        """Drop every bucket with all that is in it."""
+        self._storage.buckets.clear()
 
     def unreadable(self, why: str) -> Reply:
-        """To what is no request."""
+        """Say why it is no request."""
         failure = Failure(HTTPStatus.BAD_REQUEST, "InvalidRequest", why)
         return refusal(failure, Request("GET", "/", {}))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from tests.servers.slow_s3.messages import Failure, document
+from tests.servers.http_service.messages import Failure
+from tests.servers.slow_s3.messages import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,19 +8,9 @@ from http import HTTPStatus
 from urllib.parse import unquote, unquote_plus
 from xml.sax.saxutils import escape
 
-from tests.servers.http_service.messages import Pieces, Reply
+from tests.servers.http_service.messages import Failure, Pieces, Reply
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
-
-
-class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
-    """An S3 error: its status, its code, and what a person may read."""
-
-    def __init__(self, status: int, code: str, message: str = "") -> None:
-        super().__init__(code)
-        self.status = status
-        self.code = code
-        self.message = message or code
 
 
 @dataclass

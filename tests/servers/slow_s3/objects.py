@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from email.utils import formatdate
-from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from tests.servers.http_service.messages import Reply
-from tests.servers.slow_s3.messages import NAMESPACE, Failure, document
+from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.slow_s3.messages import NAMESPACE, document
 from tests.servers.slow_s3.storage import StoredObject
 
 if TYPE_CHECKING:
@@ -142,12 +140,6 @@ def parsed(body: bytes) -> ET.Element:
         if not element.tag.startswith("{"):
             element.tag = f"{{{NAMESPACE}}}{element.tag}"
     return root
-
-
-@lru_cache(maxsize=64)
-def http_date(second: int) -> str:
-    """Many objects are of one second."""
-    return formatdate(second, usegmt=True)
 
 
 def _described(stored: StoredObject) -> dict[str, str]:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from xml.sax.saxutils import escape
 
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply
 from tests.servers.slow_s3 import listings, objects, uploads
-from tests.servers.slow_s3.messages import Failure, Request, document, refusal
+from tests.servers.slow_s3.messages import Request, document, refusal
 from tests.servers.slow_s3.storage import Bucket, Storage
 
 
 def _no_versioning(bucket: Bucket, request: Request) -> Reply:
     return document("VersioningConfiguration", "")
-
-
-def _location(bucket: Bucket, request: Request) -> Reply:
-    return document("LocationConstraint", "")
 
 
 def _head_bucket(bucket: Bucket, request: Request) -> Reply:
@@ -42,15 +37,6 @@ def _create_bucket(storage: Storage, request: Request) -> Reply:
     return Reply(headers={"Location": f"/{request.bucket}"})
 
 
-def _list_buckets(storage: Storage, request: Request) -> Reply:
-    date = "<CreationDate>2026-01-01T00:00:00.000Z</CreationDate>"
-    listed = "".join(
-        f"<Bucket><Name>{escape(name)}</Name>{date}</Bucket>" for name in sorted(storage.buckets)
-    )
-    content = f"<Owner><ID>0</ID></Owner><Buckets>{listed}</Buckets>"
-    return document("ListAllMyBucketsResult", content)
-
-
 def _unknown(storage: Storage, request: Request) -> Reply:
     message = f"{request.method} {request.target}"
     raise Failure(HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", message)
@@ -66,7 +52,6 @@ class Operation:
 
 
 _UNKNOWN = Operation("NotImplemented")
-_LIST_BUCKETS = Operation("ListBuckets", on_storage=_list_buckets)
 _UPLOAD_ID, _UPLOADS = "uploadId", "uploads"
 # By method and by the first parameter of the query that names a resource, or "".
 _ON_KEYS: dict[tuple[str, str], Operation] = {
@@ -85,7 +70,6 @@ _ON_BUCKETS: dict[tuple[str, str], Operation] = {
     ("POST", "delete"): Operation("DeleteObjects", objects.delete_objects),
     ("GET", _UPLOADS): Operation("ListMultipartUploads", listings.list_uploads),
     ("GET", "versioning"): Operation("GetBucketVersioning", _no_versioning),
-    ("GET", "location"): Operation("GetBucketLocation", _location),
     ("GET", "list-type"): Operation("ListObjectsV2", listings.list_objects),
     ("GET", "session"): Operation("CreateSession", _create_session),
     ("HEAD", ""): Operation("HeadBucket", _head_bucket),
@@ -111,7 +95,7 @@ def operation_of(request: Request) -> Operation:
     if request.bucket:
         found = _ON_KEYS if request.key else _ON_BUCKETS
         return found.get((request.method, resource), _UNKNOWN)
-    return _LIST_BUCKETS if (request.method, resource) == ("GET", "") else _UNKNOWN
+    return _UNKNOWN
 
 
 def answer(storage: Storage, request: Request, operation: Operation) -> Reply:

@@ -7,8 +7,7 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from tests.servers.http_service.messages import Pieces
-from tests.servers.slow_s3.messages import Failure
+from tests.servers.http_service.messages import Failure, Pieces
 
 
 @dataclass(frozen=True, slots=True)

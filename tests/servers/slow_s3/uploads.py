@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from tests.servers.http_service.messages import Reply
-from tests.servers.slow_s3.messages import NAMESPACE, Failure, document
+from tests.servers.http_service.messages import Failure, Reply
+from tests.servers.slow_s3.messages import NAMESPACE, document
 from tests.servers.slow_s3.objects import check_write, kept_headers, parsed
 from tests.servers.slow_s3.storage import StoredObject, StoredPart
 

@@ -22,6 +22,7 @@ from fsspec_commit.cli.ending import (
     ending,
     unsettled,
 )
+from fsspec_commit.cli.interrupts import SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ JOB = "20261120T140355-9c1e5d0a7b2f4e68"
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
     """Give the process its Ctrl-C back, which the end of a command takes away."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.cli.output import Output
+from fsspec_commit.errors import Reply
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from fsspec_commit.store import Store
     from tests.unit.cli.conftest import Ran
 
+T = TypeVar("T")
 pytestmark = pytest.mark.checkout
 DOCUMENT = Path(__file__).parents[3] / "docs/command.md"
-ROW = re.compile(r"^\| (?P<state>[^|]+?) +\| (?P<resume>\d)[^|]*\| (?P<abort>\d)[^|]*\|$")
+ROW = re.compile(
+    r"^\| (?P<state>[^|]+?) +\| (?P<resume>\d)[^|]*\| (?P<abort>\d)[^|]*\| (?P<clean>\d)[^|]*\|$"
+)
 OUTCOMES = {0: None, 1: "not_committed", 2: "not_committed"}
 UNSETTLED = {"committed", "partial", "unknown"}
 
@@ -31,7 +39,7 @@ def documented() -> list[tuple[str, str, int]]:
         (row["state"], command, int(row[command]))
         for row in found
         if row
-        for command in ("resume", "abort")
+        for command in ("resume", "abort", "clean")
     ]
 
 
@@ -78,8 +86,10 @@ def damaged(destination: Path) -> str:
     return job.job_id
 
 
+REFUSING = "`open`, and the store refuses its abort"
 STATES: dict[str, Callable[[Path], str]] = {
     "`open`": lambda destination: begun(destination).job_id,
+    REFUSING: lambda destination: begun(destination).job_id,
     "`committing`": lambda destination: died(destination, Fault("create", 4, "crash_before")),
     "`decided`": lambda destination: died(destination, Fault("rename", 1, "crash_before")),
     "`published`": lambda destination: died(
@@ -94,19 +104,33 @@ STATES: dict[str, Callable[[Path], str]] = {
 }
 
 
+def refusing(store: Store) -> WrappedStore:
+    """A store that takes no decision of a job, so that nobody can end it."""
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "create" and path.endswith("/decision"):
+            raise fc.StoreError("not yours", path=path, reply=Reply.REFUSED)
+        return await call()
+
+    return WrappedStore(store, carry)
+
+
 def test_every_state_is_documented() -> None:
     assert {state for state, _, _ in documented()} == STATES.keys()
 
 
-@pytest.mark.parametrize(("state", "verb", "status"), documented())
+@pytest.mark.parametrize(
+    ("state", "verb", "status"), [row for row in documented() if row[1] != "clean"]
+)
 def test_a_command_ends_as_documented(
     command: Callable[..., Ran], tmp_path: Path, state: str, verb: str, status: int
 ) -> None:
     """The status, and the outcome for programs; asked again, it is no worse."""
     job_id = STATES[state](tmp_path)
     shown = {info.job_id: info.state for info in fc.jobs(tmp_path)}
-    assert shown.get(job_id, "") == state.strip("`") * state.startswith("`")
-    ran = command(verb, tmp_path, job_id, "--json")
+    assert f"`{shown[job_id]}`" in state if job_id in shown else "`" not in state
+    with wrapping(refusing) if state == REFUSING else nullcontext():
+        ran = command(verb, tmp_path, job_id, "--json")
     assert ran.status == status, ran.err
     if status:
         outcome = ran.document["error"]["outcome"]
@@ -117,6 +141,26 @@ def test_a_command_ends_as_documented(
     if verb == "resume":
         assert again.status == status, again.err
     assert again.status != 1 or status == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [(state, status) for state, verb, status in documented() if verb == "clean"],
+)
+def test_a_clean_ends_as_documented(
+    command: Callable[..., Ran], tmp_path: Path, state: str, status: int
+) -> None:
+    """It removes what nobody will commit, and nothing else: the rest is named."""
+    job_id = STATES[state](tmp_path)
+    found = {info.job_id: info.state for info in fc.jobs(tmp_path)}.get(job_id)
+    with wrapping(refusing) if state == REFUSING else nullcontext():
+        ran = command("clean", tmp_path, "--older-than", "0s", "--delete", "--json")
+    assert ran.status == status, ran.err
+    ended = not status and found in {"open", "committing", "aborted"}
+    assert ran.document["aborted"] == [job_id] * ended
+    assert any(job_id in line for line in ran.document["not_removed"]) == (status == 3)
+    stays = status == 3 or found in {"decided", "published", "damaged"}
+    assert [info.state for info in fc.jobs(tmp_path)] == [found] * stays
 
 
 @pytest.mark.parametrize("verb", ["resume", "abort"])

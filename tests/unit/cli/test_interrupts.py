@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,7 @@ def ctrl_c() -> Iterator[None]:
     begun_with = {
         signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
         signal.SIGTERM: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     }
     yield
     for number, handler in begun_with.items():
@@ -54,10 +56,18 @@ def test_the_second_stops_and_has_time_to_say_so(monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_a_schedulers_end_is_taken_for_ctrl_c() -> None:
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_process_is_taken_for_ctrl_c(by: int) -> None:
     interrupts.hear_interrupts()
-    assert is_heard(signal.SIGTERM)
+    assert is_heard(by)
     assert not is_heard(signal.SIGINT)
+
+
+def test_nohup_keeps_a_command_at_work() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interrupts.hear_interrupts()
+    assert not is_heard(signal.SIGHUP)
+    assert is_heard()
 
 
 def test_what_is_ignored_or_handled_stays_so() -> None:
@@ -70,11 +80,39 @@ def test_what_is_ignored_or_handled_stays_so() -> None:
     assert told == [signal.SIGTERM]
 
 
+def test_a_handler_need_not_be_hashable(command: Callable[..., Ran], tmp_path: Path) -> None:
+    """The command ended with 1, and without having done anything."""
+
+    @dataclass
+    class Handler:
+        times: int = 0
+
+        def __call__(self, _number: int, _frame: object) -> None:
+            self.times += 1
+
+    handler = Handler()
+    signal.signal(signal.SIGTERM, handler)
+    assert command("jobs", tmp_path).status == 0
+    signal.raise_signal(signal.SIGTERM)
+    assert handler.times == 1
+
+
+def test_a_handler_that_python_has_not_set_stays_where_it_is(
+    command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in R's process: it cannot be given back, and TypeError took the status's place."""
+    monkeypatch.setattr(signal, "getsignal", lambda _number: None)
+    assert command("jobs", tmp_path).status == 0
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_nothing_is_heard_of_a_run_that_has_ended() -> None:
     interrupts.hear_interrupts()
     interrupts.ignore_interrupts()
     assert not is_heard(signal.SIGINT)
     assert not is_heard(signal.SIGTERM)
+    assert not is_heard(signal.SIGHUP)
 
 
 def test_a_command_that_is_run_in_a_thread_has_its_status(
@@ -83,3 +121,11 @@ def test_a_command_that_is_run_in_a_thread_has_its_status(
     """It raised ValueError when all was done: only the main thread may give Ctrl-C back."""
     with ThreadPoolExecutor() as threads:
         assert threads.submit(command, "jobs", tmp_path).result().status == 0
+
+
+def test_a_process_that_runs_a_command_has_its_signals_back(
+    command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    before = [signal.getsignal(number) for number in interrupts.SIGNALS]
+    assert command("jobs", tmp_path).status == 0
+    assert [signal.getsignal(number) for number in interrupts.SIGNALS] == before

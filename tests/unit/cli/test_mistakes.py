@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
@@ -9,8 +10,10 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import fsspec_commit as fc
+from fsspec_commit.errors import Reply
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
@@ -63,6 +66,11 @@ MISTAKES: list[tuple[list[str], int, tuple[str, ...]]] = [
         ("--partitions is for --mode overwrite_partitions",),
     ),
     (
+        ["write", "SOURCE", "URL", "--mode=overwrite_partitions", "--partitions", "day=*"],
+        2,
+        ("--partitions holds 'day=*'", "name each directory"),
+    ),
+    (
         ["write", "SOURCE", "URL", "--partition-by", "days", "--mode", "append"],
         2,
         ("--partition-by 'days' is no column", "'day', 'clicks'"),
@@ -72,6 +80,16 @@ MISTAKES: list[tuple[list[str], int, tuple[str, ...]]] = [
     (["write", "none.parquet", "URL"], 2, ("there is no source 'none.parquet'",)),
     (["abort", "URL", "9c1e"], 3, ("no unfinished job", "'9c1e'", "list them with")),
     (["clean", "URL"], 2, ("'--older-than'", "'--damaged'")),
+    (
+        ["clean", "URL", "--damaged", "20261120T140355-9c1e5d0a7b2f4e68"],
+        3,
+        ("no job 20261120T140355-9c1e5d0a7b2f4e68", "or never was", "`jobs` lists those"),
+    ),
+    (["write", "SOURCE", "URL", "--mode=dynamic"], 2, ("'--mode': 'dynamic' is not one of",)),
+    *(
+        ([*typed, "SOURCE"], 2, ("is not a directory", "a destination is the directory of"))
+        for typed in (["jobs"], ["probe"], ["explain"], ["write", "SOURCE"])
+    ),
     (["jobs", "ftp://host/x"], 2, ("no adapter serves 'ftp' URLs", "known: abfs")),
 ]
 
@@ -94,6 +112,27 @@ def test_a_mistake_is_told(
     # No Python: neither arguments, nor calls.
     assert re.search(r"(?<![\w/'])[a-z_]+=[\"'A-Z\[(]|\w\(\)", line) is None, line
     assert ran.status == status
+
+
+def test_a_source_that_cannot_be_asked_is_named(
+    url: str, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was "NoCredentialsError: Unable to locate credentials", of nobody knew what."""
+
+    class NoCredentialsError(Exception):
+        """As botocore's: no ``OSError``."""
+
+    def ask(*_: object, **_options: object) -> bool:
+        raise NoCredentialsError("Unable to locate credentials")
+
+    monkeypatch.setattr(MemoryFileSystem, "exists", ask)
+    ran = command("write", "memory://theirs/x.csv", url, "--json")
+    told = ran.document["error"]
+    assert (ran.status, told["kind"], told["outcome"]) == (2, "unreadable_source", "not_committed")
+    assert told["message"] == (
+        "cannot look for source 'memory://theirs/x.csv': NoCredentialsError: Unable to locate "
+        "credentials; check --source-storage-option, and what the environment holds"
+    )
 
 
 def test_while_it_waits_it_says_for_whom(
@@ -131,3 +170,69 @@ def test_an_interrupted_probe_says_what_may_remain(url: str, command: Callable[.
     assert "interrupted; small objects of the probe may remain under _commit/" in ran.err
     assert command("clean", url, "--older-than", "0s", "--delete").status == 0
     assert fc.jobs(url) == []
+
+
+def test_a_clean_that_the_store_refuses_is_not_done(url: str, command: Callable[..., Ran]) -> None:
+    """It ended with 0, and a script took the job for aborted."""
+    job = fc.Job(url, mode="append").start()
+    job._begun_here = False  # It is left behind, and warns nobody.
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "create" and path.endswith("/decision"):
+            raise fc.StoreError("not yours", path=path, reply=Reply.REFUSED)
+        return await call()
+
+    clean = ("clean", url, "--older-than", "0s")
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        assert command(*clean).status == 0
+        ran = command(*clean, "--delete")
+        assert (ran.status, ran.out) == (3, f"not removed\t{job.job_id}: not yours\n")
+        assert command(*clean, "--delete", "--quiet").status == 3
+        document = command(*clean, "--delete", "--json").document
+        assert document["not_removed"] == [f"{job.job_id}: not yours"]
+    assert command(*clean, "--delete").status == 0
+
+
+@pytest.mark.parametrize("arguments", [("jobs",), ("show",), ("clean", "--older-than", "0s")])
+def test_a_destination_that_may_be_misspelt_is_told_of(
+    arguments: tuple[str, ...], url: str, command: Callable[..., Ran]
+) -> None:
+    """Not by the status: before its first job a destination is like that."""
+    misspelt = f"{url}s"
+    name, *options = arguments
+    ran = command(name, misspelt, *options)
+    assert (ran.status, ran.out, ran.err) == (0, "", f"nothing is at {misspelt!r} so far\n")
+    assert command(name, misspelt, *options, "--json").err == ran.err
+    assert command(name, url, *options).err == ""
+
+
+def test_who_may_not_look_at_a_destination_sees_its_jobs(
+    url: str, command: Callable[..., Ran]
+) -> None:
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "stat":
+            raise fc.StoreError("not yours", path=path, reply=Reply.REFUSED)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        assert command("jobs", url).status == 0
+
+
+def test_a_record_that_may_not_be_read_is_not_called_damaged(
+    url: str, command: Callable[..., Ran]
+) -> None:
+    """It was: put back what stood there. It stands there."""
+    job = fc.Job(url, mode="append").start()
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "read":
+            error = fc.StoreError("not yours", path=path, reply=Reply.REFUSED)
+            error.errno = errno.EACCES
+            raise error
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        ran = command("show", url, job.job_id)
+    assert "not yours; nothing says that it is damaged: ask as somebody who may read it" in ran.out
+    assert "put that back, or get leave to read it" in ran.out
+    job.abort()

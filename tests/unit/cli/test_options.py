@@ -116,8 +116,39 @@ def test_a_secret_is_hidden_in_every_spelling(secret: str) -> None:
 
 
 def test_a_short_secret_is_hidden_as_a_word_only() -> None:
-    hide = Redactor({"password": "a1"})
-    assert hide("a1 a1b 'a1'") == "*** a1b '***'"
+    hide = Redactor({"password": "test"})
+    assert hide("test latest 'test' me:test@host p%3Dtest \\ntest") == (
+        "*** latest '***' me:***@host p%3D*** \\n***"
+    )
+
+
+def test_what_is_too_short_to_be_a_secret_is_shown() -> None:
+    """It was `*** file`, which tells as much, and nobody could read the ids and numbers."""
+    hide = Redactor({"key": "1", "token": {"x": "abc"}})
+    assert hide("1 of 10 files, abc") == "1 of 10 files, abc"
+
+
+def test_a_command_that_names_the_destination_can_be_pasted() -> None:
+    """It was `fsspec-commit resume s3://***-x/la***`."""
+    url = "s3://minioadmin-x/latest"
+    hide = Redactor({"key": "test", "secret": "minioadmin"}, public=[url])
+    assert hide(f"test minioadmin: fsspec-commit resume {url} 20261120") == (
+        f"*** ***: fsspec-commit resume {url} 20261120"
+    )
+    assert hide("s3://minioadmin-y") == "s3://***-y"
+    both = Redactor() | hide
+    assert both(f"{url} minioadmin") == f"{url} ***"
+
+
+@pytest.mark.parametrize("url", ["sftp://me:hunter22@host/x", "https://host/x?sig=hunter22"])
+def test_a_secret_that_is_also_in_what_was_typed_is_hidden(url: str) -> None:
+    hide = Redactor({"secret": "hunter22"}, public=[url])
+    assert hide(url) == url.replace("hunter22", "***")
+
+
+def test_what_goes_beyond_the_destination_is_hidden() -> None:
+    hide = Redactor({"secret": "x/hunter2"}, public=["s3://b/x", "x/hunter2"])
+    assert hide("s3://b/x/hunter2 x/hunter2") == "s3://b/*** ***"
 
 
 def test_where_a_store_is_is_no_secret() -> None:
@@ -128,16 +159,17 @@ def test_where_a_store_is_is_no_secret() -> None:
             "client_kwargs": {"region_name": "eu-west-1"},
             "anon": True,
             "port": 9000,
+            "profile": "work",
+            "config_kwargs": {"s3": {"addressing_style": "path"}},
         }
     )
-    assert hide("http://store:9000 acct eu-west-1 True 9000") == (
-        "http://store:9000 acct eu-west-1 True 9000"
-    )
+    text = "http://store:9000 acct eu-west-1 True 9000 work path"
+    assert hide(text) == text
 
 
 def test_credentials_in_an_endpoint_are_a_secret() -> None:
-    hide = Redactor({"endpoint_url": "http://me:hunter2@store"})
-    assert hide("cannot reach http://me:hunter2@store") == "cannot reach ***"
+    hide = Redactor({"endpoint_url": "http://me:hunter2@store", "host": "h?sig=hunter3"})
+    assert hide("cannot reach http://me:hunter2@store h?sig=hunter3") == "cannot reach *** ***"
 
 
 def test_what_was_typed_for_all_to_see_is_hidden_only_if_it_is_named_like_a_secret() -> None:
@@ -165,6 +197,14 @@ def test_documents_are_redacted_inside() -> None:
 def test_two_redactors_hide_what_either_hides() -> None:
     hide = Redactor({"secret": "hunter2"}) | Redactor({"secret": "hunter3"})
     assert hide("hunter2 hunter3") == "*** ***"
+
+
+def test_an_option_that_was_not_understood_shows_what_is_no_secret() -> None:
+    """`--mode=dynamic` was answered "'***' is not one of"."""
+    hide = redacted_arguments(
+        ["write", "--mode=dynamic", "--token=hunter2", "--storag=key=hunter3"]
+    )
+    assert hide("dynamic, hunter2, key=hunter3") == "dynamic, ***, ***"
 
 
 def test_a_command_line_that_was_not_understood_shows_no_value() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsspec_commit.effects import part_writer
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.part_writer import (
     PARTS_MAX,
     PIECE_BYTES,
@@ -20,7 +21,6 @@ from fsspec_commit.effects.part_writer import (
     PartWriter,
     part_size_bytes,
 )
-from fsspec_commit.effects.settled import SettledStore
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
@@ -99,17 +99,17 @@ class Given:
         async def main() -> None:
             store = FlatStore(StorePath("b/out"), self.bucket, capabilities_of(AWS))
             store.uploads = self.uploads
-            settled = SettledStore(store, ids=IDS, statistics=Statistics()).uploads
-            assert settled is not None
+            confirmed = ConfirmedStore(store, ids=IDS, statistics=Statistics()).uploads
+            assert confirmed is not None
 
             async def abort(upload: PendingUpload) -> None:
                 self.aborted.append(upload.upload_id)
                 self.bucket.abort(upload)
 
             writer = PartWriter(
-                settled,
+                confirmed,
                 PATH,
-                begin=settled.start,
+                begin=confirmed.start,
                 abort=abort,
                 budget=PartBudget(self._bytes_max),
             )

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from fsspec_commit.effects.confirm import Effect, Undone, ask, confirm
+from fsspec_commit.effects.confirmed.writer import ConfirmedWriter
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
 from fsspec_commit.effects.parallel import for_each
-from fsspec_commit.effects.settle import Effect, Undone, ask, settle
-from fsspec_commit.effects.settled_writer import SettledWriter
+from fsspec_commit.effects.silence import LONG_S, Silence, Trouble
 from fsspec_commit.errors import CommitError, Reply, StoreError
 from fsspec_commit.ids import SYSTEM_IDS, IdSource
 from tests.unit.effects.virtual_time import run
@@ -53,7 +54,7 @@ class Chunks:
         try:
             await self._calls()
         except StoreError as error:
-            error.can_go_on = True
+            error.can_go_on = error.reply is not Reply.REFUSED
             raise
 
     async def finish(self) -> Entry:
@@ -63,20 +64,20 @@ class Chunks:
         raise NotImplementedError
 
 
-async def asked(calls: Calls, pace: Pace) -> None:
+async def asked(calls: Callable[[], Awaitable[None]], pace: Pace) -> None:
     await ask(calls, pace)
 
 
-async def changed(calls: Calls, pace: Pace) -> None:
+async def changed(calls: Callable[[], Awaitable[None]], pace: Pace) -> None:
     async def observe() -> Undone:
         await calls()
         return Undone.UNDONE
 
-    await settle(Effect(calls, observe, "writing", "a"), pace)
+    await confirm(Effect(calls, observe, "writing", "a"), pace)
 
 
 async def written(calls: Calls, pace: Pace) -> None:
-    await SettledWriter(Chunks(calls), pace).write(b"1")
+    await ConfirmedWriter(Chunks(calls), pace).write(b"1")
 
 
 async def all_together(one: Callable[[], Awaitable[None]]) -> None:
@@ -102,6 +103,67 @@ def test_a_store_that_is_silent_is_given_up_by_all_at_once(
     _, lasted_s = run(main())
     assert lasted_s < 2 * TRIES_MAX * TIMEOUT_S
     assert calls.made < 4 * IN_FLIGHT
+
+
+class Last:
+    """A store that does as it is told, and then lets every request time out."""
+
+    def __init__(self, *answers: Reply | None) -> None:
+        self._answers = list(answers)
+
+    async def __call__(self) -> None:
+        reply: Reply | None = Reply.UNKNOWN
+        lasts_s = TIMEOUT_S
+        if self._answers:
+            reply, lasts_s = self._answers.pop(0), 0.05
+        await asyncio.sleep(lasts_s)
+        if reply is not None:
+            raise StoreError("no", reply=reply)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        [*[Reply.NOT_DONE] * IN_FLIGHT, None],
+        [Reply.REFUSED] * IN_FLIGHT,
+        [*[Reply.NOT_DONE] * 2 * IN_FLIGHT, Reply.REFUSED],
+    ],
+    ids=["busy", "refusing", "both"],
+)
+def test_nor_does_it_take_hours_where_it_has_answered_just_before(last: list[Reply | None]) -> None:
+    """All that are in flight had failed before that, and nobody began to fail in the silence."""
+    calls = Last(*last)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+        await asyncio.gather(
+            *(changed(calls, pace) for _ in range(IN_FLIGHT)), return_exceptions=True
+        )
+
+    _, lasted_s = run(main())
+    assert lasted_s < 2 * TRIES_MAX * TIMEOUT_S
+
+
+@pytest.mark.parametrize("begins_s", [0, 3_600])
+def test_a_store_that_answers_nobody_for_seconds_is_waited_for(begins_s: float) -> None:
+    """As while an ingress restarts: in turn, the tries of 64 calls last for half a minute.
+
+    Also where the last that was asked of it, an hour before, was not answered either.
+    """
+
+    async def call() -> None:
+        await asyncio.sleep(0.1)
+        if asyncio.get_running_loop().time() < begins_s + 25:
+            raise StoreError("503", reply=Reply.NOT_DONE)
+
+    async def main() -> None:
+        pace = Pace(SYSTEM_IDS)
+        with pytest.raises(StoreError):
+            await ask(call, pace)
+        await asyncio.sleep(begins_s)
+        await all_together(lambda: ask(call, pace))
+
+    run(main())
 
 
 def test_a_store_that_answers_some_is_not_given_up() -> None:
@@ -134,26 +196,42 @@ def test_whoever_comes_after_the_silence_has_all_its_tries(
     assert (silent.made, again.made) == (TRIES_MAX, TRIES_MAX)
 
 
-def test_a_refusal_is_an_answer() -> None:
+@pytest.mark.parametrize("calling", [asked, changed, written])
+def test_a_refusal_is_an_answer(calling: Callable[[Calls, Pace], Awaitable[None]]) -> None:
     """Somebody is there: what fails elsewhere is worth its own tries."""
-    others = Calls(lambda nth: nth == TRIES_MAX - 1)
+    refused = Calls(lambda _: False, Reply.REFUSED)
 
     async def main() -> None:
         pace = Pace(SYSTEM_IDS)
-        failing = Calls(lambda _: False)
-        refused = Calls(lambda _: False, Reply.REFUSED)
-
-        async def refuse_now_and_then() -> None:
-            for _ in range(TRIES_MAX):
-                with pytest.raises(StoreError):
-                    await asked(refused, pace)
-
-        await asyncio.gather(
-            asked(failing, pace), refuse_now_and_then(), asked(others, pace), return_exceptions=True
-        )
+        Trouble(pace.silence).failed(Reply.UNKNOWN, is_last=False)
+        await asyncio.sleep(LONG_S)
+        assert pace.silence.is_long
+        with pytest.raises(CommitError):
+            await calling(refused, pace)
+        assert not pace.silence.is_long
 
     run(main())
-    assert others.made == TRIES_MAX
+
+
+@pytest.mark.parametrize("before", [0, TRIES_MAX - 2])
+def test_only_what_had_failed_before_its_second_try_gives_up_with_it(before: int) -> None:
+    """Who was turned away by a busy store has asked the silent one twice, and speaks for nobody."""
+
+    async def main() -> bool:
+        silence = Silence()
+        trouble = Trouble(silence)
+        for _ in range(before):
+            trouble.failed(Reply.NOT_DONE, is_last=False)
+        silence.end()
+        other = Trouble(silence)
+        other.failed(Reply.UNKNOWN, is_last=False)
+        for _ in range(before, TRIES_MAX - 1):
+            trouble.failed(Reply.UNKNOWN, is_last=False)
+            await asyncio.sleep(LONG_S)
+        trouble.failed(Reply.UNKNOWN, is_last=True)
+        return other.is_hopeless
+
+    assert run(main())[0] is (not before)
 
 
 def test_whoever_fails_later_has_all_its_tries() -> None:
@@ -211,7 +289,7 @@ def test_a_store_that_turns_some_away_is_asked_in_turn() -> None:
                 yield range(100)
 
             write = Effect(bucket.call, undone, "writing", "a")
-            await for_each(files(), lambda _: settle(write, pace), in_flight_max=IN_FLIGHT)
+            await for_each(files(), lambda _: confirm(write, pace), in_flight_max=IN_FLIGHT)
 
         await asyncio.gather(*(job(pace) for pace in paces))
 
@@ -231,7 +309,7 @@ def test_what_was_sent_does_not_wait_for_the_collector(calling: str) -> None:
         pace = Pace(SYSTEM_IDS)
         part = Part()
         if calling == "write":
-            await SettledWriter(Chunks(calls), pace).write(cast("bytes", part))
+            await ConfirmedWriter(Chunks(calls), pace).write(cast("bytes", part))
         else:
             await ask(partial(put, part), pace)
         return weakref.ref(part)

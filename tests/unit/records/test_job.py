@@ -29,6 +29,7 @@ from fsspec_commit.records.job import (
     TaskCommit,
 )
 from fsspec_commit.records.upload import UploadRecord
+from fsspec_commit.spec import JobSpec
 
 NONCE = "0123456789abcdef" * 2
 JOB = "20261120T140355-9c1e5f00a1b2c3d4"
@@ -310,6 +311,18 @@ class TestTaskCommit:
     def test_any_text_is_refused_by_type(self, text: str) -> None:
         with pytest.raises(RecordError):
             TaskCommit.from_json(text)
+
+    def test_a_huge_text_is_refused_uncopied(self) -> None:
+        text = "x" * (32 << 20)
+        for kind in (TaskCommit, JobSpec):
+            tracemalloc.start()
+            try:
+                with pytest.raises(RecordError, match="is over its cap of"):
+                    kind.from_json(text)
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert peak < 1 << 20
 
     def test_whether_it_was_chosen_is_no_part_of_what_it_is(self) -> None:
         told = MESSAGE.told_chosen(chosen=True)

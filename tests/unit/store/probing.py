@@ -26,13 +26,13 @@ def root() -> StorePath:
     return StorePath(f"/probe-{uuid4().hex}/out")
 
 
-def probed(store: Store) -> Capabilities:
+def probed(store: Store, *, long: bool = False) -> Capabilities:
     """What a probe sees; it leaves nothing in its directory."""
 
     async def run() -> Capabilities:
         scratch = DestinationLayout(store.root).probe(IDS.nonce())
         try:
-            return await probe(store, scratch, IDS)
+            return await probe(store, scratch, IDS, long=long)
         finally:
             assert await leftovers(store, scratch) == []
 
@@ -47,8 +47,8 @@ async def leftovers(store: Store, scratch: StorePath) -> list[StorePath]:
     return [entry.path async for entry in honest.list_tree(scratch)]
 
 
-def found(store: Store) -> set[str]:
-    lines = differences(store.capabilities, probed(store))
+def found(store: Store, *, long: bool = False) -> set[str]:
+    lines = differences(store.capabilities, probed(store, long=long))
     return {line.partition(":")[0] for line in lines}
 
 

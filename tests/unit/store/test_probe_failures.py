@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from fsspec_commit.effects.confirm import ask
 from fsspec_commit.effects.pacing import Pace
-from fsspec_commit.effects.settle import ask
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.store.probe import probe

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.unit.stores.deaf import deaf_server
 from tests.unit.stores.s3.responder import Responder
 
 if TYPE_CHECKING:
@@ -25,3 +26,11 @@ def responder(runner: asyncio.Runner) -> Iterator[Responder]:
     runner.run(responder.__aenter__())
     yield responder
     runner.run(responder.__aexit__())
+
+
+@pytest.fixture
+def deaf(runner: asyncio.Runner) -> Iterator[str]:
+    """The URL of a server that takes nothing of what is sent."""
+    server = deaf_server()
+    yield runner.run(server.__aenter__())
+    runner.run(server.__aexit__(None, None, None))

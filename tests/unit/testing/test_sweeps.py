@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import count, islice
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.testing.sweeps import Sweep
+from fsspec_commit.testing.sweeps import Sweep, sweep_of
+from tests.sweeps import pytest_collection_modifyitems, some_tests_by_day
 from tests.unit.test_testing_plugin import run_pytest
 
 if TYPE_CHECKING:
@@ -77,3 +79,65 @@ def test_the_seed_that_a_run_says_chooses_the_same_again(tmp_path: Path) -> None
     assert again.returncode == 0, again.stdout
     assert {path.name: path.read_text() for path in tmp_path.glob("*.txt")} == before
     assert said[0] in again.stdout
+
+
+@pytest.mark.parametrize(("options", "every"), [({"sweep_whole": True}, 1), ({}, 50)])
+def test_a_run_can_ask_for_all_cases(options: dict[str, object], every: int) -> None:
+    config = SimpleNamespace(getoption=options.get)
+    node = SimpleNamespace(nodeid="test_one", user_properties=[])
+    request: Any = SimpleNamespace(config=config, node=node)
+    [sweep] = sweep_of(request, 50)
+    assert sweep.every == every
+    assert node.user_properties == [("sweep", (every, 0, 0))]
+
+
+class Case(pytest.Item):
+    """A test on a server, as pytest has collected it."""
+
+    def runtest(self) -> None:
+        """Nothing: it is only chosen, or not."""
+
+    def on(self, server: str) -> Case:
+        self.callspec = SimpleNamespace(params={"s3_server": server})
+        return self
+
+
+def runs(case: pytest.Item) -> bool:
+    return case.get_closest_marker("slow") is None
+
+
+class TestSomeByDay:
+    @pytest.fixture
+    def cases(self, request: pytest.FixtureRequest) -> list[pytest.Item]:
+        """Ten on each of two servers; the last of each is the only one for P2."""
+        session = request.session
+        cases: list[pytest.Item] = []
+        for server in ("ministack", "seaweedfs"):
+            for number in range(10):
+                case = Case.from_parent(session, name=f"test_{number}[{server}]").on(server)
+                case.add_marker(some_tests_by_day(4))
+                case.add_marker(pytest.mark.guarantees("P2" if number == 9 else "P1"))
+                cases.append(case)
+        return cases
+
+    def choose(self, cases: list[pytest.Item], *, marks: str, seed: int) -> list[pytest.Item]:
+        option = SimpleNamespace(markexpr=marks, sweep_seed=seed)
+        config: Any = SimpleNamespace(option=option)
+        pytest_collection_modifyitems(config, cases)
+        return [case for case in cases if runs(case)]
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_by_day(self, cases: list[pytest.Item], seed: int) -> None:
+        """All on the first server, and some on the second: of each guarantee at least one."""
+        chosen = self.choose(cases, marks="not slow", seed=seed)
+        assert chosen[:10] == cases[:10]
+        assert chosen[-1] == cases[-1]
+        assert len(chosen[10:-1]) in {2, 3}
+        counted: Any = [value for case in chosen[10:] for _, value in case.user_properties]
+        assert {every for every, _, _ in counted} == {4}
+        assert sum(ran for _, ran, _ in counted) == len(chosen[10:])
+        assert sum(seen for _, _, seen in counted) == 10
+
+    def test_by_night(self, cases: list[pytest.Item]) -> None:
+        """All that is chosen from by day: the chosen ones of that day are not known."""
+        assert self.choose(cases, marks="slow", seed=1) == cases[:10]

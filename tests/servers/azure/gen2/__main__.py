@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tests.servers.azure.gen2.authorization import KEY_VARIABLE, Account
 from tests.servers.azure.gen2.endpoint import Gen2Endpoint
-from tests.servers.azure.gen2.journal import Journal
 from tests.servers.azure.gen2.service import Service
 from tests.servers.azure.gen2.storage import Storage
+from tests.servers.http_service.journal import Journal
 from tests.servers.http_service.serving import serve
 
 
@@ -31,7 +31,7 @@ def main() -> None:
     service = Service(Storage(journal), Account(asked.account, os.environ[KEY_VARIABLE]))
     # What is stored is no garbage, and to look for some in it would take longer with each file.
     gc.disable()
-    serve(Gen2Endpoint(service), port=asked.port or 0, until_eof=asked.port is None)
+    serve(Gen2Endpoint(service), port=asked.port)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Blobs on the Blob endpoint of the same account: put, get, describe, copy, delete.
+"""Blobs on the Blob endpoint of the same account: put, get, describe, delete.
 
 https://learn.microsoft.com/rest/api/storageservices/operations-on-blobs
 """
@@ -9,19 +9,16 @@ import base64
 import hashlib
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from tests.servers.azure.gen2.conditions import (
     check_existing,
     check_read,
-    check_source,
     check_write,
 )
-from tests.servers.azure.gen2.messages import Failure, http_date
 from tests.servers.azure.gen2.paths import IN_THE_WAY, check_name
 from tests.servers.azure.gen2.reading import check_unheld, described, file_reply
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
@@ -52,36 +49,9 @@ def put(service: Service, container: Container, request: Request) -> Reply:
     check_place(container, request)
     etag, now_s = service.storage.stamp()
     metadata, headers = metadata_of(request), blob_headers(request)
-    if metadata.get("hdi_isfolder", "").lower() == "true":
-        made: File | Directory = Directory(etag, now_s, now_s, metadata, headers)
-    else:
-        made = File(etag, now_s, now_s, metadata, headers, blocks=(("", request.body),))
+    made = File(etag, now_s, now_s, metadata, headers, blocks=(("", request.body),))
     service.storage.change("put", request.container, request.path, made)
     return written(request, etag, now_s)
-
-
-def copy(service: Service, container: Container, request: Request) -> Reply:
-    """Copy Blob, within the account, where it may be done before the answer.
-
-    https://learn.microsoft.com/rest/api/storageservices/copy-blob
-    """
-    place = unquote(urlsplit(request.headers["x-ms-copy-source"]).path)
-    name, _, path = place.removeprefix(f"/{request.account}/").partition("/")
-    held = service.storage.containers.get(name)
-    source = None if held is None else held.find(path)
-    if source is None:
-        raise Failure(HTTPStatus.NOT_FOUND, "CannotVerifyCopySource", "It does not exist.")
-    if isinstance(source, Directory):
-        raise Failure(HTTPStatus.CONFLICT, "InvalidSourceBlobType", "It is a directory.")
-    check_source(source, request)
-    check_place(container, request)
-    etag, now_s = service.storage.stamp()
-    metadata = metadata_of(request) or source.metadata
-    made = File(etag, now_s, now_s, dict(metadata), dict(source.headers), blocks=source.blocks)
-    service.storage.change("put", request.container, request.path, made)
-    headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    headers |= {"x-ms-copy-id": etag, "x-ms-copy-status": "success"}
-    return Reply(HTTPStatus.ACCEPTED, headers)
 
 
 def get(service: Service, container: Container, request: Request) -> Reply:

@@ -20,10 +20,10 @@ from tests.servers.azure.gen2.blobs import (
     not_found,
     written,
 )
-from tests.servers.azure.gen2.messages import Failure, document, http_date
+from tests.servers.azure.gen2.messages import document
 from tests.servers.azure.gen2.paths import IN_THE_WAY, check_name
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request

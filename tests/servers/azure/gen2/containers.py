@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from tests.servers.azure.gen2.messages import Failure, document, http_date
+from tests.servers.azure.gen2.messages import document
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
@@ -57,14 +57,6 @@ def create(service: Service, request: Request) -> Reply:
     return Reply(HTTPStatus.CREATED, headers)
 
 
-def delete(service: Service, container: Container, request: Request) -> Reply:
-    """https://learn.microsoft.com/rest/api/storageservices/delete-container."""
-    if container.legal_hold or container.immutable:
-        raise Failure(HTTPStatus.CONFLICT, "ContainerImmutableDueToLegalHold")
-    service.storage.change("drop", request.container)
-    return Reply(HTTPStatus.ACCEPTED)
-
-
 def properties(service: Service, container: Container, request: Request) -> Reply:
     """https://learn.microsoft.com/rest/api/storageservices/get-container-properties."""
     del service, request
@@ -80,20 +72,6 @@ def properties(service: Service, container: Container, request: Request) -> Repl
             "x-ms-has-legal-hold": str(container.legal_hold).lower(),
         }
     )
-
-
-def list_containers(service: Service, request: Request) -> Reply:
-    """https://learn.microsoft.com/rest/api/storageservices/list-containers2."""
-    prefix = request.query.get("prefix", "")
-    found = "".join(
-        f"<Container><Name>{name}</Name><Properties>"
-        f"<Last-Modified>{http_date(int(held.root.modified_s))}</Last-Modified>"
-        f'<Etag>"{held.root.etag}"</Etag></Properties></Container>'
-        for name, held in sorted(service.storage.containers.items())
-        if name.startswith(prefix)
-    )
-    content = f"<Containers>{found}</Containers><NextMarker />"
-    return document(f'<EnumerationResults ServiceEndpoint="">{content}</EnumerationResults>')
 
 
 def list_blobs(service: Service, container: Container, request: Request) -> Reply:

@@ -1,26 +1,26 @@
-"""The service behind the connections, and how a test talks about it."""
+"""The service behind the connections."""
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.servers.azure.gen2.messages import Failure, Request, http_date, refusal
+from tests.servers.azure.gen2.messages import Request, refusal
 from tests.servers.azure.gen2.service import Settings
-from tests.servers.http_service.load import Load
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.endpoint import Endpoint
+from tests.servers.http_service.messages import Failure, http_date
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.servers.azure.gen2.service import Service
-    from tests.servers.http_service.messages import Received
+    from tests.servers.http_service.messages import Received, Reply
 
 
-class Gen2Endpoint:
+class Gen2Endpoint(Endpoint):
     def __init__(self, service: Service) -> None:
-        self.load = Load()
+        super().__init__()
         self._service = service
 
     def answer(self, received: Received) -> Reply:
@@ -36,34 +36,25 @@ class Gen2Endpoint:
             reply.headers["Date"] = http_date(int(time.time() + offset_s))
         return reply
 
-    def control(self, method: str, path: str, body: bytes) -> Reply:
-        """Its load, its counts, what a test may set, and an end of all that it holds."""
-        asked = json.loads(body) if body else {}
-        match method, path:
-            case "GET", "statistics":
-                return Reply(pieces=(json.dumps(self.load.statistics()).encode(),))
-            case "GET", "settings":
-                held = asdict(self._service.settings)
-                told = {**held, "denied": sorted(held["denied"])}
-                return Reply(pieces=(json.dumps(told).encode(),))
-            case "PUT", "load":
-                self.load.set(**asked)
-            case "PUT", "settings":
-                denied = frozenset(asked.pop("denied", ()))
-                self._service.settings = Settings(denied=denied, **asked)
-            case "PUT", "clock":
-                self._service.account.clock_offset_s = asked["offset_s"]
-            case "PUT", "hold":
-                flags = (asked["legal_hold"], asked["immutable"])
-                self._service.storage.change("hold", asked["container"], *flags)
-            case "DELETE", "containers":
-                for name in list(self._service.storage.containers):
-                    self._service.storage.change("drop", name)
+    def set(self, what: str, said: Mapping[str, Any]) -> None:
+        """Its settings, its clock, and what keeps a container as it is."""
+        match what:
+            case "settings":
+                self._service.settings = Settings(**{**said, "denied": frozenset(said["denied"])})
+            case "clock":
+                self._service.account.clock_offset_s = said["offset_s"]
+            case "hold":
+                flags = (said["legal_hold"], said["immutable"])
+                self._service.storage.change("hold", said["container"], *flags)
             case _:
-                return Reply(HTTPStatus.NOT_FOUND)
-        return Reply(HTTPStatus.NO_CONTENT)
+                super().set(what, said)
+
+    def forget(self) -> None:
+        """Drop every container with all that is in it."""
+        for name in list(self._service.storage.containers):
+            self._service.storage.change("drop", name)
 
     def unreadable(self, why: str) -> Reply:
-        """To what is no request."""
+        """Say why it is no request."""
         failure = Failure(HTTPStatus.BAD_REQUEST, "InvalidInput", why)
         return refusal(failure, Request("GET", "/", {}))

@@ -6,27 +6,16 @@ import json
 import secrets
 import time
 from dataclasses import dataclass, field
-from email.utils import formatdate
-from functools import cached_property, lru_cache
+from functools import cached_property
 from http import HTTPStatus
 from urllib.parse import unquote, unquote_plus
 from xml.sax.saxutils import escape
 
 from tests.servers.azure.operation_names import Level, is_dfs, method_of, operation_name
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 # What both endpoints answer in, whatever version a client asks for.
 _NO_CONTENT_TYPE = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT})
-
-
-class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
-    """An Azure error: its status, its code, and what a person may read."""
-
-    def __init__(self, status: int, code: str, message: str = "") -> None:
-        super().__init__(code)
-        self.status = status
-        self.code = code
-        self.message = message or code
 
 
 @dataclass
@@ -94,12 +83,6 @@ class Request:
 
     def flag(self, name: str) -> bool:
         return self.query.get(name, "").lower() == "true"
-
-
-@lru_cache(maxsize=64)
-def http_date(second: int) -> str:
-    """Many paths are of one second."""
-    return formatdate(second, usegmt=True)
 
 
 def common_headers(request: Request) -> dict[str, str]:

@@ -12,10 +12,9 @@ from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tests.servers.azure.gen2.messages import Failure, http_date
 from tests.servers.azure.gen2.paths import not_found
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,23 +60,6 @@ def list_paths(service: Service, container: Container, request: Request) -> Repl
     return Reply(headers=headers, pieces=(content.encode(),))
 
 
-def create_filesystem(service: Service, request: Request) -> Reply:
-    """https://learn.microsoft.com/rest/api/storageservices/datalakestoragegen2/filesystem/create."""
-    if request.container in service.storage.containers:
-        message = "The specified filesystem already exists."
-        raise Failure(HTTPStatus.CONFLICT, "FilesystemAlreadyExists", message)
-    etag, now_s = service.storage.stamp()
-    service.storage.change("create", request.container, etag, now_s, {})
-    headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    return Reply(HTTPStatus.CREATED, {**headers, "x-ms-namespace-enabled": "true"})
-
-
-def delete_filesystem(service: Service, container: Container, request: Request) -> Reply:
-    del container
-    service.storage.change("drop", request.container)
-    return Reply(HTTPStatus.ACCEPTED)
-
-
 def filesystem_properties(service: Service, container: Container, request: Request) -> Reply:
     """It says whether the account has a hierarchical namespace.
 
@@ -87,22 +69,6 @@ def filesystem_properties(service: Service, container: Container, request: Reque
     root = container.root
     headers = {"ETag": f'"{root.etag}"', "Last-Modified": http_date(int(root.modified_s))}
     return Reply(headers={**headers, "x-ms-namespace-enabled": "true"})
-
-
-def list_filesystems(service: Service, request: Request) -> Reply:
-    """https://learn.microsoft.com/rest/api/storageservices/datalakestoragegen2/filesystem/list."""
-    prefix = request.query.get("prefix", "")
-    found = [
-        {
-            "name": name,
-            "etag": held.root.etag,
-            "lastModified": http_date(int(held.root.modified_s)),
-        }
-        for name, held in sorted(service.storage.containers.items())
-        if name.startswith(prefix)
-    ]
-    content = json.dumps({"filesystems": found}).encode()
-    return Reply(headers={"Content-Type": "application/json"}, pieces=(content,))
 
 
 def _children(directory: str, top: Directory) -> Iterator[tuple[str, File | Directory]]:

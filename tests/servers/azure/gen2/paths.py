@@ -11,10 +11,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from tests.servers.azure.gen2.conditions import check_existing, check_read, check_write
-from tests.servers.azure.gen2.messages import Failure, http_date
 from tests.servers.azure.gen2.reading import check_unheld, described, file_reply
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
@@ -95,8 +94,6 @@ def append(service: Service, container: Container, request: Request) -> Reply:
     if position < file.size_bytes:
         raise Failure(HTTPStatus.BAD_REQUEST, "InvalidRange", "position")
     service.storage.change("append", request.container, request.path, position, request.body)
-    if request.flag("flush"):
-        return _flushed(service, request, file, position + len(request.body))
     return Reply(HTTPStatus.ACCEPTED, {"x-ms-request-server-encrypted": "true"})
 
 
@@ -108,26 +105,6 @@ def flush(service: Service, container: Container, request: Request) -> Reply:
         raise Failure(HTTPStatus.BAD_REQUEST, "ContentLengthMustBeZero")
     check_existing(file, request)
     return _flushed(service, request, file, request.number("position"))
-
-
-def set_properties(service: Service, container: Container, request: Request) -> Reply:
-    """Path - Update, setProperties: those that are not named are gone."""
-    node = _node(container, request)
-    check_existing(node, request)
-    etag, now_s = service.storage.stamp()
-    metadata, headers = properties_of(request), content_headers(request)
-    arguments = (request.container, request.path, (etag, now_s), metadata, headers)
-    service.storage.change("describe", *arguments)
-    return Reply(HTTPStatus.OK, {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))})
-
-
-def set_access_control(service: Service, container: Container, request: Request) -> Reply:
-    """Path - Update, setAccessControl: accepted, and nobody looks at it here."""
-    del service
-    node = _node(container, request)
-    check_existing(node, request)
-    modified = http_date(int(node.modified_s))
-    return Reply(HTTPStatus.OK, {"ETag": f'"{node.etag}"', "Last-Modified": modified})
 
 
 def read(service: Service, container: Container, request: Request) -> Reply:
@@ -218,9 +195,8 @@ def _flushed(service: Service, request: Request, file: File, length: int) -> Rep
         raise Failure(HTTPStatus.BAD_REQUEST, "InvalidFlushPosition", message)
     etag, now_s = service.storage.stamp()
     service.storage.change("flush", request.container, request.path, length, etag, now_s)
-    status = HTTPStatus.ACCEPTED if request.query["action"] == "append" else HTTPStatus.OK
     headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    return Reply(status, {**headers, "x-ms-request-server-encrypted": "false"})
+    return Reply(HTTPStatus.OK, {**headers, "x-ms-request-server-encrypted": "false"})
 
 
 def _created(etag: str, now_s: float) -> Reply:

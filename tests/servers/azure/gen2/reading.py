@@ -7,9 +7,8 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from tests.servers.azure.gen2.messages import Failure, http_date
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply, http_date
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from tests.servers.azure.gen2.conditions import check_source, check_write
-from tests.servers.azure.gen2.messages import Failure
 from tests.servers.azure.gen2.paths import IN_THE_WAY, check_name
 from tests.servers.azure.gen2.reading import check_unheld
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Reply
+from tests.servers.http_service.messages import Failure, Reply
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request

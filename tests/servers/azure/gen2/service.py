@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tests.servers.azure.gen2 import blobs, blocks, containers, path_listings, paths, renames
 from tests.servers.azure.gen2.authorization import mismatch
-from tests.servers.azure.gen2.messages import Failure, common_headers, refusal
+from tests.servers.azure.gen2.messages import common_headers, refusal
+from tests.servers.http_service.messages import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,15 +31,11 @@ class Settings:
         denied: Operations that are answered 403 `AuthorizationPermissionMismatch`.
         paths_per_call: How many paths one delete or rename of a directory gets through; None: all.
         page_max: How many paths a listing gives at once, whatever the client asks for.
-        throttled_status: How a request above the rate is refused: 503 or 429.
-        retry_after_s: What it is told then; None: nothing.
     """
 
     denied: frozenset[str] = frozenset()
     paths_per_call: int | None = None
     page_max: int = _PAGE_MAX
-    throttled_status: int = HTTPStatus.SERVICE_UNAVAILABLE
-    retry_after_s: int | None = None
 
 
 class Service:
@@ -59,9 +56,8 @@ class Service:
     def throttled(self, request: Request) -> Reply:
         """https://learn.microsoft.com/azure/storage/common/scalability-targets-standard-account."""
         message = "Operations per second is over the account limit."
-        reply = refusal(Failure(self.settings.throttled_status, "ServerBusy", message), request)
-        if self.settings.retry_after_s is not None:
-            reply.headers["Retry-After"] = str(self.settings.retry_after_s)
+        failure = Failure(HTTPStatus.SERVICE_UNAVAILABLE, "ServerBusy", message)
+        reply = refusal(failure, request)
         reply.headers.update(common_headers(request))
         return reply
 
@@ -80,14 +76,11 @@ class Service:
             containers.check_container_name(request.container)
         if (on_account := _ON_ACCOUNT.get(operation)) is not None:
             return on_account(self, request)
-        on_container = _ON_CONTAINER.get(operation)
-        if on_container is None:
-            raise Failure(HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", operation)
         container = self.storage.containers.get(request.container)
         if container is None:
             code = "FilesystemNotFound" if request.on_dfs else "ContainerNotFound"
             raise Failure(HTTPStatus.NOT_FOUND, code, "It does not exist.")
-        return on_container(self, container, request)
+        return _ON_CONTAINER[operation](self, container, request)
 
 
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
@@ -110,16 +103,11 @@ def _check_headers(request: Request) -> None:
 _ON_ACCOUNT: dict[str, Callable[[Service, Request], Reply]] = {
     "account.information": containers.account_information,
     "container.create": containers.create,
-    "container.list": containers.list_containers,
-    "filesystem.create": path_listings.create_filesystem,
-    "filesystem.list": path_listings.list_filesystems,
 }
 _ON_CONTAINER: dict[str, Callable[[Service, Container, Request], Reply]] = {
-    "container.delete": containers.delete,
     "container.properties": containers.properties,
     "blob.list": containers.list_blobs,
     "blob.put": blobs.put,
-    "blob.copy": blobs.copy,
     "blob.get": blobs.get,
     "blob.properties": blobs.properties,
     "blob.set_metadata": blobs.set_metadata,
@@ -127,15 +115,12 @@ _ON_CONTAINER: dict[str, Callable[[Service, Container, Request], Reply]] = {
     "block.put": blocks.put_block,
     "blocklist.put": blocks.put_block_list,
     "blocklist.get": blocks.get_block_list,
-    "filesystem.delete": path_listings.delete_filesystem,
     "filesystem.properties": path_listings.filesystem_properties,
     "path.list": path_listings.list_paths,
     "path.create": paths.create,
     "path.rename": renames.rename,
     "path.append": paths.append,
     "path.flush": paths.flush,
-    "path.set_properties": paths.set_properties,
-    "path.set_access_control": paths.set_access_control,
     "path.read": paths.read,
     "path.properties": paths.properties,
     "path.access_control": paths.properties,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.servers.azure.gen2.journal import Journal
+    from tests.servers.http_service.journal import Journal
 
 _TICKS_PER_S = 10_000_000
 _UNIX_EPOCH_TICKS = 621_355_968_000_000_000
@@ -139,7 +139,7 @@ class Storage:
     def change(self, name: str, *arguments: Any) -> None:
         """Write the change down, then make it: one of the methods below, without its underscore."""
         if self._journal is not None:
-            self._journal.write(name, arguments)
+            self._journal.write((name, arguments))
         getattr(self, f"_{name}")(*arguments)
 
     def _create(self, container: str, etag: str, now_s: float, metadata: dict[str, str]) -> None:

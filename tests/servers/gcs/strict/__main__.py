@@ -1,6 +1,9 @@
-"""Run the server: prints its port when it listens.
+"""Run the server on a port of 127.0.0.1, until it is killed or standard input ends.
 
-python -m tests.servers.gcs.strict --port 0 --data FOLDER --until-eof
+python -m tests.servers.gcs.strict [--port PORT --data FOLDER]
+
+With a folder it holds, after any end, what it has acknowledged. Without a port it takes a free one,
+prints it, and ends when standard input does.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ import gc
 from pathlib import Path
 
 from tests.servers.gcs.strict.endpoint import GcsEndpoint
-from tests.servers.gcs.strict.journal import Journal
 from tests.servers.gcs.strict.state import State
+from tests.servers.http_service.journal import Journal
 from tests.servers.http_service.serving import serve
 
 
@@ -20,14 +23,11 @@ def main() -> None:
     gc.freeze()
     gc.set_threshold(100_000, 50, 1_000)
     parser = argparse.ArgumentParser(prog="python -m tests.servers.gcs.strict")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument(
-        "--data", type=Path, help="keeps what was acknowledged; else it is in memory"
-    )
-    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--data", type=Path)
     asked = parser.parse_args()
-    state = State(Journal(None if asked.data is None else asked.data / "journal"))
-    serve(GcsEndpoint(state), port=asked.port, until_eof=asked.until_eof)
+    state = State(None if asked.data is None else Journal(asked.data / "journal"))
+    serve(GcsEndpoint(state), port=asked.port)
 
 
 if __name__ == "__main__":

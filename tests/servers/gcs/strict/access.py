@@ -25,12 +25,12 @@ class Account:
 
     Attributes:
         denied: the permissions that it lacks.
-        calls_left: then its token has expired; None: it does not.
+        is_revoked: its token is good no more.
     """
 
     name: str
     denied: frozenset[str] = field(default_factory=frozenset)
-    calls_left: int | None = None
+    is_revoked: bool = False
 
 
 class Access:
@@ -40,14 +40,14 @@ class Access:
         self._state = state
 
     def admit(self, document: Mapping[str, Any]) -> None:
-        """Know a token, with what its account may not do and after how many calls it expires."""
-        said = [document[name] for name in ("token", "account", "denied", "calls")]
+        """Know a token, with what its account may not do."""
+        said = [document[name] for name in ("token", "account", "denied")]
         self._state.commit(("account", *said))
 
     def grant(self, account: str) -> dict[str, Any]:
         """A new token: the answer of a token endpoint (RFC 6749, 5.1). Its account may do all."""
         token = f"ya29.{secrets.token_urlsafe(24)}"
-        self._state.commit(("account", token, account, [], None))
+        self._state.commit(("account", token, account, []))
         return {"access_token": token, "token_type": "Bearer", "expires_in": _LIFETIME_S}
 
     def revoke(self) -> None:
@@ -55,25 +55,23 @@ class Access:
         self._state.commit(("revoke",))
 
     def identify(self, headers: Mapping[str, str]) -> Account:
-        """Who calls. To be asked once for each call: it counts.
+        """Who calls.
 
         Raises:
             Failure: 401, there is no good token.
         """
-        given, settings = headers.get("authorization"), self._state.settings
+        given = headers.get("authorization")
         if given is None:
-            if settings.anonymous:
-                return Account("anonymous", frozenset(settings.denied))
+            if self._state.settings.anonymous:
+                return Account("anonymous")
             raise _unauthorized("required", "Anonymous caller does not have access.")
         token = given[len(_BEARER) :] if given.lower().startswith(_BEARER) else ""
         account = self._state.accounts.get(token)
-        if account is None or account.calls_left == 0:
+        if account is None or account.is_revoked:
             failure = _unauthorized("authError", "Invalid Credentials")
             failure.headers["WWW-Authenticate"] = 'Bearer realm="https://accounts.google.com/"'
             raise failure
-        if account.calls_left is not None:
-            account.calls_left -= 1
-        return Account(account.name, account.denied | frozenset(settings.denied))
+        return account
 
 
 def require(call: Call, *permissions: str) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.servers.gcs.strict.messages import Call
     from tests.servers.gcs.strict.state import Stored
 
-_KINDS = ("GenerationMatch", "GenerationNotMatch", "MetagenerationMatch", "MetagenerationNotMatch")
+_KINDS = ("GenerationMatch", "GenerationNotMatch")
 # The parameters of every method that has preconditions, and those of their source.
 CONDITIONS = frozenset(f"if{kind}" for kind in _KINDS)
 SOURCE_CONDITIONS = frozenset(f"ifSource{kind}" for kind in _KINDS)
@@ -30,17 +30,9 @@ def check(call: Call, live: Stored | None, *, of: str = "if", reads: bool = Fals
         Failure: it is not: 412, or 304.
     """
     generation = 0 if live is None else live.generation
-    metageneration = None if live is None else live.metageneration
     wanted = call.number(f"{of}GenerationMatch")
     if wanted is not None and wanted != generation:
         raise condition_not_met()
-    wanted = call.number(f"{of}MetagenerationMatch")
-    if wanted is not None and wanted != metageneration:
-        raise condition_not_met()
-    for parameter, number in (
-        (f"{of}GenerationNotMatch", generation),
-        (f"{of}MetagenerationNotMatch", metageneration),
-    ):
-        unwanted = call.number(parameter)
-        if unwanted is not None and (live is None or unwanted == number):
-            raise not_modified() if reads and live is not None else condition_not_met()
+    unwanted = call.number(f"{of}GenerationNotMatch")
+    if unwanted is not None and (live is None or unwanted == generation):
+        raise not_modified() if reads and live is not None else condition_not_met()

@@ -1,12 +1,12 @@
-"""Move, rewrite, copy and compose: new objects of what is stored already."""
+"""Move and rewrite: new objects of what is stored already."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.servers.gcs.strict.access import require
 from tests.servers.gcs.strict.conditions import check
-from tests.servers.gcs.strict.failures import Failure, condition_not_met, invalid
+from tests.servers.gcs.strict.failures import Failure, invalid
 from tests.servers.gcs.strict.messages import Reply
 from tests.servers.gcs.strict.resources import checked_name, made, shown, stated
 from tests.servers.gcs.strict.state import now
@@ -14,9 +14,7 @@ from tests.servers.gcs.strict.state import now
 if TYPE_CHECKING:
     from tests.servers.gcs.strict.messages import Call
     from tests.servers.gcs.strict.service import Service
-    from tests.servers.gcs.strict.state import Bucket, Stored
 
-_SOURCES_MAX = 32
 _MEBIBYTE = 1 << 20
 # What a new object takes over from its source, unless the client says otherwise.
 _COPIED = frozenset(
@@ -42,7 +40,7 @@ def move(service: Service, call: Call) -> Reply:
     source = bucket.find(call.name)
     check(call, source, of="ifSource")
     check(call, bucket.objects.get(name))
-    service.allow_removal(bucket, source)
+    service.allow_removal(bucket, call.name)
     service.allow_write(call, bucket, name)
     moment = now()
     resource = {
@@ -81,25 +79,6 @@ def rewrite(service: Service, call: Call) -> Reply:
         raise invalid("It must be a multiple of 1 MiB.", "maxBytesRewrittenPerCall")
     if "rewriteToken" in call.query:
         raise invalid("Invalid rewrite token.", "rewriteToken")
-    bucket, resource = _copy(service, call)
-    return Reply(
-        document={
-            "kind": "storage#rewriteResponse",
-            "totalBytesRewritten": resource["size"],
-            "objectSize": resource["size"],
-            "done": True,
-            "resource": shown(bucket, resource, call),
-        }
-    )
-
-
-def copy(service: Service, call: Call) -> Reply:
-    """https://cloud.google.com/storage/docs/json_api/v1/objects/copy."""
-    bucket, resource = _copy(service, call)
-    return Reply(document=shown(bucket, resource, call))
-
-
-def _copy(service: Service, call: Call) -> tuple[Bucket, dict[str, Any]]:
     state = service.state
     origin = state.bucket(call.bucket)
     bucket = state.bucket(call.path["destinationBucket"])
@@ -109,41 +88,18 @@ def _copy(service: Service, call: Call) -> tuple[Bucket, dict[str, Any]]:
     check(call, bucket.objects.get(name))
     service.allow_write(call, bucket, name)
     # "If you supply an object resource, its metadata is applied, and that of the source is not."
-    said = stated(call.document) or _taken_over(source)
+    taken_over = {key: value for key, value in source.resource.items() if key in _COPIED}
+    said = stated(call.document) or taken_over
     resource = made(state, bucket, name, said, source.content)
     place = source.place
     state.commit(*service.parents(bucket, name), ("object", bucket.name, resource, place))
     service.note_write(bucket, name)
-    return bucket, resource
-
-
-def _taken_over(source: Stored) -> dict[str, Any]:
-    return {key: value for key, value in source.resource.items() if key in _COPIED}
-
-
-def compose(service: Service, call: Call) -> Reply:
-    """https://cloud.google.com/storage/docs/json_api/v1/objects/compose: up to 32 of one bucket."""
-    bucket, document = service.state.bucket(call.bucket), call.document
-    name, listed = checked_name(call.name), document.get("sourceObjects")
-    if not isinstance(listed, list) or not 1 <= len(listed) <= _SOURCES_MAX:
-        raise invalid("The number of source components must be from 1 to 32.", "sourceObjects")
-    sources = []
-    for one in listed:
-        generation = one.get("generation")
-        source = bucket.find(one["name"], None if generation is None else int(generation))
-        wanted = one.get("objectPreconditions", {}).get("ifGenerationMatch")
-        if wanted is not None and int(wanted) != source.generation:
-            raise condition_not_met()
-        sources.append(source)
-    check(call, bucket.objects.get(name))
-    service.allow_write(call, bucket, name)
-    content = b"".join(source.content for source in sources)
-    said = stated(document.get("destination") or {})
-    resource = made(service.state, bucket, name, said, content)
-    # Composite objects have no MD5: https://cloud.google.com/storage/docs/composite-objects
-    del resource["md5Hash"]
-    resource["componentCount"] = sum(source.resource.get("componentCount", 1) for source in sources)
-    steps = (*service.parents(bucket, name), ("object", bucket.name, resource, None))
-    service.state.commit(*steps, payload=content)
-    service.note_write(bucket, name)
-    return Reply(document=shown(bucket, resource, call))
+    return Reply(
+        document={
+            "kind": "storage#rewriteResponse",
+            "totalBytesRewritten": resource["size"],
+            "objectSize": resource["size"],
+            "done": True,
+            "resource": shown(bucket, resource, call),
+        }
+    )

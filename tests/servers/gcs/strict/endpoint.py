@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import json
 import secrets
-from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from tests.servers.gcs.strict.batch import answer_all
@@ -16,7 +14,7 @@ from tests.servers.gcs.strict.methods import METHODS, answer
 from tests.servers.gcs.strict.routes import BATCH, route
 from tests.servers.gcs.strict.service import Service
 from tests.servers.http_service import messages as wire
-from tests.servers.http_service.load import Load
+from tests.servers.http_service.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +28,9 @@ ACCOUNT = "tests@tests.iam.gserviceaccount.com"
 Answered = tuple[int, dict[str, str], bytes]
 
 
-class GcsEndpoint:
+class GcsEndpoint(Endpoint):
     def __init__(self, state: State) -> None:
-        self.load = Load()
+        super().__init__()
         self._service = Service(state)
         self._limit()
 
@@ -47,28 +45,26 @@ class GcsEndpoint:
             body = gzip.decompress(body)
         return self._sent(self._answer(received.method, received.target, received.headers, body))
 
-    def control(self, method: str, path: str, body: bytes) -> wire.Reply:
-        """Its counts, what a test may set, its tokens, and an end of all that it holds."""
-        service = self._service
-        match method, path:
-            case "GET", "statistics":
-                return self._sent(_encoded(Reply(document=self.load.statistics())))
-            case "PUT", "settings":
-                service.state.commit(("settings", json.loads(body)))
+    def set(self, what: str, said: Mapping[str, Any]) -> None:
+        """Its settings and its tokens; they outlive the process."""
+        match what:
+            case "settings":
+                self._service.state.commit(("settings", said))
                 self._limit()
-            case "POST", "tokens":
-                service.access.admit(json.loads(body))
-            case "DELETE", "tokens":
-                service.access.revoke()
-            case "DELETE", "buckets":
-                for name in list(service.state.buckets):
-                    service.state.commit(("drop bucket", name))
+            case "token":
+                self._service.access.admit(said)
+            case "revocation":
+                self._service.access.revoke()
             case _:
-                return wire.Reply(HTTPStatus.NOT_FOUND)
-        return wire.Reply(HTTPStatus.NO_CONTENT)
+                super().set(what, said)
+
+    def forget(self) -> None:
+        """Drop every bucket with all that is in it."""
+        for name in list(self._service.state.buckets):
+            self._service.state.commit(("drop bucket", name))
 
     def unreadable(self, why: str) -> wire.Reply:
-        """To what is no request."""
+        """Say why it is no request."""
         return self._sent(_refused(invalid(why)))
 
     def _answer(
@@ -79,10 +75,9 @@ class GcsEndpoint:
         query = dict(parse_qsl(raw_query, keep_blank_values=True))
         found = route(method, raw_path, query)
         operation = f"{method} {raw_path}" if found is None else found.operation
-        settings = self._service.settings
         try:
             if not self.load.begin(operation):
-                raise overloaded(settings.refusal_status, settings.retry_after_s)
+                raise overloaded()
             if found is None:
                 raise not_found()
             if operation == BATCH:

@@ -93,13 +93,11 @@ def write_rate_exceeded(bucket: str, name: str) -> Failure:
     )
 
 
-def overloaded(status: int, retry_after_s: int | None) -> Failure:
+def overloaded() -> Failure:
     """The rate of all requests: https://cloud.google.com/storage/docs/request-rate."""
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        message = "The total number of changes to the bucket exceeds the rate limit."
-        failure = Failure(status, "rateLimitExceeded", message, domain="usageLimits")
-    else:
-        failure = Failure(status, "backendError", "Backend Error")
-    if retry_after_s is not None:
-        failure.headers["Retry-After"] = str(retry_after_s)
-    return failure
+    return Failure(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "rateLimitExceeded",
+        "The total number of changes to the bucket exceeds the rate limit.",
+        domain="usageLimits",
+    )

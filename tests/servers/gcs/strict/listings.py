@@ -22,23 +22,20 @@ if TYPE_CHECKING:
 
 # Behind every name that begins like what it is added to.
 _LAST = "\U0010ffff"
+_PAGE_MAX = 1_000
 
 
-def page_size(call: Call, parameter: str, maximum: int) -> int:
+def _page_size(call: Call) -> int:
     """Raises: Failure: it is no number of results."""
-    wanted = call.number(parameter)
-    if wanted is None or wanted > maximum:
-        return maximum
+    wanted = call.number("maxResults")
+    if wanted is None or wanted > _PAGE_MAX:
+        return _PAGE_MAX
     if wanted < 1:
-        raise invalid(f"Invalid value for {parameter}.", parameter)
+        raise invalid("Invalid value for maxResults.", "maxResults")
     return wanted
 
 
-def token_for(name: str) -> str:
-    return base64.urlsafe_b64encode(name.encode()).decode()
-
-
-def token_in(call: Call) -> str:
+def _token_in(call: Call) -> str:
     """The name at which the page begins.
 
     Raises:
@@ -56,7 +53,7 @@ def list_objects(service: Service, call: Call) -> Reply:
     bucket = service.state.bucket(call.bucket)
     if call.flag("includeFoldersAsPrefixes") and call.query.get("delimiter") != "/":
         raise invalid("It needs the delimiter '/'.", "includeFoldersAsPrefixes")
-    room = page_size(call, "maxResults", service.settings.page_size_max)
+    room = _page_size(call)
     items: list[dict[str, Any]] = []
     prefixes: list[str] = []
     following: str | None = None
@@ -70,7 +67,7 @@ def list_objects(service: Service, call: Call) -> Reply:
         items += [shown(bucket, one.resource, call) for one in entry.versions]
     document: dict[str, Any] = {"kind": "storage#objects"}
     if following is not None:
-        document["nextPageToken"] = token_for(following)
+        document["nextPageToken"] = base64.urlsafe_b64encode(following.encode()).decode()
     if prefixes:
         document["prefixes"] = prefixes
     if items:
@@ -94,7 +91,7 @@ def _entries(bucket: Bucket, call: Call) -> Iterator[_Entry]:
     """
     query = call.query
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
-    begin = max(prefix, query.get("startOffset", ""), token_in(call))
+    begin = max(prefix, query.get("startOffset", ""), _token_in(call))
     end, trailing = query.get("endOffset"), call.flag("includeTrailingDelimiter")
     for name, versions in _named(bucket, call, begin):
         if not name.startswith(prefix) or (end is not None and name >= end):
@@ -115,7 +112,7 @@ def _named(bucket: Bucket, call: Call, begin: str) -> Iterator[tuple[str, list[S
     if call.flag("versions"):
         for (name, _), one in sorted(bucket.noncurrent.items(), key=lambda entry: entry[0]):
             retired.setdefault(name, []).append(one)
-    folders = bucket.folders if call.flag("includeFoldersAsPrefixes") else {}
+    folders = bucket.folders if call.flag("includeFoldersAsPrefixes") else ()
     if folders or retired:
         names = sorted({*names, *folders, *retired})
     prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.servers.gcs.strict import buckets, copies, folders, listings, objects, uploads
+from tests.servers.gcs.strict import buckets, copies, listings, objects, uploads
 from tests.servers.gcs.strict.access import require
 from tests.servers.gcs.strict.conditions import CONDITIONS, SOURCE_CONDITIONS
 from tests.servers.gcs.strict.failures import invalid_parameter
@@ -24,18 +24,17 @@ _STANDARD = frozenset(
         *("uploadType", "userIp", "userProject", "projection"),
     }
 )
-_NAMES = frozenset({"maxResults", "pageToken", "prefix"})
-_LISTING = _NAMES | {
-    *("delimiter", "endOffset", "includeFoldersAsPrefixes", "includeTrailingDelimiter"),
-    *("startOffset", "versions"),
-}
+_LISTING = frozenset(
+    {
+        *("delimiter", "endOffset", "includeFoldersAsPrefixes", "includeTrailingDelimiter"),
+        *("maxResults", "pageToken", "prefix", "startOffset", "versions"),
+    }
+)
 _NEW_BUCKET = frozenset(
     {"enableObjectRetention", "predefinedAcl", "predefinedDefaultObjectAcl", "project"}
 )
-_METAGENERATION = frozenset({"ifMetagenerationMatch", "ifMetagenerationNotMatch"})
 _INSERT = CONDITIONS | {"name", "contentEncoding", "kmsKeyName", "predefinedAcl"}
 _COPY = CONDITIONS | SOURCE_CONDITIONS | {"destinationPredefinedAcl", "sourceGeneration"}
-_FOLDERS = frozenset({"delimiter", "endOffset", "pageSize", "pageToken", "prefix", "startOffset"})
 
 
 @dataclass(frozen=True)
@@ -50,24 +49,18 @@ class Method:
 _CREATE = ("storage.objects.create",)
 _READ = ("storage.objects.get",)
 METHODS = {
-    "buckets.list": Method(buckets.list_buckets, _NAMES | {"project"}, ("storage.buckets.list",)),
     "buckets.insert": Method(
         buckets.insert,
         _NEW_BUCKET,
         ("storage.buckets.create",),
     ),
-    "buckets.get": Method(buckets.get, _METAGENERATION, ("storage.buckets.get",)),
-    "buckets.patch": Method(buckets.patch, _METAGENERATION, ("storage.buckets.update",)),
-    "buckets.delete": Method(buckets.delete, _METAGENERATION, ("storage.buckets.delete",)),
+    "buckets.get": Method(buckets.get, needs=("storage.buckets.get",)),
     "buckets.getStorageLayout": Method(
         buckets.storage_layout, frozenset({"prefix"}), ("storage.objects.list",)
     ),
     "objects.list": Method(listings.list_objects, _LISTING, ("storage.objects.list",)),
     "objects.get": Method(objects.get, CONDITIONS | {"generation"}, _READ),
     "objects.download": Method(objects.download, CONDITIONS | {"generation"}, _READ),
-    "objects.patch": Method(
-        objects.patch, CONDITIONS | {"generation"}, ("storage.objects.update",)
-    ),
     "objects.delete": Method(
         objects.delete, CONDITIONS | {"generation"}, ("storage.objects.delete",)
     ),
@@ -76,26 +69,10 @@ METHODS = {
     # The address is what authorizes them.
     "uploads.put": Method(uploads.resume, frozenset({"name", "upload_id"}) | CONDITIONS),
     "uploads.delete": Method(uploads.cancel, frozenset({"name", "upload_id"}) | CONDITIONS),
-    "objects.compose": Method(
-        copies.compose,
-        frozenset({"destinationPredefinedAcl", "ifGenerationMatch", "ifMetagenerationMatch"}),
-        (*_CREATE, *_READ),
-    ),
     "objects.move": Method(copies.move, CONDITIONS | SOURCE_CONDITIONS, _CREATE),
     "objects.rewrite": Method(
         copies.rewrite, _COPY | {"maxBytesRewrittenPerCall", "rewriteToken"}, (*_CREATE, *_READ)
     ),
-    "objects.copy": Method(copies.copy, _COPY, (*_CREATE, *_READ)),
-    "folders.insert": Method(folders.insert, frozenset({"recursive"}), ("storage.folders.create",)),
-    "folders.list": Method(folders.list_folders, _FOLDERS, ("storage.folders.list",)),
-    "folders.get": Method(folders.get, _METAGENERATION, ("storage.folders.get",)),
-    "folders.delete": Method(folders.delete, _METAGENERATION, ("storage.folders.delete",)),
-    "folders.rename": Method(
-        folders.rename,
-        frozenset({"ifSourceMetagenerationMatch", "ifSourceMetagenerationNotMatch"}),
-        ("storage.folders.rename",),
-    ),
-    "operations.get": Method(folders.get_operation, needs=("storage.bucketOperations.get",)),
 }
 
 

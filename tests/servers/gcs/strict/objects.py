@@ -1,4 +1,4 @@
-"""Get, patch and delete: https://cloud.google.com/storage/docs/json_api/v1/objects."""
+"""Get and delete: https://cloud.google.com/storage/docs/json_api/v1/objects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tests.servers.gcs.strict.conditions import check
 from tests.servers.gcs.strict.failures import Failure, invalid
 from tests.servers.gcs.strict.messages import Reply
-from tests.servers.gcs.strict.resources import WRITABLE, shown, stated
-from tests.servers.gcs.strict.state import etag, now
+from tests.servers.gcs.strict.resources import shown
+from tests.servers.gcs.strict.state import etag
 
 if TYPE_CHECKING:
     from tests.servers.gcs.strict.messages import Call
@@ -39,7 +39,7 @@ def download(service: Service, call: Call) -> Reply:
     said = stored.resource
     headers = {
         "Content-Type": said["contentType"],
-        "ETag": etag(stored.generation, stored.metageneration),
+        "ETag": etag(stored.generation),
         "X-Goog-Generation": said["generation"],
         "X-Goog-Metageneration": said["metageneration"],
         "X-Goog-Hash": ",".join(_hashes(stored)),
@@ -81,33 +81,13 @@ def _range(call: Call, stored: Stored) -> tuple[int, int]:
     return begin, end
 
 
-def patch(service: Service, call: Call) -> Reply:
-    """Fields that are null are removed, and so are keys of the custom metadata."""
-    bucket = service.state.bucket(call.bucket)
-    stored = bucket.find(call.name, call.number("generation"))
-    check(call, stored)
-    document = call.document
-    changes = {key: value for key, value in document.items() if key in WRITABLE}
-    resource = dict(stored.resource)
-    if isinstance(changes.get("metadata"), dict):
-        metadata = {**resource.get("metadata", {}), **changes["metadata"]}
-        changes["metadata"] = {key: text for key, text in metadata.items() if text is not None}
-    resource |= changes
-    resource = {key: value for key, value in resource.items() if value is not None}
-    stated(resource)
-    resource["metageneration"] = str(stored.metageneration + 1)
-    resource["updated"] = now()
-    service.state.commit(("metadata", bucket.name, resource))
-    return Reply(document=shown(bucket, resource, call))
-
-
 def delete(service: Service, call: Call) -> Reply:
     """With `generation` that one for good; else the live one, which versioning keeps."""
     bucket = service.state.bucket(call.bucket)
     generation = call.number("generation")
     stored = bucket.find(call.name, generation)
     check(call, stored)
-    service.allow_removal(bucket, stored)
+    service.allow_removal(bucket, call.name)
     live = bucket.objects.get(call.name)
     is_live = live is not None and live.generation == stored.generation
     steps: list[tuple[object, ...]] = []

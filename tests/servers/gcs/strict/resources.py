@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -20,11 +19,10 @@ if TYPE_CHECKING:
     from tests.servers.gcs.strict.state import Bucket, State
 
 # What a client may say of its object; `name` beside it.
-WRITABLE = frozenset(
+_WRITABLE = frozenset(
     {
         *("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage"),
-        *("contentType", "customTime", "eventBasedHold", "metadata", "storageClass"),
-        "temporaryHold",
+        *("contentType", "customTime", "metadata", "storageClass"),
     }
 )
 _NAME_MAX_BYTES = 1_024
@@ -57,7 +55,7 @@ def stated(document: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         Failure: it is not of the right form.
     """
-    said = {key: value for key, value in document.items() if key in WRITABLE and value is not None}
+    said = {key: value for key, value in document.items() if key in _WRITABLE and value is not None}
     metadata = said.get("metadata", {})
     is_text = isinstance(metadata, dict) and all(isinstance(one, str) for one in metadata.values())
     if not is_text:
@@ -99,7 +97,6 @@ def made(
 ) -> dict[str, Any]:
     """The resource of a new generation."""
     moment = now()
-    holds = {"eventBasedHold": True} if bucket.resource.get("defaultEventBasedHold") else {}
     return {
         "kind": "storage#object",
         "name": name,
@@ -108,7 +105,6 @@ def made(
         "metageneration": "1",
         "storageClass": bucket.resource["storageClass"],
         "contentType": "application/octet-stream",
-        **holds,
         **said,
         "size": str(len(content)),
         **hashes(content),
@@ -120,26 +116,13 @@ def made(
 
 
 def shown(bucket: Bucket, resource: Mapping[str, Any], call: Call) -> dict[str, Any]:
-    """The resource as it is answered: with its addresses, etag, and end of retention."""
+    """The resource as it is answered: with its addresses and etag."""
     path, generation = quote(resource["name"], safe=""), int(resource["generation"])
     place = f"b/{bucket.name}/o/{path}"
-    answered = {
+    return {
         **resource,
         "id": f"{bucket.name}/{resource['name']}/{generation}",
         "selfLink": f"{call.host}/storage/v1/{place}",
         "mediaLink": f"{call.host}/download/storage/v1/{place}?generation={generation}&alt=media",
-        "etag": etag(generation, int(resource["metageneration"])),
+        "etag": etag(generation),
     }
-    end = retained_until(bucket, resource)
-    if end is not None:
-        answered["retentionExpirationTime"] = end.isoformat().replace("+00:00", "Z")
-    return answered
-
-
-def retained_until(bucket: Bucket, resource: Mapping[str, Any]) -> datetime | None:
-    """https://cloud.google.com/storage/docs/bucket-lock: from its creation on, for the period."""
-    policy = bucket.resource.get("retentionPolicy")
-    if not policy:
-        return None
-    created = datetime.fromisoformat(resource["timeCreated"])
-    return created + timedelta(seconds=int(policy["retentionPeriod"]))

@@ -22,28 +22,15 @@ class Route(NamedTuple):
 BATCH = "batch"
 _API, _UPLOAD, _DOWNLOAD = "storage/v1/", "upload/storage/v1/", "download/storage/v1/"
 _OBJECT = "b/{bucket}/o/{object}"
-_FOLDER = "b/{bucket}/folders/{folder}"
 _ROUTES = (
-    ("GET", "b", "buckets.list"),
     ("POST", "b", "buckets.insert"),
     ("GET", "b/{bucket}", "buckets.get"),
-    ("PATCH", "b/{bucket}", "buckets.patch"),
-    ("DELETE", "b/{bucket}", "buckets.delete"),
     ("GET", "b/{bucket}/storageLayout", "buckets.getStorageLayout"),
     ("GET", "b/{bucket}/o", "objects.list"),
     ("GET", _OBJECT, "objects.get"),
-    ("PATCH", _OBJECT, "objects.patch"),
     ("DELETE", _OBJECT, "objects.delete"),
-    ("POST", _OBJECT + "/compose", "objects.compose"),
     ("POST", _OBJECT + "/moveTo/o/{destination}", "objects.move"),
     ("POST", _OBJECT + "/rewriteTo/b/{destinationBucket}/o/{destination}", "objects.rewrite"),
-    ("POST", _OBJECT + "/copyTo/b/{destinationBucket}/o/{destination}", "objects.copy"),
-    ("POST", "b/{bucket}/folders", "folders.insert"),
-    ("GET", "b/{bucket}/folders", "folders.list"),
-    ("GET", _FOLDER, "folders.get"),
-    ("DELETE", _FOLDER, "folders.delete"),
-    ("POST", _FOLDER + "/renameTo/folders/{destination}", "folders.rename"),
-    ("GET", "b/{bucket}/operations/{operation}", "operations.get"),
 )
 _BY_SHAPE = {
     (method, len(template.split("/"))): [

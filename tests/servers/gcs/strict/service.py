@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.servers.gcs.strict.access import Access, require
 from tests.servers.gcs.strict.failures import invalid
-from tests.servers.gcs.strict.protection import WriteRate, check_removable
-from tests.servers.gcs.strict.state import now
+from tests.servers.gcs.strict.write_rate import WriteRate
 
 if TYPE_CHECKING:
-    from tests.servers.gcs.strict.journal import Step
     from tests.servers.gcs.strict.messages import Call
     from tests.servers.gcs.strict.settings import Settings
-    from tests.servers.gcs.strict.state import Bucket, State, Stored
+    from tests.servers.gcs.strict.state import Bucket, State, Step
 
 
 class Service:
@@ -30,7 +28,7 @@ class Service:
         """The last that a new generation must pass, after its preconditions.
 
         Raises:
-            Failure: the object there may not be replaced, or the name was written just now.
+            Failure: the caller may not replace what is there, or the name was written just now.
         """
         self.authorize_write(call, bucket, name)
         self.protect(bucket, name)
@@ -48,18 +46,16 @@ class Service:
         if bucket.resource["locationType"] == "zone":
             # Their objects are written by gRPC, appended to and not made whole, which is not here.
             raise invalid("The operation is not supported for zonal buckets.")
-        check_removable(bucket, bucket.objects.get(name))
         self._check_rate(bucket, name)
 
-    def allow_removal(self, bucket: Bucket, stored: Stored) -> None:
+    def allow_removal(self, bucket: Bucket, name: str) -> None:
         """The last that an object must pass that is deleted or moved away.
 
         Raises:
-            Failure: it may not go, or not so soon.
+            Failure: it may not go so soon.
         """
-        check_removable(bucket, stored)
         if self.settings.deletions_count:
-            self._check_rate(bucket, stored.name)
+            self._check_rate(bucket, name)
 
     def note_removal(self, bucket: Bucket, name: str) -> None:
         if self.settings.deletions_count:
@@ -85,18 +81,6 @@ class Service:
         while place >= 0:
             folder = name[: place + 1]
             if folder not in bucket.folders:
-                missing.append(("folder", bucket.name, folder_resource(folder)))
+                missing.append(("folder", bucket.name, folder))
             place = name.find("/", place + 1)
         return missing
-
-
-def folder_resource(name: str) -> dict[str, Any]:
-    """https://cloud.google.com/storage/docs/json_api/v1/folders#resource."""
-    moment = now()
-    return {
-        "kind": "storage#folder",
-        "name": name,
-        "metageneration": "1",
-        "createTime": moment,
-        "updateTime": moment,
-    }

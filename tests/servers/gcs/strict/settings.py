@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -11,28 +11,20 @@ class Settings:
 
     Attributes:
         latency_s: from the end of a request to the first byte of its reply.
-        rate_per_s: requests above it are answered `refusal_status`; None: there is no such limit.
+        rate_per_s: requests above it are answered 429; None: there is no such limit.
         burst_s: what an idle server takes at once, as seconds of that rate.
-        refusal_status: 429 or 503.
-        retry_after_s: said with it, if at all.
         write_interval_s: a name is written at most so often, else 429. The provider's is 1 s
             (https://cloud.google.com/storage/quotas#objects).
         deletions_count: a deletion, also by being moved away, is one of these writes; the words of
             the refusal say so, and the quota does not.
-        page_size_max: of every listing; the provider may give fewer results than were asked for.
         anonymous: who brings no token may do everything; else 401.
         is_marked: whether each answer has X-GUploader-UploadID, as the provider's have.
-        denied: what the server's own account lacks, such as "storage.objects.delete".
     """
 
     latency_s: float = 0.0
     rate_per_s: float | None = None
     burst_s: float = 0.05
-    refusal_status: int = 429
-    retry_after_s: int | None = None
     write_interval_s: float = 0.0
     deletions_count: bool = False
-    page_size_max: int = 1_000
     anonymous: bool = True
     is_marked: bool = True
-    denied: list[str] = field(default_factory=list)

@@ -14,7 +14,10 @@ from tests.servers.gcs.strict.failures import no_bucket, no_object
 from tests.servers.gcs.strict.settings import Settings
 
 if TYPE_CHECKING:
-    from tests.servers.gcs.strict.journal import Journal, Step
+    from tests.servers.http_service.journal import Journal
+
+# One change of the state: its kind, then what it needs.
+Step = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +34,6 @@ class Stored:
     @property
     def generation(self) -> int:
         return int(self.resource["generation"])
-
-    @property
-    def metageneration(self) -> int:
-        return int(self.resource["metageneration"])
 
     @property
     def place(self) -> list[object]:
@@ -65,8 +64,7 @@ class Bucket:
         self.objects: dict[str, Stored] = {}
         self.names: list[str] = []
         self.noncurrent: dict[tuple[str, int], Stored] = {}
-        self.folders: dict[str, dict[str, Any]] = {}
-        self.operations: dict[str, dict[str, Any]] = {}
+        self.folders = set[str]()
 
     @property
     def name(self) -> str:
@@ -111,20 +109,22 @@ class Bucket:
 
 
 class State:
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
+        """Empty, or what the journal says."""
         self.buckets: dict[str, Bucket] = {}
         self.sessions: dict[str, Session] = {}
-        # By their tokens. How often one has called does not outlive the process.
+        # By their tokens.
         self.accounts: dict[str, Account] = {}
         self.settings = Settings()
         self._generation = 0
-        for steps, payload in journal.replay():
-            self._apply(steps, payload)
         self._journal = journal
+        for steps, payload in () if journal is None else journal.entries():
+            self._apply(steps, payload)
 
     def commit(self, *steps: Step, payload: bytes = b"") -> None:
         """Make these changes, which outlive the process from here on."""
-        self._journal.append(steps, payload)
+        if self._journal is not None:
+            self._journal.write((steps, payload))
         self._apply(steps, payload)
 
     def bucket(self, name: str) -> Bucket:
@@ -143,11 +143,7 @@ class State:
         for step in steps:
             match step:
                 case ("bucket", resource):
-                    known = self.buckets.get(resource["name"])
-                    if known is None:
-                        self.buckets[resource["name"]] = Bucket(resource)
-                    else:
-                        known.resource = resource
+                    self.buckets[resource["name"]] = Bucket(resource)
                 case ("drop bucket", name):
                     del self.buckets[name]
                 case ("session" | "session data" | "end session", *_):
@@ -171,30 +167,23 @@ class State:
         match step:
             case ("settings", settings):
                 self.settings = Settings(**settings)
-            case ("account", token, name, denied, calls):
-                self.accounts[token] = Account(name, frozenset(denied), calls)
+            case ("account", token, name, denied):
+                self.accounts[token] = Account(name, frozenset(denied))
             case ("revoke",):
                 for account in self.accounts.values():
-                    account.calls_left = 0
+                    account.is_revoked = True
 
     def _apply_within(self, bucket: Bucket, step: Any, payload: bytes) -> None:
         match step:
             case ("object", _, resource, content):
                 self._generation = max(self._generation, int(resource["generation"]))
                 bucket.put(Stored(resource, self._content(content, payload)))
-            case ("metadata", _, resource):
-                known = bucket.objects[resource["name"]]
-                bucket.objects[resource["name"]] = Stored(resource, known.content)
             case ("drop object", _, name):
                 bucket.drop(name)
             case ("drop generation", _, name, generation):
                 del bucket.noncurrent[name, generation]
-            case ("folder", _, resource):
-                bucket.folders[resource["name"]] = resource
-            case ("drop folder", _, name):
-                del bucket.folders[name]
-            case ("operation", _, number, resource):
-                bucket.operations[number] = resource
+            case ("folder", _, name):
+                bucket.folders.add(name)
             case _:
                 raise ValueError(f"no such step: {step}")
 
@@ -210,8 +199,8 @@ class State:
                 raise ValueError(f"no such content: {content}")
 
 
-def etag(*numbers: int) -> str:
-    return base64.b64encode(repr(numbers).encode()).decode()
+def etag(generation: int) -> str:
+    return base64.b64encode(b"%d" % generation).decode()
 
 
 def now() -> str:

@@ -13,7 +13,7 @@ from azure.core.exceptions import ServiceRequestError
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure.connections import UnansweredError, _checksum_of, _proxy_for
-from fsspec_commit_stores.azure.failures import Asked, unanswered
+from fsspec_commit_stores.azure.failures import AzureRequest, unanswered
 
 BODY = b"0123456789"
 ENDPOINT = "https://account.blob.core.windows.net"
@@ -51,6 +51,6 @@ def test_a_certificate_that_was_right_before_is_waited_for() -> None:
     host: Any = SimpleNamespace(host="account", port=443, is_ssl=True, ssl=True)
     cause = aiohttp.ClientConnectorCertificateError(host, ValueError("issuer"))
     lost = UnansweredError(ServiceRequestError("lost", error=cause), is_sent=True)
-    asked = Asked("write", StorePath("c/a"), "write", ENDPOINT)
+    asked = AzureRequest("write", StorePath("c/a"), "write", ENDPOINT)
     assert unanswered(asked, lost, first_tries=0).reply is Reply.NOT_DONE
     assert unanswered(asked, lost, first_tries=1).reply is Reply.REFUSED

@@ -137,6 +137,26 @@ class TestChallenge:
             "Bearer token-2",
         ]
 
+    def test_one_meets_it_for_all(
+        self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+    ) -> None:
+        """Each fetched another token, one after the other, in place of that of the one before."""
+        container = opened(tokens)
+        responder.answering = lambda one: (
+            told(401, headers=CHALLENGE) if one.headers["authorization"].endswith("-1") else DONE
+        )
+
+        async def send() -> None:
+            with pytest.raises(StoreError, match="has been revoked"):
+                await container.send("Put Blob", PATH, body=b"0123456789")
+            await container.send("Put Blob", PATH, body=b"0123456789")
+
+        async def sent() -> None:
+            await asyncio.gather(*(send() for _ in range(4)))
+
+        runner.run(sent())
+        assert tokens.claims == [None, CLAIMS]
+
     def test_nobody_else_s_is_met(
         self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
     ) -> None:

@@ -187,3 +187,14 @@ class TestHeadWithoutACode:
         assert caught.reply is Reply.UNKNOWN
         assert "does not say what is missing" in str(caught)
         assert len(responder.received) == 2
+
+
+@pytest.mark.parametrize("span", ["bytes 0-2/9", "bytes 2-3/9", "bytes 2-9/9", "nonsense", ""])
+def test_a_part_is_the_one_that_was_asked_for(
+    runner: asyncio.Runner, responder: Responder, opening: Opening, span: str
+) -> None:
+    store = opening(is_hierarchical=False)
+    responder.script(told(206, b"234", {**ETAG, "Content-Range": span}))
+    caught = runner.run(failure_of(store.read_range(PATH, start=2, length=3)))
+    assert caught.reply is Reply.UNKNOWN
+    assert "another part" in str(caught)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure import listing, renaming
 from tests.unit.stores.azure.verbs import (
     PATH,
@@ -104,6 +105,40 @@ def test_pages_that_go_in_a_circle_are_an_error(
     assert len(responder.received) == 3
 
 
+def test_the_listing_of_another_place_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: AzureStore
+) -> None:
+    """As a cache gives it, or a proxy that takes a plus for a space; it was deleted, or hidden."""
+    responder.answering = page_of
+    elsewhere = StorePath("bucket/other+1")
+    for call in (all_of(store.list_tree(elsewhere)), all_of(store.list_children(elsewhere))):
+        caught = runner.run(failure_of(call))
+        assert caught.reply is Reply.UNKNOWN
+        assert "the listing of another place" in str(caught)
+
+
+def test_nothing_of_another_place_is_deleted(
+    runner: asyncio.Runner, responder: Responder, flat: AzureStore
+) -> None:
+    responder.answering = page_of
+    caught = runner.run(failure_of(flat.delete_tree(StorePath("bucket/out/other+1"))))
+    assert "the listing of another place" in str(caught)
+    assert {request.method for request in responder.received} == {"GET"}
+
+
+def test_metadata_are_no_blobs_whatever_they_are_called(
+    runner: asyncio.Runner, responder: Responder, flat: AzureStore
+) -> None:
+    """Their names are a user's, and elements beside those of the service."""
+    properties = f"<Properties>{tag('Content-Length', 1)}{tag('Etag', 'e')}</Properties>"
+    metadata = "<Metadata><Blob>x</Blob><BlobPrefix>y</BlobPrefix></Metadata>"
+    blob = f"<Blob>{tag('Name', 'out/a')}{properties}{metadata}</Blob>"
+    page = xml("EnumerationResults", f"<Blobs>{blob}</Blobs>", "<NextMarker />")
+    responder.answering = lambda _: told(200, page.body)
+    assert listed(runner, flat) == ["out/a"]
+    assert len(runner.run(all_of(flat.list_children(ROOT)))) == 1
+
+
 TURNS = 20
 """As many as a test waits for."""
 
@@ -111,7 +146,7 @@ TURNS = 20
 @pytest.fixture
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (listing, renaming):
-        monkeypatch.setattr(module, "TURNS_MOST", TURNS)
+        monkeypatch.setattr(module, "TURNS_MAX", TURNS)
 
 
 @pytest.mark.usefixtures("few_turns")

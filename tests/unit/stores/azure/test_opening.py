@@ -8,15 +8,15 @@ import weakref
 from typing import TYPE_CHECKING
 
 import adlfs
+import pytest
 
+from fsspec_commit.errors import RequestError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.azure.opening import account_of
 from fsspec_commit_stores.azure.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
 URL = "abfs://container/out"
 OPTIONS = OpenOptions(storage_options={"account_name": "somebody", "account_key": "a2V5"})
@@ -35,6 +35,28 @@ class Circle:
 async def _opened_and_closed() -> None:
     account = account_of(URL, place_of(URL), OPTIONS)
     await account.connection.close()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"account_name": "somebody", "account_key": "planted"},
+        {"connection_string": "AccountName=somebody;AccountKey=planted"},
+    ],
+    ids=["key", "connection string"],
+)
+def test_a_key_that_is_none_is_told_as_such(given: dict[str, str]) -> None:
+    """It was "no access token could be fetched; log in with 'az login'"."""
+
+    async def opened() -> None:
+        account_of(URL, place_of(URL), OpenOptions(storage_options=given))
+
+    with pytest.raises(
+        RequestError, match=r"account_key=, or the AccountKey of .* is not"
+    ) as caught:
+        asyncio.run(opened())
+    assert caught.value.kind == "invalid_option"
+    assert "planted" not in str(caught.value)
 
 
 def test_an_account_opens_while_other_objects_end() -> None:

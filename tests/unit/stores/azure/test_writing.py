@@ -10,8 +10,10 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores.azure import writing
-from tests.unit.stores.azure.verbs import said, told
+from fsspec_commit_stores.azure import namespaces, writing
+from tests.unit.stores.azure.conftest import account_at
+from tests.unit.stores.azure.verbs import UPLOAD, failure_of, said, told, uploads
+from tests.unit.stores.deaf import LARGE
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from fsspec_commit.store import Entry
     from fsspec_commit_stores.azure import AzureStore
+    from tests.unit.stores.azure.conftest import Opening
 
 PATH = StorePath("bucket/out/a")
 NONCE = "x-ms-meta-fsspec_commit_nonce"
@@ -179,3 +182,13 @@ def test_two_contents_of_one_nonce_are_told_apart(
     assert blob.content == data
     assert (written.token, written.nonce) == ("2", nonce)
     assert blob.metadata[NONCE] == nonce
+
+
+def test_who_takes_nothing_of_a_block_is_not_waited_for_for_ever(
+    runner: asyncio.Runner, deaf: str, opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespaces, "_known", {f"{deaf}/account": False})
+    store = opening(connection_string=account_at(deaf), read_timeout=0.1)
+    caught = runner.run(failure_of(uploads(store).put_part(UPLOAD, 1, LARGE)))
+    assert caught.reply is Reply.UNKNOWN
+    assert "did not answer in time" in str(caught)

@@ -19,7 +19,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.gcs import GcsStore
 from fsspec_commit_stores.gcs import opening as gcs_opening
-from fsspec_commit_stores.gcs.failures import Asked, unanswered
+from fsspec_commit_stores.gcs.failures import GcsRequest, unanswered
 from tests.unit.stores.gcs.answers import error, listed, resource, said
 from tests.unit.stores.gcs.tokens import Renewed
 from tests.unit.stores.gcs.verbs import CHANGES, PATH, VERBS, all_of, failure_of
@@ -239,7 +239,7 @@ def test_whatever_the_client_raises_leaves_in_doubt(
 )
 def test_who_restarts_is_not_given_up(failure: Exception, at_first: Reply, later: Reply) -> None:
     """Nothing was sent; an ingress shows a certificate of its own until it has read its own."""
-    asked = Asked("write", PATH, "storage.objects.create", "https://gcs.example")
+    asked = GcsRequest("write", PATH, "storage.objects.create", "https://gcs.example")
     assert unanswered(asked, failure, first_tries=1).reply is at_first
     assert unanswered(asked, failure, first_tries=0).reply is later
     assert unanswered(asked, failure, first_tries=3).reply is REFUSED

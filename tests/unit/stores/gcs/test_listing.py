@@ -26,10 +26,13 @@ TREE = StorePath("bucket/out/t")
 class FakeBucket:
     """The keys of a bucket, listed in pages by tokens that are keys."""
 
-    def __init__(self, *keys: str, page: int = 2, minds_start: bool = True) -> None:
+    def __init__(
+        self, *keys: str, page: int = 2, minds_start: bool = True, minds_prefix: bool = True
+    ) -> None:
         self.keys = sorted(keys, key=str.encode)
         self.page = page
         self.minds_start = minds_start
+        self.minds_prefix = minds_prefix
         self.errors: dict[str, Answer] = {}
 
     def __call__(self, request: Received) -> Answer:
@@ -41,10 +44,11 @@ class FakeBucket:
             return self.errors.get(key, DELETED)
         token = query.get("pageToken", "")
         start = query.get("startOffset", "") if self.minds_start else ""
+        prefix = query["prefix"] if self.minds_prefix else ""
         left = [
             key
             for key in self.keys
-            if key.startswith(query["prefix"])
+            if key.startswith(prefix)
             and key.encode() > token.encode()
             and key.encode() >= start.encode()
         ]
@@ -276,6 +280,27 @@ def paged(after: dict[str, str]) -> Answering:
         return listed() if token is None else listed(nextPageToken=token)
 
     return answering
+
+
+def test_the_listing_of_another_place_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: GcsStore
+) -> None:
+    """As a cache gives it, or a proxy that takes a plus for a space; it was deleted."""
+    bucket = FakeBucket("out/t/a", "other/b", minds_prefix=False)
+    responder.answering = bucket
+
+    async def children() -> list[Entry | Directory]:
+        return [child async for child in store.list_children(TREE)]
+
+    with pytest.raises(StoreError, match="the listing of another place") as caught:
+        runner.run(store.delete_tree(TREE))
+    assert caught.value.reply is Reply.UNKNOWN
+    with pytest.raises(StoreError, match="the listing of another place"):
+        tree(runner, store)
+    responder.script(listed(prefixes=["other/d/"]))
+    with pytest.raises(StoreError, match="the listing of another place"):
+        runner.run(children())
+    assert bucket.keys == ["other/b", "out/t/a"]
 
 
 @pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])

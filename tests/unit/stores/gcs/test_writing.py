@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+import aiohttp
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.store import Entry, Token
+from fsspec_commit.store import Entry, Expect, Token
+from tests.unit.stores.deaf import LARGE
 from tests.unit.stores.gcs.answers import error
 from tests.unit.stores.gcs.uploads import PIECES, TARGET, WHOLE, Uploads, persistent
 from tests.unit.stores.gcs.verbs import CHUNK_BYTES, NONCE, PATH, ROOT, write
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from fsspec_commit_stores.gcs import GcsStore
+    from tests.unit.stores.gcs.conftest import Opening
 
 REFUSED, UNKNOWN = Reply.REFUSED, Reply.UNKNOWN
 
@@ -208,3 +211,13 @@ def test_an_abandoned_upload_is_told_of(
     gc.collect()
     assert uploads.content is None
     assert "planted" not in repr(store)
+
+
+def test_who_takes_nothing_of_a_chunk_is_not_waited_for_for_ever(
+    runner: asyncio.Runner, deaf: str, opening: Opening
+) -> None:
+    patience = aiohttp.ClientTimeout(total=None, sock_read=0.1)
+    store = opening(endpoint_url=deaf, requests_timeout=patience)
+    with pytest.raises(StoreError, match="did not answer in time") as caught:
+        runner.run(store.put(PATH, LARGE, expecting=Expect.ABSENT, within=None))
+    assert caught.value.reply is UNKNOWN

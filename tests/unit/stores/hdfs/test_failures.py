@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import requests
@@ -10,18 +12,18 @@ import requests
 from fsspec_commit.errors import Reply
 from fsspec_commit_stores.hdfs.failures import (
     FIRST_TRIES_MAX,
-    Asked,
     Contact,
+    RequestDescription,
     RequestFailedError,
     Told,
     answered,
     answered_by_data_node,
     answered_by_name_node,
 )
-from fsspec_commit_stores.hdfs.native import _told_by
+from fsspec_commit_stores.hdfs.native import NativeRequests, _told_by
 from fsspec_commit_stores.hdfs.web_session import kind_of
 
-ASKED = Asked("rename", "/a/b", "hdfs://nn:8020")
+ASKED = RequestDescription("rename", "/a/b", "hdfs://nn:8020")
 SECRET = "HAAEcm9vdARyb290"
 
 
@@ -56,6 +58,25 @@ SECRET = "HAAEcm9vdARyb290"
             errno.EACCES,
         ),
         ("org.apache.hadoop.ipc.StandbyException", "READ", Reply.NOT_DONE, errno.EAGAIN),
+        # A router, which may have had another answer before, or none.
+        (
+            "org.apache.hadoop.ipc.StandbyException",
+            "No namenode available to invoke rename2 [/a, /b] in [ns0-nn1, ns0-nn2] from router",
+            Reply.UNKNOWN,
+            errno.EIO,
+        ),
+        (
+            "org.apache.hadoop.ipc.StandbyException",
+            "Cannot get a connection to nn1:8020",
+            Reply.UNKNOWN,
+            errno.EIO,
+        ),
+        (
+            "org.apache.hadoop.ipc.RetriableException",
+            "org.apache.hadoop.hdfs.server.federation.router.NoNamenodesAvailableException: no",
+            Reply.UNKNOWN,
+            errno.EIO,
+        ),
         # A DataNode that has lost the NameNode, on a connection from before its restart.
         ("java.io.EOFException", "End of File Exception between", Reply.UNKNOWN, errno.EIO),
         ("java.net.ConnectException", "Connection refused", Reply.UNKNOWN, errno.EIO),
@@ -193,6 +214,21 @@ def test_the_native_client_hides_it_in_a_text(error: Exception, exception: str |
     assert (told.exception if told else None) == exception
 
 
+@pytest.mark.parametrize(
+    ("address", "reply"), [(None, Reply.UNKNOWN), (("127.0.0.1", 0), Reply.NOT_DONE)]
+)
+def test_the_last_name_node_of_a_nameservice_does_not_speak_for_the_first(
+    address: tuple[str, int] | None, reply: Reply
+) -> None:
+    """The client asks the next one where a connection breaks, and shows its answer alone."""
+    client: Any = SimpleNamespace()
+    native = NativeRequests(
+        client, "hdfs://ns", timeout_s=1, threads=1, how_to_write={}, address=address
+    )
+    error = RuntimeError('RPCError("org.apache.hadoop.ipc.StandbyException", "no")')
+    assert native._failed(ASKED, error).failure.reply is reply
+
+
 def test_nobody_at_all_is_found_out_soon() -> None:
     contact = Contact("hdfs://nn:8020")
     replies = [contact.refused(ASKED, "OSError").failure.reply for _ in range(FIRST_TRIES_MAX)]
@@ -201,7 +237,7 @@ def test_nobody_at_all_is_found_out_soon() -> None:
 
 def test_who_has_answered_once_is_waited_for() -> None:
     contact = Contact("hdfs://nn:8020")
-    contact.heard()
+    contact.note_answer()
     for _ in range(2 * FIRST_TRIES_MAX):
         assert contact.refused(ASKED, "OSError").failure.reply is Reply.NOT_DONE
         assert contact.timed_out(ASKED).failure.reply is Reply.UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import ssl
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.hdfs import HdfsStore
-from fsspec_commit_stores.hdfs.failures import Asked, Contact, RequestFailedError
+from fsspec_commit_stores.hdfs.failures import Contact, RequestDescription, RequestFailedError
 from fsspec_commit_stores.hdfs.native import NativeRequests
 from fsspec_commit_stores.hdfs.upload import DroppedError
 from fsspec_commit_stores.hdfs.web_session import NotSentError, WebSession
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SECRET = "HAAEcm9vdARyb290"
-ASKED = Asked("rename", "/a/b", "http://nn:9870")
+ASKED = RequestDescription("rename", "/a/b", "http://nn:9870")
 URL = f"http://nn:9870/webhdfs/v1/a/b?delegation={SECRET}"
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
 
@@ -59,7 +60,7 @@ def session_of(session: requests.Session, *, has_answered: bool = True) -> WebSe
     )
     contact = Contact("http://nn:9870")
     if has_answered:
-        contact.heard()
+        contact.note_answer()
     return WebSession(filesystem, contact, timeout_s=1)
 
 
@@ -92,6 +93,10 @@ def in_retries(reason: Exception) -> requests.ConnectionError:
         ValueError(URL),
         KeyError(URL),
         UnicodeDecodeError("utf-8", b"x", 0, 1, URL),
+        # As urllib3 1.26 wraps what breaks after all was sent.
+        in_retries(urllib3.exceptions.ProxyError(URL, ConnectionResetError(104, URL))),
+        in_retries(urllib3.exceptions.ProxyError(URL, http.client.RemoteDisconnected(URL))),
+        in_retries(urllib3.exceptions.ProxyError(URL, OSError(113, URL))),
     ],
 )
 def test_what_may_have_been_sent_is_in_doubt(error: Exception) -> None:

@@ -71,9 +71,11 @@ class Responder:
     Attributes:
         answering: Says what to answer.
         received: Every request so far.
+        gives_leave: Whether whoever asks for leave to send a body is answered.
     """
 
     def __init__(self) -> None:
+        self.gives_leave = True
         self.answering: Answering = lambda _: Answer()
         self.received: list[Received] = []
         self._server: asyncio.Server | None = None
@@ -127,7 +129,7 @@ class Responder:
             name.lower(): value.strip()
             for name, _, value in (line.partition(":") for line in head[1:] if line)
         }
-        if headers.get("expect") == "100-continue":
+        if self.gives_leave and headers.get("expect") == "100-continue":
             writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         request = Received(method, target, headers, body)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.effects.settled import SettledStore
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
@@ -60,7 +60,7 @@ def test_a_conflict_is_settled_by_what_stands(
     responder.answering = answering
 
     async def complete() -> bool:
-        settled = SettledStore(store, ids=SYSTEM_IDS, statistics=Statistics()).uploads
+        settled = ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics()).uploads
         assert settled is not None
         return await settled.complete(UPLOAD, expecting=Expect.ABSENT, looks=2)
 

@@ -18,8 +18,18 @@ from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.s3 import S3Store
 from fsspec_commit_stores.s3 import opening as opening_of_s3
 from fsspec_commit_stores.s3.sending import Sending, note_sending
+from tests.unit.stores.deaf import LARGE
 from tests.unit.stores.s3.responder import CLOSED, Answer, Responder, error, xml
-from tests.unit.stores.s3.verbs import CHANGES, PATH, VERBS, all_of, failure_of, versioning_or
+from tests.unit.stores.s3.verbs import (
+    CHANGES,
+    PATH,
+    UPLOAD,
+    VERBS,
+    all_of,
+    failure_of,
+    uploads,
+    versioning_or,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,6 +198,15 @@ def test_a_store_that_is_silent_is_not_waited_for_for_ever(
             await server.wait_closed()
 
     caught = runner.run(silent())
+    assert caught.reply is UNKNOWN
+    assert "did not answer in time" in str(caught)
+
+
+def test_who_takes_nothing_of_a_part_is_not_waited_for_for_ever(
+    runner: asyncio.Runner, deaf: str, opening: Opening
+) -> None:
+    store = opening(endpoint_url=deaf, config_kwargs={"read_timeout": 0.1})
+    caught = runner.run(failure_of(uploads(store).put_part(UPLOAD, 1, LARGE)))
     assert caught.reply is UNKNOWN
     assert "did not answer in time" in str(caught)
 

@@ -16,7 +16,7 @@ from botocore.exceptions import (
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.store import Expect, Token
-from fsspec_commit_stores.s3.failures import Asked, failed
+from fsspec_commit_stores.s3.failures import S3Request, failed
 from tests.unit.stores.s3.responder import CLOSED, MARK, Answer, Responder, error
 from tests.unit.stores.s3.verbs import (
     CHANGES,
@@ -246,7 +246,7 @@ def test_what_is_wrong_at_first_is_refused_and_passes_once_it_has_been_right(
     failure: Exception,
 ) -> None:
     """An ingress that restarts shows a certificate of its own, after the decision as well."""
-    asked = Asked("write", PATH, "s3:PutObject", "https://s3.example")
+    asked = S3Request("write", PATH, "s3:PutObject", "https://s3.example")
     assert failed(asked, failure, first_tries=1).reply is REFUSED
     assert failed(asked, failure, first_tries=0).reply is NOT_DONE
 
@@ -263,7 +263,7 @@ def test_a_role_that_is_not_granted_is_not_taken_for_the_stores_answer(
     status: int, code: str, reply: Reply
 ) -> None:
     told = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    asked = Asked("write", PATH, "s3:PutObject", "https://s3.amazonaws.com")
+    asked = S3Request("write", PATH, "s3:PutObject", "https://s3.amazonaws.com")
     caught = failed(asked, ClientError(told, "AssumeRole"), first_tries=0)
     assert caught.reply is reply
     assert f"no credentials could be fetched (AssumeRole: {code})" in str(caught)

@@ -10,7 +10,7 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Token
-from fsspec_commit_stores.s3.operations import REQUESTS
+from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
 from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, xml
@@ -75,6 +75,7 @@ STILL_PENDING = (
     "<EncodingType>url</EncodingType>"
     f"<Upload><Key>out/a%20b</Key><UploadId>{UPLOAD.upload_id}</UploadId></Upload>"
 )
+OTHER_PENDING = "<Upload><Key>out/a</Key><UploadId>other</UploadId></Upload>"
 
 
 @pytest.mark.parametrize("verb", ASKED)
@@ -116,7 +117,7 @@ def test_aws_marks_from_the_first_answer_on() -> None:
         "ResponseMetadata": {"HTTPStatusCode": 200, "HTTPHeaders": {"etag": '"e"'}},
         "fsspec_commit.form": "",
     }
-    put = REQUESTS["put_object"]
+    put = OPERATIONS["put_object"]
     assert Provenance(always_marks=False).vouches_for(put, dict(answer), in_range=False)
     assert not Provenance(always_marks=True).vouches_for(put, dict(answer), in_range=False)
 
@@ -246,6 +247,20 @@ def test_an_abort_without_a_mark_is_believed_by_a_listing(
     else:
         assert runner.run(failure_of(ASKED["abort"](store))).reply is Reply.UNKNOWN
     assert [one.method for one in responder.received] == ["DELETE", "GET"]
+
+
+@pytest.mark.parametrize("first", [(), (OTHER_PENDING,)], ids=["empty", "another's"])
+def test_an_upload_may_be_listed_on_a_later_page(
+    runner: asyncio.Runner, responder: Responder, store: S3Store, first: tuple[str, ...]
+) -> None:
+    """A page may be empty but not the last, and some servers do not mind the prefix."""
+    more = ("<IsTruncated>true</IsTruncated>", "<NextKeyMarker>out/a</NextKeyMarker>")
+    responder.script(
+        Answer(204),
+        xml("ListMultipartUploadsResult", *first, *more),
+        xml("ListMultipartUploadsResult", STILL_PENDING),
+    )
+    assert runner.run(failure_of(ASKED["abort"](store))).reply is Reply.UNKNOWN
 
 
 def test_a_marked_deletion_is_believed(

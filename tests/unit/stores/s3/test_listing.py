@@ -33,10 +33,13 @@ PATH = StorePath("bucket/out")
 class FakeBucket:
     """The keys of a bucket, listed in pages by tokens that are keys."""
 
-    def __init__(self, *keys: str, page: int = 2, minds_start: bool = True) -> None:
+    def __init__(
+        self, *keys: str, page: int = 2, minds_start: bool = True, minds_prefix: bool = True
+    ) -> None:
         self.keys = sorted(keys, key=str.encode)
         self.page = page
         self.minds_start = minds_start
+        self.minds_prefix = minds_prefix
         self.errors: dict[str, str] = {}
 
     def __call__(self, request: Received) -> Answer:
@@ -48,7 +51,8 @@ class FakeBucket:
         start = query.get("continuation-token", "")
         if self.minds_start:
             start = max(start, query.get("start-after", ""), key=str.encode)
-        below = [key for key in self.keys if key.startswith(query["prefix"])]
+        prefix = query["prefix"] if self.minds_prefix else ""
+        below = [key for key in self.keys if key.startswith(prefix)]
         left = [key for key in below if key.encode() > start.encode()]
         size = min(self.page, int(query.get("max-keys", "1000")))
         shown, truncated = left[:size], len(left) > size
@@ -275,6 +279,24 @@ def test_a_deletion_ends_where_the_store_does_not_say_what_follows(
         responder.script(page)
         with pytest.raises(StoreError, match="there is more, and not where"):
             runner.run(store.delete_tree(StorePath("bucket/out/t")))
+
+
+def test_the_listing_of_another_place_is_an_error(
+    runner: asyncio.Runner, responder: Responder, store: S3Store
+) -> None:
+    """As a cache gives it, or a proxy that takes a plus for a space; it was deleted."""
+    bucket = FakeBucket("out/t/a", "other/b", minds_prefix=False)
+    responder.answering = bucket
+    path = StorePath("bucket/out/t")
+    for call in (store.delete_tree(path), all_of(store.list_tree(path))):
+        with pytest.raises(StoreError, match="the listing of another place") as caught:
+            runner.run(call)
+        assert caught.value.reply is Reply.UNKNOWN
+    common = "<CommonPrefixes><Prefix>other/d/</Prefix></CommonPrefixes>"
+    responder.answering = versioning_or(xml("ListBucketResult", common))
+    with pytest.raises(StoreError, match="the listing of another place"):
+        runner.run(all_of(store.list_children(path)))
+    assert bucket.keys == ["other/b", "out/t/a"]
 
 
 @pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])

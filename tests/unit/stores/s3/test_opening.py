@@ -364,6 +364,16 @@ class TestReading:
         responder.script(Answer(200, b"0123456789", {"ETag": '"e1"', **MARK}))
         assert runner.run(store.read_range(PATH, start=2, length=3)) == b"234"
 
+    @pytest.mark.parametrize("span", ["bytes 0-2/9", "bytes 2-3/9", "bytes 2-9/9", "nonsense"])
+    def test_a_part_is_the_one_that_was_asked_for(
+        self, runner: asyncio.Runner, responder: Responder, store: S3Store, span: str
+    ) -> None:
+        headers = {"ETag": '"e1"', "Content-Range": span, **MARK}
+        responder.script(Answer(206, b"234", headers))
+        with pytest.raises(StoreError, match="another part") as caught:
+            runner.run(store.read_range(PATH, start=2, length=3))
+        assert caught.value.reply is Reply.UNKNOWN
+
     def test_a_file_without_an_etag_is_none_to_rely_on(
         self, runner: asyncio.Runner, responder: Responder, store: S3Store
     ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fsspec_commit.errors import RequestError
 from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder, error
 from tests.unit.stores.s3.verbs import VERBS, failure_of
 
@@ -64,3 +65,19 @@ def test_no_secret_is_ever_told(
             assert secret not in caplog.text
     for secret in SECRETS:
         assert secret not in repr(store)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("aws_access_key_id", "key="),
+        ("AWS_ENDPOINT_URL", "endpoint_url="),
+        ("secret_key", "secret="),
+    ],
+)
+def test_an_option_of_another_library_is_translated(opening: Opening, name: str, own: str) -> None:
+    """And its value, a key maybe, is not repeated."""
+    says = f"not one of s3fs's .*{name}'; {name} is {own} there"
+    with pytest.raises(RequestError, match=says) as caught:
+        opening("s3://bucket/out", **{name: SECRETS[0]})
+    assert SECRETS[0] not in str(caught.value)

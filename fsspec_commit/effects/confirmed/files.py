@@ -1,0 +1,188 @@
+"""Renames of files, confirmed: whoever repeats one, the file is at its target once."""
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsspec_commit.effects.confirm import Effect, Undone
+from fsspec_commit.effects.confirmed.counted import Counted
+from fsspec_commit.effects.confirmed.one_shot import LOOKS_MAX, Seen, look_again, publish_once
+from fsspec_commit.effects.pacing import Pace
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.statistics import Statistics
+from fsspec_commit.store import (
+    Entry,
+    Expect,
+    Expectation,
+    RenamesFiles,
+    RenamesInBulk,
+    Store,
+    Token,
+)
+
+BULK_MAX = 128
+"""Files renamed by one call: few enough that the loop soon hears of a cancellation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a file still has when its token is another: by a rename, or by who changed metadata.
+
+    The nonce need not be the file's alone: which content of several with one nonce it is, the
+    token says that pins the source of the rename.
+    """
+
+    nonce: Nonce
+    size_bytes: int
+
+    def is_of(self, there: Entry) -> bool:
+        """Whether it is what a file carries."""
+        return (there.nonce, there.size_bytes) == (self.nonce, self.size_bytes)
+
+
+class ConfirmedFiles(Counted):
+    """Renames of files, confirmed: source gone and target as expected is done."""
+
+    def __init__(
+        self, ability: RenamesFiles, store: Store, pace: Pace, statistics: Statistics
+    ) -> None:
+        super().__init__(store, pace, statistics)
+        self._ability = ability
+        self._bulk: RenamesInBulk | None = store.bulk
+        self.bulk_max = 1 if store.bulk is None else BULK_MAX
+
+    async def rename_in_bulk(
+        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
+    ) -> int:
+        """Rename the first of *renames* to names that are free, as far as that goes smoothly.
+
+        Returns:
+            How many are done. The next one is a case for :meth:`rename`, which confirms it.
+        """
+        if self._bulk is None or not self._pace.enter_now():
+            return 0
+        begin = self.clock()
+        try:
+            done = await self._bulk.rename_in_bulk(renames, within=within)
+            self._pace.silence.end()
+        finally:
+            self._pace.leave()
+        self._statistics.took("op_rename", self.clock() - begin, times=done)
+        return done
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token,
+        expecting: Expectation,
+        within: StorePath,
+        carried: Carried | None = None,
+        looks: int = LOOKS_MAX,
+        yielding: bool = False,
+    ) -> bool:
+        """Bring the content *token* from *source* to *target*; safe to repeat, by anyone.
+
+        Args:
+            source: Where it is.
+            target: Where it goes.
+            token: Which content it is at *source*.
+            expecting: What must stand at *target*.
+            within: Directories of *target* below it are made as needed.
+            carried: By what it is recognised at *target*, where it may have another token there.
+            looks: How often to look again while neither source nor target shows the content.
+            yielding: Another's file at *target* is as good as ours.
+
+        Returns:
+            False when neither the source nor the expected content at the target is there: the
+            content is lost, and nothing was changed.
+
+        Raises:
+            StoreError: It certainly did not happen: something else stands at the target.
+            CommitStateUnknownError: The store would not say.
+        """
+        move = _Move(source, target, token, carried, within, yielding)
+
+        async def look(expecting: Expectation) -> Seen | Undone:
+            there = await self._store.stat(target)
+            if isinstance(there, Entry) and move.is_done_by(there):
+                return Seen.DONE
+            left = await self._store.stat(source)
+            if left is None:
+                return Seen.NEITHER
+            if isinstance(left, Entry) and left.token != token:
+                return Seen.LOST  # Another's content has the name: there is nothing to bring.
+            refused = move.refusal is not None and there is None
+            makes_way = refused and not isinstance(expecting, Expect)
+            return Seen.MADE_WAY if makes_way else move.undone()
+
+        def attempt(expecting: Expectation) -> Effect[Seen]:
+            return Effect(
+                lambda: self._rename(move, expecting),
+                lambda: look_again(lambda: look(expecting), looks),
+                "renaming",
+                source,
+            )
+
+        return await publish_once(attempt, expecting, self._pace)
+
+    async def _rename(self, move: "_Move", expecting: Expectation) -> Seen:
+        # Not through `_counted`: a job renames every file of it.
+        begin = self.clock()
+        try:
+            await self._ability.rename(
+                move.source,
+                move.target,
+                token=move.token,
+                expecting=expecting,
+                within=move.within,
+            )
+        except StoreError as error:
+            self._statistics.failed("op_rename")
+            told = move.heard(error)
+            if told is error:
+                raise
+            raise told from error
+        self._statistics.took("op_rename", self.clock() - begin)
+        return Seen.DONE
+
+
+@dataclass(slots=True)
+class _Move:
+    """What is to be brought where, how it is recognised there, and what was answered so far."""
+
+    source: StorePath
+    target: StorePath
+    token: Token
+    carried: Carried | None
+    within: StorePath
+    yielding: bool
+    refusal: StoreError | None = None
+
+    def heard(self, error: StoreError) -> StoreError:
+        """What a failure of the rename says; what is in the way of one that yields may go."""
+        if error.reply is not Reply.REFUSED:
+            return error
+        self.refusal = error
+        return StoreError(str(error), path=error.path) if self.yielding else error
+
+    def undone(self) -> Undone:
+        """What it says that the source is still there.
+
+        Where files are removed by way of a trash others take them to look at them, and put them
+        back: one that was missing is tried again.
+        """
+        missed = self.refusal is not None and self.refusal.errno == errno.ENOENT
+        return Undone.OVERTAKEN if missed else Undone.UNDONE
+
+    def is_done_by(self, there: Entry) -> bool:
+        """Whether what stands at the target is what was to come, or as good."""
+        if self.yielding:
+            return True
+        if there.token == self.token:
+            return True
+        carried = self.carried
+        return carried is not None and carried.is_of(there)

@@ -1,0 +1,65 @@
+"""The redo rule of a step that consumes what it publishes: a rename, or completing an upload.
+
+Whoever repeats it, the content is at its target once: what is there already is done, what is still
+at its source is brought, and what is at neither is lost, and nothing is changed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import TypeVar
+
+from fsspec_commit.effects.confirm import Effect, confirm
+from fsspec_commit.effects.pacing import Pace
+from fsspec_commit.store import Expect, Expectation
+
+T = TypeVar("T")
+
+LOOKS_MAX = 4
+
+
+class Seen(Enum):
+    """What the store shows of a one-shot publish."""
+
+    DONE = "done"
+    """The content is at its target."""
+    MADE_WAY = "made way"
+    """It was refused, and the file that it was to replace is not there any more."""
+    NEITHER = "neither"
+    """It is at neither, as for a moment while a request is carried out: look again."""
+    LOST = "lost"
+    """It is at neither, however often one looks; or another's content is at the source."""
+
+
+async def publish_once(
+    attempt: Callable[[Expectation], Effect[Seen]], expecting: Expectation, pace: Pace
+) -> bool:
+    """Publish, whatever stands in the place of what was expected, if that has made way.
+
+    Args:
+        attempt: The effect, given what must stand at the target.
+        expecting: That, as the job was decided.
+        pace: How fast, and how often.
+
+    Returns:
+        False when the content is lost, and nothing was changed.
+
+    Raises:
+        StoreError: It certainly did not happen: something else stands at the target.
+        CommitStateUnknownError: The store would not say.
+    """
+    seen = await confirm(attempt(expecting), pace)
+    if seen is Seen.MADE_WAY:
+        seen = await confirm(attempt(Expect.ABSENT), pace)
+    return seen is Seen.DONE
+
+
+async def look_again(look: Callable[[], Awaitable[Seen | T]], looks: int) -> Seen | T:
+    """What *look* sees; lost where that is neither content, *looks* times."""
+    for number in range(looks):
+        seen = await look()
+        if seen is not Seen.NEITHER:
+            return seen
+        if number + 1 < looks:
+            await asyncio.sleep(0.01 * 4**number)
+    return Seen.LOST

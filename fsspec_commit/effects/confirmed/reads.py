@@ -1,0 +1,183 @@
+"""What is asked of a store: paced and counted. A question changes nothing, so it is asked again."""
+
+import asyncio
+import errno
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+
+from fsspec_commit.effects.confirm import unclassified
+from fsspec_commit.effects.confirmed.counted import Counted
+from fsspec_commit.errors import (
+    CommitError,
+    CommitStateUnknownError,
+    RecordError,
+    Reply,
+    StoreError,
+)
+from fsspec_commit.layout import StorePath
+from fsspec_commit.records import RECORD_BYTES_MAX
+from fsspec_commit.store import Capabilities, Directory, Entry, Unusable
+
+_BREATH = 1_000
+"""After so many entries of a listing that never waited, others on the loop have their turn."""
+_OF_WHO_ASKS = {errno.EACCES, errno.EPERM, errno.ETIMEDOUT, errno.ECONNABORTED, errno.EHOSTUNREACH}
+"""Reasons of a refusal that lie with who asks, or on the way."""
+
+
+@contextmanager
+def refusals_as_damage() -> Iterator[None]:
+    """For looking at other people's records: one that we may not read is as good as damaged.
+
+    Raises:
+        RecordError: The store certainly will not give a record; what it says is not known here.
+    """
+    try:
+        yield
+    except (StoreError, CommitStateUnknownError) as error:
+        refusal = error if isinstance(error, StoreError) else error.__cause__
+        if not isinstance(refusal, StoreError) or refusal.reply is not Reply.REFUSED:
+            raise
+        message = str(refusal)
+        if refusal.errno in _OF_WHO_ASKS:
+            message += "; nothing says that it is damaged: ask as somebody who may read it"
+        raise RecordError(message, path=refusal.path) from error
+
+
+class StoreReads(Counted):
+    """Every look at a store that committers and protocol ever take."""
+
+    @property
+    def root(self) -> StorePath:
+        """The destination as the store names it."""
+        return self._store.root
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store declares of itself."""
+        return self._store.capabilities
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*."""
+        return await self._ask("op_get_file_status", lambda: self._store.stat(path))
+
+    async def is_known_missing(self, path: StorePath) -> bool:
+        """Whether nothing stands at *path*; whoever may not look there does not know."""
+        with suppress(StoreError):
+            return await self.stat(path) is None
+        return False
+
+    async def read(self, path: StorePath, *, limit_bytes: int = RECORD_BYTES_MAX) -> bytes | None:
+        """The whole file at *path*, if there is one."""
+        content = await self._ask(
+            "op_open", lambda: self._store.read(path, limit_bytes=limit_bytes)
+        )
+        return None if content is None else content.data
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; ``None`` when there is no such file."""
+        return await self._ask(
+            "op_open", lambda: self._store.read_range(path, start=start, length=length)
+        )
+
+    async def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below the directory *path* but those below *without*, in any order.
+
+        The store is asked until it begins; begun again later, it would repeat itself.
+        """
+
+        async def begin() -> tuple[AsyncIterator[Entry], Entry | None]:
+            listing = self._store.list_tree(path, without=without)
+            return listing, await anext(listing, None)
+
+        listing, first = await self._ask("op_list_files", begin)
+        listed = 1
+        try:
+            if first is None:
+                return
+            yield first
+            async for entry in listing:
+                yield entry
+                listed += 1
+                if listed % _BREATH == 0:
+                    await asyncio.sleep(0)
+        except CommitError:
+            raise
+        except Exception as error:
+            raise unclassified(error) from error
+        finally:
+            if isinstance(listing, AsyncGenerator):
+                await listing.aclose()
+
+    async def read_or_refusal(
+        self, path: StorePath, *, limit_bytes: int
+    ) -> bytes | StoreError | None:
+        """The whole file at *path*, or why nobody can be given it: it is no file, or too long.
+
+        Raises:
+            StoreError: The question failed, or we may not ask it: that says nothing of the file.
+        """
+        try:
+            return await self.read(path, limit_bytes=limit_bytes)
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED or error.errno in _OF_WHO_ASKS:
+                raise
+            return error
+
+    async def bytes_below(self, path: StorePath) -> int:
+        """How much the files below *path* hold, as far as it may be listed."""
+        total = 0
+        try:
+            async for entry in self.list_tree(path):
+                total += entry.size_bytes
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+        return total
+
+    async def list_area(self, path: StorePath) -> list[Entry | Directory | Unusable]:
+        """What stands directly in a directory of records, whatever it is.
+
+        One odd thing, put there by somebody who knows of no jobs, must not hide the records.
+        """
+
+        async def listing() -> list[Entry | Directory | Unusable]:
+            return [child async for child in self._store.list_children(path)]
+
+        return await self._ask("op_list_status", listing)
+
+    async def list_usable(self, path: StorePath) -> list[Entry | Directory]:
+        """The same without what is neither a file nor a directory."""
+        return [one for one in await self.list_area(path) if not isinstance(one, Unusable)]
+
+    async def list_children(self, path: StorePath) -> list[Entry | Directory]:
+        """What stands directly in the directory *path*.
+
+        Raises:
+            StoreError: Something there is neither a file nor a directory.
+        """
+        children: list[Entry | Directory] = []
+        for child in await self.list_area(path):
+            if isinstance(child, Unusable):
+                raise child.refusal
+            children.append(child)
+        return children
+
+    async def list_children_if_allowed(self, path: StorePath) -> list[Entry | Directory] | None:
+        """The same where we may have no business; ``None`` when the store refuses to tell."""
+        try:
+            return await self.list_children(path)
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None
+
+    async def stands_if_allowed(self, path: StorePath) -> bool | None:
+        """Whether anything stands at *path*; ``None`` when the store refuses to tell."""
+        try:
+            return await self.stat(path) is not None
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None

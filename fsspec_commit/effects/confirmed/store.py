@@ -1,0 +1,236 @@
+"""The store as the protocol sees it: paced, counted, confirmed, every deletion permitted."""
+
+import errno
+from contextlib import suppress
+
+from fsspec_commit.effects.confirm import Effect, Undone, confirm
+from fsspec_commit.effects.confirmed.directories import (
+    ConfirmedDirectories,
+    ConfirmedNewDirectories,
+)
+from fsspec_commit.effects.confirmed.files import ConfirmedFiles
+from fsspec_commit.effects.confirmed.reads import StoreReads
+from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
+from fsspec_commit.effects.confirmed.writer import ConfirmedWriter
+from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
+from fsspec_commit.errors import (
+    CommitStateUnknownError,
+    StoreError,
+)
+from fsspec_commit.ids import IdSource, Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.records import RECORD_BYTES_MAX
+from fsspec_commit.statistics import Statistics
+from fsspec_commit.store import (
+    Entry,
+    Expect,
+    Store,
+    Writer,
+    WritesDirectly,
+)
+
+
+class ConfirmedStore(StoreReads):
+    """All of a store that committers and protocol ever hold."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        ids: IdSource,
+        statistics: Statistics,
+        in_flight_max: int | None = None,
+    ) -> None:
+        pace = Pace(ids, in_flight_max=in_flight_max or IN_FLIGHT_MAX)
+        super().__init__(store, pace, statistics)
+        self.ids = ids
+        self.statistics = statistics
+        self.in_flight_max = pace.in_flight_max
+        files, directories = store.files, store.directories
+        self.files = None if files is None else ConfirmedFiles(files, store, pace, statistics)
+        self.directories = (
+            None
+            if directories is None
+            else ConfirmedDirectories(directories, store, pace, statistics)
+        )
+        making = store.new_directories
+        self.new_directories = (
+            None if making is None else ConfirmedNewDirectories(making, store, pace, statistics)
+        )
+        uploads = store.uploads
+        self.uploads = (
+            None if uploads is None else ConfirmedUploads(uploads, store, pace, statistics, ids)
+        )
+
+    @property
+    def direct(self) -> WritesDirectly | None:
+        """Writing on the caller's own thread."""
+        return self._store.direct
+
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
+        """Write the file *path*, a name that nobody else ever writes."""
+        self._statistics.count("op_create")
+        return ConfirmedWriter(self._store.writer(path, within=within, nonce=nonce), self._pace)
+
+    async def create(
+        self, path: StorePath, data: bytes, *, within: StorePath | None
+    ) -> bytes | None:
+        """Create a record exclusively, and say what stands at *path* now.
+
+        An unknown outcome is never resolved by absence: the create is repeated until a record
+        stands, ours or another's. So it is when the record that was in the way has gone.
+
+        Returns:
+            *data* if we came first, else what another wrote; ``None`` when *within* is gone, so
+            that nothing can be created there any more.
+        """
+        was_in_the_way = False
+
+        async def apply() -> bytes | None:
+            nonlocal was_in_the_way
+            try:
+                await self._counted(
+                    "op_create",
+                    self._store.put(path, data, expecting=Expect.ABSENT, within=within),
+                )
+            except StoreError as error:
+                was_in_the_way = error.errno == errno.EEXIST
+                raise
+            return data
+
+        async def observe() -> bytes | Undone | None:
+            content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
+            if content is not None:
+                return content.data
+            if within is not None and await self._store.stat(within) is None:
+                return None
+            return Undone.OVERTAKEN if was_in_the_way else Undone.UNDONE
+
+        return await confirm(Effect(apply, observe, "creating", path), self._pace)
+
+    async def create_unrepeated(self, path: StorePath, data: bytes, *, backoff: int) -> bool:
+        """Create a file that must never come into being when it is gone again.
+
+        Exclusively, with all directories above it; and never again while a request for it may
+        still be carried out.
+
+        Args:
+            path: Where.
+            data: What.
+            backoff: How many such files could not be created just before.
+
+        Returns:
+            False when another stands there.
+
+        Raises:
+            CommitStateUnknownError: The request was not answered, and is not seen to have been
+                carried out; it may be yet.
+        """
+
+        async def apply() -> bool:
+            await self._counted(
+                "op_create", self._store.put(path, data, expecting=Expect.ABSENT, within=None)
+            )
+            return True
+
+        async def observe() -> bool | Undone:
+            content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
+            return Undone.UNDONE if content is None else content.data == data
+
+        effect: Effect[bool] = Effect(apply, observe, "creating", path, is_repeatable=False)
+        return await confirm(effect, self._pace, backoff=backoff)
+
+    async def create_once(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
+        """Create a small file under a name that only we know, and say which content stands.
+
+        Exclusively, so that a request given up on and applied late cannot replace what the
+        repeated one has made: the identity that is returned stays true.
+        """
+
+        async def apply() -> Entry:
+            token = await self._counted(
+                "op_create", self._store.put(path, data, expecting=Expect.ABSENT, within=within)
+            )
+            return Entry(path=path, size_bytes=len(data), token=token)
+
+        async def observe() -> Entry | Undone:
+            content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
+            return content.entry if content and content.data == data else Undone.UNDONE
+
+        return await confirm(Effect(apply, observe, "creating", path), self._pace)
+
+    async def create_or_leave(self, path: StorePath, *, within: StorePath) -> None:
+        """Create an empty file that only helps: try, and go without where that fails."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.create(path, b"", within=within)
+
+    async def delete(self, path: StorePath, permit: Permit) -> None:
+        """Delete a file that only we name; a missing one is done.
+
+        Raises:
+            PermitExpiredError: *permit* was for a time, which is over.
+        """
+        permit.check(path)
+
+        async def apply() -> None:
+            permit.check_time(self.ids.now())
+            await self._counted("op_delete", self._store.delete(path, expecting=Expect.ANYTHING))
+
+        async def observe() -> Undone | None:
+            return None if await self._store.stat(path) is None else Undone.UNDONE
+
+        await confirm(Effect(apply, observe, "deleting", path), self._pace)
+
+    async def delete_or_leave(self, path: StorePath, permit: Permit) -> None:
+        """Delete a file whose presence means nothing: try, and leave it where that fails."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.delete(path, permit)
+
+    async def delete_if_same(self, entry: Entry, permit: Permit) -> bool:
+        """Delete a file if it still is *entry*; gone or replaced by another, it is done.
+
+        Returns:
+            Whether it is gone; False when another stands in its place.
+
+        Raises:
+            PermitExpiredError: *permit* was for a time, which is over.
+        """
+        permit.check(entry.path)
+
+        async def apply() -> bool:
+            permit.check_time(self.ids.now())
+            await self._counted("op_delete", self._store.delete(entry.path, expecting=entry.token))
+            return True
+
+        async def observe() -> bool | Undone:
+            there = await self._store.stat(entry.path)
+            if not isinstance(there, Entry):
+                return True
+            return Undone.UNDONE if there.token == entry.token else False
+
+        return await confirm(Effect(apply, observe, "deleting", entry.path), self._pace)
+
+    async def delete_tree(self, path: StorePath, permit: Permit) -> None:
+        """Delete a directory and all below it."""
+        permit.check(path)
+
+        async def apply() -> None:
+            await self._counted("op_delete_dir", self._store.delete_tree(path))
+
+        async def observe() -> Undone | None:
+            return None if await self._store.stat(path) is None else Undone.UNDONE
+
+        await confirm(Effect(apply, observe, "deleting", path), self._pace)
+
+    async def delete_tree_or_leave(self, path: StorePath, permit: Permit) -> None:
+        """Delete a directory that means nothing: try, and leave it where that fails."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.delete_tree(path, permit)
+
+    async def close(self) -> None:
+        """Let go of the store; nothing depends on it any more, so a failure concerns nobody."""
+        with suppress(StoreError):
+            await self._store.close()

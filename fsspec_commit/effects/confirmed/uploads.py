@@ -1,0 +1,215 @@
+"""Uploads as the protocol sees them: begun and filled as often as needed, completed once.
+
+Nothing of an upload is visible before it is completed, so beginning one and storing a part are
+simply repeated. Completing consumes the upload, and its target then carries the upload's nonce:
+that, and not what a server answers to the second request, says whether it has happened. Servers
+answer 200, 404 or 403 to one and the same repeated Complete, and 412 to the echo of our own
+success.
+"""
+
+import errno
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from fsspec_commit.effects.confirm import Effect, Undone
+from fsspec_commit.effects.confirmed.counted import Counted
+from fsspec_commit.effects.confirmed.one_shot import LOOKS_MAX, Seen, look_again, publish_once
+from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.pacing import Pace
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import IdSource
+from fsspec_commit.layout import StorePath
+from fsspec_commit.statistics import Statistics
+from fsspec_commit.store import (
+    CompletesUploads,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    Part,
+    PendingUpload,
+    Store,
+)
+
+# Of a refusal. Any other number says that something else is the matter, such as a permission.
+_GONE = (None, errno.ENOENT)
+
+
+class ConfirmedUploads(Counted):
+    """Uploads, confirmed: whoever completes one, and however often, the file appears once.
+
+    Attributes:
+        part_bytes: How long every part but the last is to be; ``None`` where parts may differ.
+    """
+
+    def __init__(
+        self,
+        ability: CompletesUploads,
+        store: Store,
+        pace: Pace,
+        statistics: Statistics,
+        ids: IdSource,
+    ) -> None:
+        super().__init__(store, pace, statistics)
+        self._ability = ability
+        self._ids = ids
+        self.part_bytes = ability.part_bytes
+
+    async def start(self, path: StorePath) -> PendingUpload:
+        """Begin an upload of *path*.
+
+        One whose beginning was not answered is given up, and another is begun. It holds no data.
+
+        Raises:
+            StoreError: It was refused, or never answered.
+        """
+        return await self._ask(
+            "multipart_upload_started", lambda: self._ability.start(path, self._ids.nonce())
+        )
+
+    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
+        """Store part *number*, counted from 1; the same part again replaces it.
+
+        Raises:
+            StoreError: It was refused, as when the upload is gone, or never answered.
+        """
+        return await self._ask(
+            "multipart_upload_part_put", lambda: self._ability.put_part(upload, number, data)
+        )
+
+    async def complete(
+        self,
+        upload: PendingUpload,
+        *,
+        expecting: Expectation,
+        again: bool = False,
+        looks: int = LOOKS_MAX,
+        yielding: bool = False,
+    ) -> bool:
+        """Make the file of *upload* visible; safe to repeat, by anyone.
+
+        Args:
+            upload: All of it, parts included.
+            expecting: What must stand at its path.
+            again: Somebody may have tried before, so what the store says of it is verified.
+            looks: How often to look again while the upload is gone and the file is not there.
+            yielding: Another's file at the path is as good as ours.
+
+        Returns:
+            False when neither the upload nor its file is there: the content is lost, and nothing
+            was changed.
+
+        Raises:
+            StoreError: It certainly did not happen: something else stands at the path.
+            CommitStateUnknownError: The store would not say.
+        """
+        doubt = again
+
+        def attempt(expecting: Expectation) -> Effect[Seen]:
+            nonlocal doubt
+            completion = _Completion(upload, expecting, doubt=doubt, yielding=yielding)
+            doubt = True
+
+            async def look() -> Seen | Undone:
+                return completion.seen_by(await self._store.stat(upload.path))
+
+            return Effect(
+                lambda: self._complete(completion, looks),
+                lambda: look_again(look, looks),
+                "completing",
+                upload.path,
+            )
+
+        return await publish_once(attempt, expecting, self._pace)
+
+    async def _complete(self, completion: "_Completion", looks: int) -> Seen:
+        # Not through `_counted`: a job completes every file of it.
+        begin = self.clock()
+        try:
+            await self._ability.complete(completion.upload, expecting=completion.expecting)
+        except StoreError as error:
+            self._statistics.failed("multipart_upload_completed")
+            completion.heard(error)
+            raise
+        self._statistics.took("multipart_upload_completed", self.clock() - begin)
+        if not completion.doubt:
+            return Seen.DONE
+
+        # A server that died while it completed can say that it is done, for it finds the upload
+        # half taken apart (versitygw 1.8.0): of a second completion the file alone is believed.
+        async def look() -> Seen:
+            there = await self._store.stat(completion.upload.path)
+            return Seen.DONE if completion.is_done_by(there) else Seen.NEITHER
+
+        return await look_again(look, looks)
+
+    async def abort(self, upload: PendingUpload, permit: Permit) -> None:
+        """Drop an upload and its parts; one that is gone, or completed, is done.
+
+        Raises:
+            StoreError: It was refused, or never answered.
+        """
+        permit.check_upload(upload)
+        await self._ask("multipart_upload_aborted", lambda: self._ability.abort(upload))
+
+    async def abort_or_leave(self, upload: PendingUpload, permit: Permit) -> None:
+        """Drop an upload that means nothing: try, and leave it where that fails."""
+        with suppress(StoreError):
+            await self.abort(upload, permit)
+
+    async def pending(
+        self, prefix: StorePath, wanted: Callable[[PendingUpload], bool]
+    ) -> list[PendingUpload]:
+        """The *wanted* ones of all pending uploads below the directory *prefix*, all pages."""
+
+        async def listing() -> list[PendingUpload]:
+            return [upload async for upload in self._ability.pending(prefix) if wanted(upload)]
+
+        return await self._ask("multipart_upload_list", listing)
+
+
+@dataclass(slots=True)
+class _Completion:
+    """What is to be completed, over what, and what was answered so far.
+
+    Attributes:
+        doubt: Whether it may have been asked for before: then only the file is believed.
+    """
+
+    upload: PendingUpload
+    expecting: Expectation
+    doubt: bool
+    yielding: bool
+    refusals: list[StoreError] = field(default_factory=list)
+
+    def heard(self, error: StoreError) -> None:
+        """Remember a failure of the completion."""
+        if error.reply is Reply.REFUSED:
+            self.refusals.append(error)
+        self.doubt = self.doubt or error.reply is Reply.UNKNOWN
+
+    def is_done_by(self, there: Entry | Directory | None) -> bool:
+        """Whether what stands at the path is what was uploaded."""
+        return isinstance(there, Entry) and there.nonce == self.upload.nonce
+
+    def seen_by(self, there: Entry | Directory | None) -> Seen | Undone:
+        """What it shows of the completion that *there* stands at its path."""
+        if self.is_done_by(there):
+            return Seen.DONE
+        if not self.refusals:
+            return Undone.UNDONE
+        if there is None and not isinstance(self.expecting, Expect):
+            return Seen.MADE_WAY
+        if not _as_expected(there, self.expecting):
+            is_as_good = self.yielding and isinstance(there, Entry)
+            return Seen.DONE if is_as_good else Undone.UNDONE
+        is_gone = any(refusal.errno in _GONE for refusal in self.refusals)
+        return Seen.NEITHER if is_gone else Undone.UNDONE
+
+
+def _as_expected(there: Entry | Directory | None, expecting: Expectation) -> bool:
+    """Whether a refusal cannot be due to what stands there: then the upload is gone."""
+    if isinstance(there, Entry):
+        return expecting is Expect.ANYTHING or there.token == expecting
+    return expecting in (Expect.ABSENT, Expect.ANYTHING)

@@ -1,0 +1,81 @@
+"""Records on the store: establish one exclusively, or recall what stands."""
+
+from typing import TypeVar
+
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.errors import JobNotActiveError, RecordError, Stage, StoreError
+from fsspec_commit.layout import JobLayout, StorePath
+from fsspec_commit.records import Record, Standing
+
+R = TypeVar("R", bound=Record)
+
+
+async def establish(
+    store: ConfirmedStore, path: StorePath, record: R, *, within: StorePath | None
+) -> Standing[R] | None:
+    """Create *record* exclusively; ``None`` when another stands there, or *within* is gone."""
+    data = _checked(path, record)
+    standing = await store.create(path, data, within=within)
+    return Standing(record) if standing == data else None
+
+
+def _checked(path: StorePath, record: Record) -> bytes:
+    data = record.encode()
+    if len(data) > record.limit_bytes:
+        message = f"{path}: a record of {len(data)} bytes is over its cap of {record.limit_bytes}"
+        raise RecordError(message, path=path)
+    return data
+
+
+async def establish_unrepeated(
+    store: ConfirmedStore, path: StorePath, record: R, *, backoff: int
+) -> Standing[R] | None:
+    """The same, with all directories above, by a request that is never repeated in doubt.
+
+    Raises:
+        CommitStateUnknownError: It was not answered, and may still be carried out at any time.
+    """
+    created = await store.create_unrepeated(path, _checked(path, record), backoff=backoff)
+    return Standing(record) if created else None
+
+
+async def recall(
+    store: ConfirmedStore, layout: JobLayout, path: StorePath, kind: type[R]
+) -> Standing[R] | None:
+    """The record that stands at *path* in a job's area, strictly decoded, and the job's own.
+
+    Raises:
+        RecordError: What stands there is no record, or belongs elsewhere: it is damaged, and
+            never acted on.
+        StoreError: We may not read it, or the question failed.
+    """
+    data = await store.read_or_refusal(path, limit_bytes=kind.limit_bytes)
+    if data is None:
+        return None
+    if isinstance(data, StoreError):
+        raise damaged(layout, path, str(data)) from data
+    try:
+        record = kind.decode(data)
+        record.check_place(layout, path)
+    except RecordError as error:
+        raise damaged(layout, path, str(error)) from error
+    return Standing(record)
+
+
+def damaged(layout: JobLayout, path: StorePath, why: str) -> RecordError:
+    """What is said of a record that is not what it should be, and is not acted on."""
+    message = (
+        f"{path!r} is damaged: {why}; put back what stood there, or, if the job has not committed, "
+        "remove it with clean --damaged"
+    )
+    return RecordError(message, path=path, job_id=layout.job_id)
+
+
+def inactive(
+    layout: JobLayout, stage: Stage, *, doing: str = "", task_id: int | None = None
+) -> JobNotActiveError:
+    """What is said to whoever finds the area gone that they work in; nothing shows how it ended."""
+    message = f"{doing}job {layout.job_id} is already finished or aborted"
+    return JobNotActiveError(
+        message, job_id=layout.job_id, task_id=task_id, outcome="unknown", stage=stage
+    )

@@ -1,0 +1,48 @@
+"""Step 1: what the messages name is this job's, whole, and may go where it says."""
+
+from collections.abc import Sequence
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.chosen import ChosenTasks, by_batches, list_chosen
+from fsspec_commit.protocol.committed_tasks import empty_job, forgotten_messages
+from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
+from fsspec_commit.protocol.messages import check_messages, collect_messages
+
+_LOOKED_FOR_MAX = 10_000
+
+
+async def check_output(job: BoundJob, messages: Sequence[object]) -> NewFiles:
+    """The new files of a job, by its messages (P1, P2, P10).
+
+    Raises:
+        RequestError: A message is missing, doubled or another job's; two files have one name, or
+            there is none and nobody said that none is meant.
+        RecordError: A manifest is not what its message says.
+    """
+    chosen = await _chosen(job, messages)
+    new = await check_new_files(job, ChosenManifests(job, chosen))
+    if not (new.count or job.record.allow_empty or job.record.partitions):
+        raise empty_job(job, await forgotten_messages(job, messages))
+    return new
+
+
+async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
+    if job.record.collect == "store" and job.record.tasks is not None:
+        return await list_chosen(job, collect_messages(job, job.record.tasks))
+    try:
+        return await list_chosen(job, by_batches(check_messages(job, messages)))
+    except RequestError as error:
+        asked_for = max(len(messages), job.record.tasks or 0)
+        if error.kind == "missing_tasks" and asked_for <= _LOOKED_FOR_MAX:
+            forgotten = await forgotten_messages(job, messages)
+            error.add_note(forgotten or "none of these tasks has committed")
+        raise
+
+
+async def left_out(job: BoundJob, messages: Sequence[object]) -> tuple[str, ...]:
+    """What is said where a part of what tasks have committed is committed, maybe on purpose."""
+    if job.record.tasks is not None or len(messages) > _LOOKED_FOR_MAX:
+        return ()  # None is missing; or to hold the names of so many would cost too much.
+    forgotten = await forgotten_messages(job, messages)
+    return () if forgotten is None else (f"left out: {forgotten}",)

@@ -1,0 +1,69 @@
+"""What stands beside the areas when a job has ended: its done and lost marks, and an epoch."""
+
+from collections.abc import Iterable, Sequence
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Published
+from fsspec_commit.store import Directory, Entry, Unusable
+
+
+async def mark_done(job: BoundJob) -> None:
+    """Say for ever that a job with this idempotency key has committed here."""
+    if job.record.key_digest is not None:
+        layout = job.layout.destination
+        await _touch(job, layout.done(job.record.key_digest))
+
+
+async def is_done(job: BoundJob) -> bool:
+    """Whether a job with this idempotency key has committed here; the mark is read by name.
+
+    Read, not looked at: an object store would look for a directory of that name as well.
+    """
+    key = job.record.key_digest
+    return key is not None and await job.store.read(job.layout.destination.done(key)) is not None
+
+
+async def mark_lost(job: BoundJob) -> None:
+    """Say for ever that files of this job were lost: what is there is not taken for all of it."""
+    await _touch(job, job.layout.destination.lost(job.layout.job_id))
+
+
+async def begin_epoch(
+    job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
+) -> None:
+    """Let every reader that is listing see that a job has finished meanwhile.
+
+    Creates a new epoch, then deletes those that stood *beside* the areas, and no others: an epoch
+    that another job created in between stays, since a reader may have seen only what was there
+    before it.
+    """
+    layout = job.layout.destination
+    before = epochs_among(beside, layout)
+    await _touch(job, layout.epoch(job.store.ids.nonce()))
+    permit = deletion.of_epochs(layout, published, before)
+    for entry in before:
+        await job.store.delete(entry.path, permit)
+
+
+def areas_gone(job: BoundJob) -> PartialCommitError:
+    """The end of a driver that finds no place to say what must be said of its job."""
+    job_id = job.record.job_id
+    message = f"the work areas of {job.record.destination!r} are not there"
+    return PartialCommitError(message, job_id=job_id, remaining=0, stage="retire")
+
+
+def epochs_among(
+    children: Iterable[Entry | Directory | Unusable], layout: DestinationLayout
+) -> tuple[Entry, ...]:
+    """The epochs among the listed children of all areas."""
+    return tuple(c for c in children if isinstance(c, Entry) and layout.is_epoch(c.path))
+
+
+async def _touch(job: BoundJob, path: StorePath) -> None:
+    areas = job.layout.destination.areas
+    if await job.store.create(path, b"", within=areas) is None:
+        raise areas_gone(job)

@@ -1,0 +1,218 @@
+"""The fsspec filesystem of one task attempt: what libraries write through.
+
+Paths are relative to the destination and are the names the caller gives; under
+``names="unique"`` a file is published under another. It shows this attempt's finished files and
+nothing else, and its files are write-once, the same on every store.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from fsspec import AbstractFileSystem
+from fsspec.transaction import Transaction
+
+from fsspec_commit.names import Target
+from fsspec_commit.spec import unpicklable
+from fsspec_commit.sync.attempt_file import bare_path
+from fsspec_commit.sync.attempt_names import AttemptNames
+from fsspec_commit.sync.unsupported import unsupported, unsupported_rename
+
+
+class _InTransaction:
+    """A file of one of fsspec's transactions: rolled back, what its name held is gone as well."""
+
+    def __init__(
+        self,
+        name: Target,
+        file: Any,
+        names: AttemptNames,
+        remove: Callable[[Target], None],
+        *,
+        rewrites: bool,
+    ) -> None:
+        self._name = name
+        self._file = file
+        self._names = names
+        self._remove = remove
+        self._rewrites = rewrites
+
+    def commit(self) -> None:
+        """Nothing to do: the file counts once it is closed."""
+
+    def discard(self) -> None:
+        """Leave nothing of the file, closed or not.
+
+        Of a name that the transaction has opened again, the file that is open comes later.
+        """
+        self._file.discard()
+        if self._name in self._names.removable() and not self._names.is_open(self._name):
+            self._remove(self._name)
+            if self._rewrites:
+                self._names.spoil(self._name)
+
+
+class _Transaction(Transaction):
+    """One of fsspec's, which knows what its names held before it."""
+
+    def take(
+        self, name: Target, file: Any, names: AttemptNames, remove: Callable[[Target], None]
+    ) -> None:
+        """Roll *file* back with the rest, if it comes to that."""
+        held = self._held.setdefault(name, names.is_spoiled(name))
+        self.files.append(_InTransaction(name, file, names, remove, rewrites=held))
+
+    def start(self) -> None:
+        """Begin, with no file."""
+        super().start()
+        self._held: dict[Target, bool] = {}
+
+
+class AttemptFileSystem(AbstractFileSystem):
+    """Writes into one attempt; made by :class:`~fsspec_commit.Task` only."""
+
+    cachable = False
+    root_marker = ""
+    protocol: str
+    transaction_type = _Transaction
+
+    def __init__(
+        self,
+        attempt_id: str,
+        *,
+        open_file: Callable[..., IO[Any]],
+        sizes: Callable[[], dict[str, int]],
+        names: AttemptNames,
+        remove: Callable[[Target], None],
+    ) -> None:
+        super().__init__(skip_instance_cache=True)
+        self.protocol = f"commit-{attempt_id}"
+        self._open_file = open_file
+        self._sizes = sizes
+        self._names = names
+        self._remove = remove
+        # Nothing is made of them; but who has made one looks for it, as DuckDB does.
+        self._made: set[str] = set()
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        if isinstance(path, list):
+            return [cls._strip_protocol(one) for one in path]
+        # Not "": Dask joins names to it with a slash, and "/name" would be an absolute path.
+        return bare_path(str(path)) or "."
+
+    def unstrip_protocol(self, name: str) -> str:
+        """The URL by which a library that knows this filesystem finds *name*."""
+        return f"{self.protocol}://{bare_path(name)}"
+
+    def open(
+        self,
+        path: str,
+        mode: str = "wb",
+        block_size: int | None = None,  # noqa: ARG002  # parts are sized by the store
+        cache_options: object = None,  # noqa: ARG002  # nothing is read
+        compression: str | None = None,
+        **options: Any,
+    ) -> IO[Any]:
+        """Open a new file of the attempt; see :meth:`fsspec_commit.Task.open`."""
+        text = {name: options[name] for name in ("encoding", "newline") if name in options}
+        file = self._open_file(path, mode, compression=compression, **text)
+        if self._intrans:
+            self.transaction.take(Target(bare_path(path)), file, self._names, self._remove)
+        return file
+
+    def _open(self, path: str, mode: str = "wb", **_: Any) -> IO[Any]:
+        return self._open_file(path, mode)
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """A finished file of this attempt, or a directory that holds one."""
+        bare = bare_path(path)
+        sizes = self._sizes()
+        if bare in sizes:
+            return {"name": bare, "size": sizes[bare], "type": "file"}
+        if bare in {"", *self._made} or any(name.startswith(f"{bare}/") for name in sizes):
+            return {"name": bare, "size": 0, "type": "directory"}
+        raise FileNotFoundError(path)
+
+    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:  # noqa: FBT001, FBT002
+        """What this attempt has finished directly below *path*."""
+        found = {entry["name"]: entry for entry in self._children(bare_path(path))}
+        if not found and bare_path(path) not in self._made:
+            found = {entry["name"]: entry for entry in [self.info(path)] if entry["name"]}
+        entries = [found[name] for name in sorted(found)]
+        return entries if detail else [entry["name"] for entry in entries]
+
+    def _children(self, directory: str) -> Iterator[dict[str, Any]]:
+        prefix = f"{directory}/" if directory else ""
+        for name, size in self._sizes().items():
+            if name.startswith(prefix):
+                child, slash, _ = name[len(prefix) :].partition("/")
+                kind = "directory" if slash else "file"
+                yield {"name": prefix + child, "size": 0 if slash else size, "type": kind}
+
+    def find(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        withdirs: bool = False,  # noqa: FBT001, FBT002
+        detail: bool = False,  # noqa: FBT001, FBT002
+        **_: Any,
+    ) -> Any:
+        """What this attempt has finished at any depth below *path*; never the root itself."""
+        found = super().find(path, maxdepth, withdirs, detail=True)
+        found.pop(".", None)
+        return found if detail else list(found)
+
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Drop own files, finished or spoiled; a directory only with *recursive*."""
+        for one in path if isinstance(path, list | tuple | set) else [path]:
+            bare = bare_path(one)
+            names = self._names.removable()
+            if bare in names:
+                self._remove(Target(bare))
+                continue
+            below = [name for name in names if name.startswith(f"{bare}/")]
+            if below and not recursive:
+                raise IsADirectoryError(one)
+            for name in below:
+                self._remove(Target(name))
+
+    def rm_file(self, path: str) -> None:
+        """Drop one own finished file."""
+        self.rm(path)
+
+    def _rm(self, path: str) -> None:
+        self.rm(path)
+
+    def touch(self, path: str, truncate: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Write an empty file."""
+        self._open_file(path, "wb").close()
+
+    def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Only remember it: directories come with the files in them."""
+        names = bare_path(path).split("/")
+        self._made.update("/".join(names[: depth + 1]) for depth in range(len(names)))
+
+    def makedirs(self, path: str, exist_ok: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Only remember it: directories come with the files in them."""
+        self.mkdir(path)
+
+    def rmdir(self, path: str) -> None:
+        """Only forget it: directories go with the files in them."""
+        self._made.discard(bare_path(path))
+
+    def cp_file(self, path1: str, path2: str, **_: Any) -> None:  # noqa: ARG002  # fsspec's names
+        """Refuse: what is written cannot be read back."""
+        raise unsupported("copy", path1)
+
+    def mv(self, path1: str, path2: str, **_: Any) -> None:  # noqa: ARG002
+        """Refuse: an unfinished upload cannot be renamed."""
+        raise unsupported_rename(path1)
+
+    mv_file = mv
+
+    def cat_file(self, path: str, *_: Any, **__: Any) -> bytes:
+        """Refuse: what is written cannot be read back."""
+        raise unsupported("read", path)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(unpicklable("the filesystem of a task"))

@@ -1,0 +1,322 @@
+"""Driver side, synchronous: one write of one dataset, a thin face on ``protocol.driver``."""
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Never, Self, Unpack
+
+from fsspec_commit.errors import CommitError, JobNotActiveError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.location import DestinationLike, place
+from fsspec_commit.opening import open_for_new_job
+from fsspec_commit.options import JobOptions, check_options, refuse_positional
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.driver import Driver, not_started
+from fsspec_commit.protocol.job_records import reached
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.records.job import Mode, TaskCommit
+from fsspec_commit.selection import Selection, chosen_before
+from fsspec_commit.spec import WAIT_S, JobSpec, check_spec, check_task_id, open_spec, unpicklable
+from fsspec_commit.sync import bridge
+from fsspec_commit.sync.local_tasks import LocalTasks
+from fsspec_commit.sync.progress import ProgressReport
+from fsspec_commit.sync.task import Task
+from fsspec_commit.sync.unfinished import tell_unfinished
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from fsspec.callbacks import Callback
+
+_log = logging.getLogger("fsspec_commit")
+
+
+class Job:
+    """One write of one dataset: all of it becomes visible, or nothing does.
+
+    Use it as a context manager: entering starts, leaving commits, any exception aborts. A job is
+    used once. Its methods are safe to call from any thread but an event loop's; each waits for a
+    commit or an abort that another thread has begun.
+    """
+
+    def __init__(
+        self, destination: DestinationLike, *unnamed: Never, **options: Unpack[JobOptions]
+    ) -> None:
+        """Check the arguments; nothing is read or written before :meth:`start`.
+
+        Args:
+            destination: A URL, a path or a ``UPath``; a relative path is made absolute at once.
+            *unnamed: Refused: options have names.
+            **options: See :class:`JobOptions`.
+
+        Raises:
+            RequestError: An option makes no sense; :class:`TypeError` for an unknown one, or one
+                without its name.
+        """
+        refuse_positional(unnamed)
+        check_options(options)
+        self._options: JobOptions = options
+        self._place = place(destination, options.get("storage_options"), options.get("filesystem"))
+        self._progress = ProgressReport(options.get("callback"))
+        self._selection: Selection | None = None
+        self._tasks = LocalTasks()
+        self._driver = Driver()
+        self._begun_here = True
+        self._is_shared = False  # Its spec was given away: there may be tasks elsewhere.
+        self._pid = os.getpid()
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: JobSpec,
+        *,
+        storage_options: Mapping[str, object] | None = None,
+        filesystem: "AbstractFileSystem | None" = None,
+        callback: "Callback | None" = None,
+    ) -> Self:
+        """Another driver of a job that was started elsewhere; at most one of them commits."""
+        check_spec(spec)
+        job = cls(
+            spec.destination,
+            mode=spec.record.mode,
+            wait_s=spec.wait_s,
+            concurrency=spec.concurrency,
+            callback=callback,
+        )
+        opening = open_spec(
+            spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS
+        )
+        destination = bridge.run(reached(opening))
+        job._selection = chosen_before(spec.record)
+        job._driver = Driver(destination.bind(spec.record))
+        job._begun_here = False
+        job._is_shared = True
+        return job
+
+    @property
+    def destination(self) -> str:
+        """Where the job writes, as it is written down: a URL, or an absolute path."""
+        return self._place.url
+
+    @property
+    def mode(self) -> Mode:
+        """What happens to what is there."""
+        return self._options.get("mode", "error")
+
+    @property
+    def job_id(self) -> str:
+        """The job's id; known once it has started."""
+        return self._started().record.job_id
+
+    @property
+    def spec(self) -> JobSpec:
+        """What a worker needs; picklable, and without secrets unless they are shared."""
+        self._is_shared = True
+        options = self._options
+        return JobSpec(
+            self._started().record,
+            self._place.storage_options if options.get("share_secrets") else None,
+            wait_s=options.get("wait_s", WAIT_S),
+            concurrency=options.get("concurrency"),
+        )
+
+    @property
+    def selection(self) -> Selection:
+        """Which committer, and why."""
+        if self._selection is None:
+            raise not_started()
+        return self._selection
+
+    @property
+    def skipped(self) -> bool:
+        """Whether there is nothing to do: data stands, or the job's key has committed."""
+        return self._driver.is_skipped
+
+    @property
+    def result(self) -> CommitResult:
+        """What was done; known once the job has committed, or had nothing to do.
+
+        Raises:
+            RuntimeError: It has not.
+        """
+        if self._driver.result is None:
+            state = self._driver.state
+            raise RuntimeError(f"the job is {state}: it has no result before it commits")
+        return self._driver.result
+
+    def start(self) -> Self:
+        """Choose a committer, check the mode, and write ``job.json``: the job exists.
+
+        Raises:
+            UnsafeStoreError: No committer is safe here, or not the one asked for.
+            DestinationExistsError: ``mode="error"`` and data stands.
+            RuntimeError: The job was started before.
+        """
+        self._check_process()
+        if self._driver.state != "new":
+            raise RuntimeError("a job is used once: make a new Job")
+        try:
+            bridge.run(self._start())
+        except KeyboardInterrupt as interrupt:
+            self._abort_after(interrupt)
+            raise
+        _log.info("job %s to %r started", self.job_id, self.destination)
+        return self
+
+    def task(self, task_id: int | None = None) -> Task:
+        """An attempt at one part of the work: the next part, or *task_id* to try one again."""
+        self._check_process()
+        bound = self._started()
+        if self._driver.state != "open":
+            state = self._driver.state
+            raise RuntimeError(f"job {bound.record.job_id} is {state}: it takes no task")
+        number = self._tasks.next_id() if task_id is None else task_id
+        check_task_id(number, bound.record)
+        task = Task(bound, number, owner=self._tasks)
+        self._tasks.begun(task)
+        return task
+
+    def commit(self, messages: Iterable[TaskCommit] | None = None) -> CommitResult:
+        """Make exactly the chosen attempts visible.
+
+        Args:
+            messages: What tasks elsewhere returned; those of this process are added by
+                themselves. None with ``collect="store"``. A commit that failed remembers them:
+                left out, and when the block is left, it is the same ones again.
+
+        Returns:
+            What was done; the same again when called again.
+
+        Raises:
+            RequestError: A message is missing, doubled or wrong; the job stays open.
+            ConcurrentJobError: Another job came first; ours stays open, call again.
+            PartialCommitError: Decided but not finished: call again, or ``resume``.
+            CommitStateUnknownError: It may be decided: call again, or ``resume``.
+            JobNotActiveError: Somebody else has settled this job; see its ``outcome``.
+            CommitFailedError: Nothing is visible; call again, or abort.
+        """
+        self._check_process()
+        bound = self._started()
+        driver = self._driver
+        if driver.result is not None:
+            return driver.result
+        driver.refuse_aborted()
+        chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
+        try:
+            bridge.run(
+                self._commit(bound, chosen), may_interrupt=lambda: driver.state != "deciding"
+            )
+        except KeyboardInterrupt as interrupt:
+            self._note_settling(bound, interrupt)
+            raise
+        self._progress.raise_exit(self.result)
+        return self.result
+
+    def abort(self) -> None:
+        """Decide that the job never happens, and remove what it left; a second time, do nothing.
+
+        Files that its tasks have open in this thread are closed.
+
+        Raises:
+            JobNotActiveError: It is committed, or somebody else has ended it: see its
+                ``outcome``; nothing is deleted.
+        """
+        self._check_process()
+        if bridge.run(self._driver.abort()):
+            bound = self._started()
+            _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
+            self._tasks.job_aborted()
+            bridge.run(bound.store.close())
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._pid != os.getpid():
+            return  # A forked child unwinds what it has inherited; the job is its parent's.
+        if error is None and self._driver.state == "open":
+            try:
+                self.commit()
+            except BaseException as failure:
+                self._abort_after(failure)
+                raise
+        elif error is not None:
+            self._abort_after(error)
+
+    def _abort_after(self, error: BaseException) -> None:
+        """Abort unless the job may be decided; an error meanwhile never hides *error*."""
+        bound = self._driver.job
+        if self._driver.state != "open" or bound is None:
+            return
+        try:
+            self.abort()
+        except JobNotActiveError as settled:
+            error.add_note(str(settled))
+        except (CommitError, OSError) as failure:
+            command = bound.settle_command("abort")
+            error.add_note(f"the job could not be aborted ({failure}); settle it with: {command}")
+
+    async def _start(self) -> None:
+        opened = await open_for_new_job(self._place, self._options, ids=SYSTEM_IDS)
+        self._selection = opened.selection
+        await self._driver.start(opened)
+
+    async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
+        """Commit, unless another thread that was first has."""
+        if not await self._driver.commit(
+            messages,
+            wait_s=self._options.get("wait_s", WAIT_S),
+            announce=self._progress.announce,
+            progress=self._progress.advance,
+            others=self._is_shared or self._tasks.has_others,
+        ):
+            return
+        self._progress.finish()
+        await bound.store.close()
+        for warning in self.result.warnings:
+            _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
+        _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
+
+    def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:
+        """Say what an interrupted commit has left."""
+        result = self._driver.result
+        if result is not None:
+            interrupt.add_note(f"{result.state}: {result!r}")
+        elif self._driver.state == "deciding":
+            interrupt.add_note(
+                f"the job may be decided and be unfinished; delete nothing; finish it with: "
+                f"{bound.settle_command('resume')}"
+            )
+
+    @property
+    def _is_collected(self) -> bool:
+        return self._started().record.collect == "store"
+
+    def _started(self) -> BoundJob:
+        return self._driver.started()
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            raise RuntimeError(f"the job was used after fork: {unpicklable('a job')}")
+
+    def __reduce__(self) -> Any:
+        raise TypeError(unpicklable("a job"))
+
+    def __repr__(self) -> str:
+        driver = self._driver
+        which = "" if driver.job is None else f" {driver.job.record.job_id}"
+        return f"<Job{which} to {self.destination}: {self.mode}, {driver.state}>"
+
+    def __del__(self) -> None:
+        driver: Driver | None = getattr(self, "_driver", None)
+        if driver is None or driver.state != "open" or not self._begun_here:
+            return
+        if driver.job is None or self._pid != os.getpid() or self._is_collected:
+            return
+        command = driver.job.settle_command("abort")
+        tell_unfinished(self, self.job_id, self.destination, command)

@@ -1,0 +1,170 @@
+"""Text and compressed files of an attempt: the layers over the bytes, and who owns them.
+
+The layers of the standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a
+file whose writer failed; ours discard it when its ``with`` block is left by an exception or it is
+garbage.
+"""
+
+import io
+from typing import Any
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.sync.attempt_file import AttemptFile, ClosedOnSuccess
+from fsspec_commit.sync.compression import compressor
+
+
+class _Undercoat(io.RawIOBase):
+    """What the layers write to: once the file is dropped, it swallows what they still flush."""
+
+    def __init__(self, file: AttemptFile) -> None:
+        super().__init__()
+        self.file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        if self.file.closed:
+            return data.nbytes if isinstance(data, memoryview) else len(data)
+        return self.file.write(data)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+
+class Layers:
+    """What lies over the bytes of a file; tried out before one is opened.
+
+    A file that is opened gives up what its name held, so a wrong argument must be told first.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mode: str,
+        encoding: str | None,
+        newline: str | None,
+        compression: str | None,
+    ) -> None:
+        """Take the arguments of :meth:`Task.open <fsspec_commit.Task.open>`.
+
+        Raises:
+            RequestError: There is no such encoding, line end or compression.
+        """
+        self.mode = mode
+        self._is_text = "b" not in mode
+        self._encoding = encoding or "utf-8"
+        self._newline = newline
+        self._compressor = compressor(name, compression)
+        if not self.is_bare:
+            try:
+                self.over(io.BytesIO())
+            except (LookupError, TypeError, ValueError) as error:
+                message = f"cannot open {name!r} so: {error}"
+                raise RequestError(message, kind="invalid_option", path=name) from error
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is none."""
+        return not self._is_text and self._compressor is None
+
+    def over(self, raw: Any) -> Any:
+        """The outermost layer over *raw*."""
+        layer = raw if self._compressor is None else self._compressor(raw)
+        if self._is_text:
+            layer = io.TextIOWrapper(layer, encoding=self._encoding, newline=self._newline)
+        return layer
+
+
+class LayeredFile(ClosedOnSuccess):
+    """A text or compressed file of an attempt: the outermost object, which owns the layers.
+
+    Has what a writable file has; everything but closing and leaving is the outer layer's own.
+    """
+
+    closed = True  # Until it is made: what could not be made is collected, too.
+
+    def __init__(self, file: AttemptFile, layers: Layers) -> None:
+        self.mode = layers.mode
+        self.name = file.name
+        self._file = file
+        try:
+            self._outer: Any = layers.over(_Undercoat(file))
+        except BaseException:
+            file.discard()
+            raise
+        self.closed = False
+
+    def write(self, data: Any, /) -> int:
+        """Append text or bytes, as the file was opened for."""
+        if self.closed or self._file.closed:
+            self._file.refuse_write()
+        if "b" not in self.mode and not isinstance(data, str):
+            kind = type(data).__name__
+            message = f"{self.name!r} is open for text, and this is {kind}: open it with mode='wb'"
+            raise TypeError(message)
+        written: int = self._outer.write(data)
+        return written
+
+    def writelines(self, lines: Any, /) -> None:
+        """Append several."""
+        for line in lines:
+            self.write(line)
+
+    def writable(self) -> bool:
+        """Files of a task are written, never read."""
+        return True
+
+    def readable(self) -> bool:
+        """Files of a task are written, never read."""
+        return False
+
+    def seekable(self) -> bool:
+        """Files of a task are written from front to back."""
+        return False
+
+    def seek(self, *given: Any) -> None:
+        """Refuse, as the file below does."""
+        self._file.seek(*given)
+
+    def truncate(self, *given: Any) -> None:
+        """Refuse, as the file below does."""
+        self._file.truncate(*given)
+
+    def read(self, *given: Any) -> None:
+        """Refuse, as the file below does."""
+        self._file.read(*given)
+
+    def flush(self) -> None:
+        """Pass on what the layers hold, as far as they do."""
+        self._outer.flush()
+
+    def close(self) -> None:
+        """Close every layer, then finish the file."""
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self._outer.close()
+        except BaseException:
+            self._file.fail()
+            raise
+        self._file.close()
+
+    def discard(self) -> None:
+        """Leave nothing of the file."""
+        if self.closed:
+            return
+        self.closed = True
+        self._file.discard()
+        self._outer.close()
+
+    def __del__(self) -> None:
+        # Before the layers are, which would write what they hold.
+        if not self.closed:
+            self._file.abandon()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._outer, name)

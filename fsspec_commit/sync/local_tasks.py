@@ -1,0 +1,148 @@
+"""The messages a driver has: what callers pass in, and those of the tasks in its own process."""
+
+import threading
+import weakref
+from collections.abc import Iterable, Mapping
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.sync.task import Task
+
+
+class LocalTasks:
+    """The tasks of this process, how each ended, and the messages of others; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = 0
+        self._messages: dict[int, list[TaskCommit]] = {}
+        self._failed: dict[int, BaseException] = {}
+        self._running: dict[int, set[str]] = {}
+        self._tasks: weakref.WeakValueDictionary[str, Task] = weakref.WeakValueDictionary()
+        # What the last call passed in; None while it is not known what that was.
+        self._given: list[TaskCommit] | None = []
+
+    @property
+    def has_others(self) -> bool:
+        """Whether messages of tasks elsewhere were passed in: there may be more such tasks."""
+        return bool(self._given)
+
+    def next_id(self) -> int:
+        """An id above all that were taken, which nobody else gets."""
+        with self._lock:
+            self._next += 1
+            return self._next - 1
+
+    def begun(self, task: Task) -> None:
+        """Remember an attempt until it says how it ended."""
+        with self._lock:
+            self._next = max(self._next, task.task_id + 1)
+            self._running.setdefault(task.task_id, set()).add(task.attempt_id)
+            self._tasks[task.attempt_id] = task
+
+    def task_committed(self, task: Task, message: TaskCommit) -> None:
+        """Keep the message for the commit."""
+        with self._lock:
+            self._messages.setdefault(task.task_id, []).append(message)
+            self._over(task)
+
+    def task_failed(self, task: Task, error: BaseException) -> None:
+        """Remember why the job must not commit without another attempt."""
+        with self._lock:
+            self._over(task)
+            self._failed[task.task_id] = error
+
+    def task_left_out(self, task: Task) -> None:
+        """Forget a task that the caller dropped on purpose; another attempt at it may still run."""
+        with self._lock:
+            self._over(task)
+
+    def job_aborted(self) -> None:
+        """Tell the tasks, whose files are of no use any more."""
+        # Without the lock, which the interrupt that aborts the job may have left taken.
+        for reference in self._tasks.valuerefs():
+            task = reference()
+            if task is not None:
+                task.job_aborted()
+
+    def _over(self, task: Task) -> None:
+        running = self._running.get(task.task_id, set())
+        running.discard(task.attempt_id)
+        if not running:
+            self._running.pop(task.task_id, None)
+        self._failed.pop(task.task_id, None)
+
+    def messages(
+        self, job: BoundJob, others: Iterable[TaskCommit] | None, *, collected: bool
+    ) -> list[TaskCommit]:
+        """Every message the driver has; a caller's own choice for a task stands alone.
+
+        Args:
+            job: Whose they are.
+            others: What the caller passes in; ``None`` for what was passed in last, so that a
+                commit that is called again, or by leaving a block, commits the same.
+            collected: Whether the tasks leave their messages beside the job.
+
+        Raises:
+            RequestError: A task is neither committed nor left out, or the messages passed in last
+                were not received.
+        """
+        job_id = job.record.job_id
+        given = self._received(job_id, others)
+        if collected:
+            if given:
+                message = 'collect="store" takes no messages: the tasks have left theirs'
+                raise RequestError(message, kind="unexpected_messages", job_id=job_id)
+            return []
+        with self._lock:
+            here = {*self._messages, *self._failed, *self._running}
+            named = here.intersection(getattr(one, "task_id", -1) for one in given)
+            self._refuse_unfinished(job_id, named)
+            own = [
+                message
+                for task_id, messages in self._messages.items()
+                if task_id not in named
+                for message in messages
+            ]
+        return [*given, *own] if own else given
+
+    def _received(self, job_id: str, others: Iterable[TaskCommit] | None) -> list[TaskCommit]:
+        if others is not None:
+            # Gathering them may fail, and whoever goes on then must not commit without them.
+            self._given = None
+            if isinstance(others, TaskCommit):
+                message = (
+                    f"cannot commit job {job_id}: messages is a list of them, not one: [message]"
+                )
+                raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
+            if isinstance(others, str | bytes | Mapping) or not isinstance(others, Iterable):
+                message = (
+                    f"cannot commit job {job_id}: messages is a list of what tasks returned, not "
+                    f"{type(others).__name__}"
+                )
+                raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
+            self._given = list(others)
+        if self._given is None:
+            message = (
+                f"cannot commit job {job_id}: gathering the messages that were passed in failed; "
+                "pass them again, job.commit(messages), or call job.abort()"
+            )
+            raise RequestError(message, kind="messages_lost", job_id=job_id, stage="check")
+        return self._given
+
+    def _refuse_unfinished(self, job_id: str, named: set[int]) -> None:
+        for task_id, error in sorted(self._failed.items()):
+            if task_id not in self._messages and task_id not in named:
+                message = (
+                    f"task {task_id} failed with {error!r} and was not retried; use "
+                    f"job.task({task_id}) to retry, or call task.abort() to leave it out on purpose"
+                )
+                raise RequestError(message, kind="missing_tasks", job_id=job_id, task_id=task_id)
+        for task_id in sorted(self._running):
+            if task_id not in self._messages and task_id not in named:
+                message = (
+                    f"task {task_id} has neither committed nor been aborted; call task.commit(), "
+                    'or write inside "with job.task()"'
+                )
+                raise RequestError(message, kind="missing_tasks", job_id=job_id, task_id=task_id)

@@ -1,0 +1,47 @@
+"""The files that an attempt has open, and the writers of those that nobody holds any more."""
+
+import weakref
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from fsspec_commit.errors import CommitError
+from fsspec_commit.sync.attempt_file import AttemptFile
+
+if TYPE_CHECKING:
+    from fsspec_commit.committers import NewFile
+    from fsspec_commit.store import DirectWriter
+
+
+class OpenFiles:
+    """Filled by any thread, while another one drops the attempt and the collector takes some.
+
+    Nothing here waits for a lock, which an interrupt could leave taken.
+    """
+
+    def __init__(self) -> None:
+        # Weakly: a file that nobody holds any more leaves its writer to the task.
+        self._files: weakref.WeakValueDictionary[int, AttemptFile] = weakref.WeakValueDictionary()
+        self._left: deque[DirectWriter[NewFile]] = deque()
+
+    def add(self, file: AttemptFile) -> None:
+        """Know *file* as long as somebody holds it."""
+        self._files[id(file)] = file
+
+    def leave(self, writer: "DirectWriter[NewFile]") -> None:
+        """Take over the writer of a file that is garbage."""
+        self._left.append(writer)
+
+    def living(self) -> list[AttemptFile]:
+        """Those that somebody holds.
+
+        Copied in one step: walking a weak collection fails where it grows meanwhile.
+        """
+        return [file for found in self._files.valuerefs() if (file := found()) is not None]
+
+    def discard_left(self) -> None:
+        """Discard what the writers of files that are garbage have left."""
+        while self._left:
+            # What cannot be discarded now is in no list, and goes with the rest of the attempt.
+            with suppress(CommitError, OSError, IndexError):
+                self._left.popleft().discard()

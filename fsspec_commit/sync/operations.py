@@ -1,0 +1,354 @@
+"""What one does to a whole destination: open it, call one protocol function, synchronously."""
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from fsspec_commit.destination import Destination, open_destination, probe_destination
+from fsspec_commit.effects.stored_records import damaged
+from fsspec_commit.errors import RequestError, UnsafeStoreError
+from fsspec_commit.hadoop.jobs import HadoopJob
+from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import DestinationLayout
+from fsspec_commit.location import DestinationLike, place
+from fsspec_commit.options import check_choice
+from fsspec_commit.protocol import recovery
+from fsspec_commit.protocol.abort import abort_job
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.clean import CleanReport
+from fsspec_commit.protocol.clean import clean as clean_up
+from fsspec_commit.protocol.job_records import begun_record, reached
+from fsspec_commit.protocol.overtaken import ended
+from fsspec_commit.protocol.recovery import JobInfo
+from fsspec_commit.protocol.result import CommitResult, result_of
+from fsspec_commit.records.job import JobRecord
+from fsspec_commit.selection import Selection, leftover_uploads, retiring
+from fsspec_commit.store import OpenOptions
+from fsspec_commit.store.probe import ProbeReport
+from fsspec_commit.sync.bridge import blocking, run
+from fsspec_commit.sync.progress import ProgressReport
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from fsspec.callbacks import Callback
+
+
+@blocking
+async def jobs(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
+    single_writer: bool = False,
+) -> list[JobInfo]:
+    """Every job that has a work area at *destination*, oldest first; a finished one has none."""
+    async with _open(
+        destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
+    ) as to:
+        found = [job async for job in recovery.jobs(to.store, partial(_check, to))]
+        if not found:
+            await to.say_if_nothing_is_there()
+        return found
+
+
+@blocking
+async def hadoop_jobs(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,  # noqa: ARG001  # nothing is written where Hadoop's jobs are
+    single_writer: bool = False,
+) -> list[HadoopJob]:
+    """What jobs of Hadoop's own committers have left at *destination*, by name; only looks.
+
+    Spark's jobs on the JVM are such. One that is still at work looks the same as one that died:
+    nothing of Hadoop's is ever changed or deleted here.
+    """
+    async with _open(
+        destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
+    ) as to:
+        return await jobs_of_hadoop(to.store)
+
+
+def resume(
+    destination: DestinationLike,
+    job_id: str,
+    *,
+    accept_loss: bool = False,
+    callback: "Callback | None" = None,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
+    single_writer: bool = False,
+) -> CommitResult:
+    """Finish a job whose decision stands, whoever took it; safe to repeat, from anywhere.
+
+    Args:
+        destination: Where the job writes.
+        job_id: The job.
+        accept_loss: Settle a job whose source files are gone for good: publish the rest, delete
+            no replaced file, write no ``_SUCCESS``; what was lost is in the result's warnings.
+        callback: Told about files as they are published.
+        storage_options: fsspec's options for the destination.
+        filesystem: The same as an fsspec filesystem.
+        probe: As everywhere; a job that has begun needs no probe.
+        single_writer: A promise: one job at a time here.
+
+    Raises:
+        RequestError: The job has not decided; its driver may still commit it.
+        JobNotActiveError: There is nothing to finish. ``outcome`` says what became of the job:
+            ``"committed"``, it has been finished before; ``"not_committed"``, it was aborted;
+            ``"unknown"``, it is over, and nothing shows how it ended.
+        CommitStateUnknownError: The store did not say whether it has decided.
+        PartialCommitError: It is still not finished.
+    """
+    progress = ProgressReport(callback)
+
+    async def finish() -> CommitResult:
+        async with _open_job(
+            destination, storage_options, filesystem, job_id, single_writer=single_writer
+        ) as job:
+            clock = job.store.clock
+            begin = clock()
+            finished = await recovery.resume_job(
+                job,
+                accept_loss=accept_loss,
+                announce=progress.announce,
+                progress=progress.advance,
+            )
+            progress.finish()
+            return result_of(job, finished, clock() - begin)
+
+    # A decided job is better finished than left: the first Ctrl-C waits, the second stops.
+    result = run(finish(), may_interrupt=lambda: False)
+    progress.raise_exit(result)
+    return result
+
+
+@blocking
+async def abort(
+    destination: DestinationLike,
+    job_id: str,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
+    single_writer: bool = False,
+) -> None:
+    """Fence a job and remove what it left: nothing of it is or ever becomes visible.
+
+    A driver of it that is still alive gets :class:`JobNotActiveError`.
+
+    Raises:
+        JobNotActiveError: It is committed (``outcome="committed"``), or over and nothing shows
+            how it ended (``"unknown"``); nothing was deleted.
+        CommitStateUnknownError: The store did not say whether it is, or refused the abort, so
+            that the job's driver may still commit it; nothing was deleted.
+    """
+    async with _open_job(
+        destination, storage_options, filesystem, job_id, single_writer=single_writer
+    ) as job:
+        await abort_job(job, by="fsspec_commit.abort()")
+
+
+@blocking
+async def clean(
+    destination: DestinationLike,
+    *,
+    older_than: timedelta | None = None,
+    dry_run: bool = True,
+    damaged: Collection[str] = (),
+    accept_loss: bool = False,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> CleanReport:
+    """Remove what jobs older than *older_than* have left that will never commit.
+
+    Undecided jobs are fenced first; a decided, unfinished job is never touched, only shown. A
+    clock picks the candidates; only the fence decides.
+
+    Args:
+        destination: Where to clean.
+        older_than: Jobs that started later are left alone; choose more than the longest job.
+            May be left out where *damaged* ones are named: then nothing goes by its age.
+        dry_run: Only say what would go.
+        damaged: Jobs that cannot be read, however young, to be removed: fenced first like any
+            other; one that is committed is refused, and so is one whose decision cannot be read.
+        accept_loss: Also remove of these whose decision cannot be read: a part of its files may
+            be in place, and stays; the rest is lost.
+        storage_options: fsspec's options for the destination.
+        filesystem: The same as an fsspec filesystem.
+        probe: Whether an unknown endpoint is probed once, or refused.
+        single_writer: A promise: one job at a time here.
+
+    Raises:
+        RequestError: Neither an age nor a job is named; or one that is damaged may have committed.
+        CommitStateUnknownError: The store did not say what a damaged job is.
+    """
+    if older_than is None and not damaged:
+        message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
+        raise RequestError(message, kind="invalid_option")
+    _check_age(older_than)
+    if isinstance(damaged, str) or not isinstance(damaged, Collection):
+        message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
+        raise RequestError(message, kind="invalid_option")
+    where = place(destination, storage_options, filesystem)
+
+    async def cleaned() -> CleanReport:
+        options = OpenOptions(single_writer=single_writer, choosing=True)
+        async with _closing(await open_destination(where, options, ids=SYSTEM_IDS)) as to:
+            facts = await to.capabilities(probing=probe)
+            report = await clean_up(
+                to.store,
+                older_than=timedelta.max if older_than is None else older_than,
+                dry_run=dry_run,
+                bind=partial(_bound, to),
+                check=partial(_check, to),
+                damaged=damaged,
+                accept_loss=accept_loss,
+                retirement=retiring(to.store, facts),
+                leftovers=leftover_uploads(to.store, facts),
+            )
+            if not (report.aborted or report.deleted or report.shown or report.not_removed):
+                await to.say_if_nothing_is_there()
+            return report
+
+    # Of a damaged job nobody knows whether it has committed while the store does not answer.
+    return await (reached(cleaned()) if damaged else cleaned())
+
+
+@blocking
+async def explain(
+    destination: DestinationLike,
+    *,
+    committer: Literal["auto", "v1", "manifest", "magic"] = "auto",
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    probe: bool = True,
+    single_writer: bool = False,
+) -> Selection:
+    """Which committer a job would use here, and why.
+
+    Writes nothing, but where a probe is needed and allowed (see :func:`probe`).
+
+    Returns:
+        The selection; ``committer`` is ``None`` where every job is refused, and the last reason
+        says what is missing.
+
+    Raises:
+        RequestError: There is no such committer.
+    """
+    check_choice("committer", committer)
+    options = OpenOptions(single_writer=single_writer, choosing=True)
+    async with _open(destination, storage_options, filesystem, options) as to:
+        return await to.select(committer, probing=probe)
+
+
+@blocking
+async def probe(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+    single_writer: bool = False,
+) -> ProbeReport:
+    """Try out what a store can really do, with some small files below ``_commit/``.
+
+    They are removed again. Where files are uploaded in parts, one of three parts is uploaded as
+    well, of 10 to 16 MiB. A probe refutes more than it proves: it is one client, at one moment.
+
+    Args:
+        destination: Where to try.
+        storage_options: fsspec's options for the destination.
+        filesystem: The same as an fsspec filesystem.
+        single_writer: A promise: one job at a time here; what is assumed for it stays assumed.
+
+    Raises:
+        StoreError: The store does not answer, or nothing can be written there.
+    """
+    where = place(destination, storage_options, filesystem)
+    options = OpenOptions(single_writer=single_writer)
+    return await probe_destination(where, options, ids=SYSTEM_IDS)
+
+
+def _check_age(age: object) -> None:
+    if age is not None and (not isinstance(age, timedelta) or age < timedelta(0)):
+        message = f"older_than={age!r} is no age: timedelta(days=7), for example"
+        raise RequestError(message, kind="invalid_option")
+
+
+@asynccontextmanager
+async def _open(
+    destination: DestinationLike,
+    storage_options: Mapping[str, object] | None,
+    filesystem: "AbstractFileSystem | None",
+    options: OpenOptions,
+) -> AsyncIterator[Destination]:
+    where = place(destination, storage_options, filesystem)
+    async with _closing(await open_destination(where, options, ids=SYSTEM_IDS)) as to:
+        yield to
+
+
+@asynccontextmanager
+async def _closing(to: Destination) -> AsyncIterator[Destination]:
+    try:
+        yield to
+    finally:
+        await to.store.close()
+
+
+@asynccontextmanager
+async def _open_job(
+    destination: DestinationLike,
+    storage_options: Mapping[str, object] | None,
+    filesystem: "AbstractFileSystem | None",
+    job_id: str,
+    *,
+    single_writer: bool,
+) -> AsyncIterator[BoundJob]:
+    """A job that goes on, on a store that flushes what the job's own driver flushes."""
+    where = place(destination, storage_options, filesystem)
+    options = OpenOptions(single_writer=single_writer)
+    async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
+        record = await _record(to, job_id)
+        if record.durability == options.durability:
+            yield _bound(to, record)
+            return
+    options = replace(options, durability=record.durability)
+    async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
+        yield _bound(to, record)
+
+
+def _bound(to: Destination, record: JobRecord) -> BoundJob:
+    """A job that goes on as its record says.
+
+    Raises:
+        RecordError: It names a committer whose abilities this store does not have.
+    """
+    _check(to, record)
+    return to.bind(record)
+
+
+def _check(to: Destination, record: JobRecord) -> None:
+    try:
+        to.check(record)
+    except UnsafeStoreError as error:
+        layout = DestinationLayout(to.store.root).job(record.job_id)
+        why = f"this store cannot do what the committer {record.committer!r} takes"
+        raise damaged(layout, layout.spec, why) from error
+
+
+async def _record(to: Destination, job_id: str) -> JobRecord:
+    layout = DestinationLayout(to.store.root).job(job_id)
+    record = await begun_record(to.store, layout)
+    if record is None:
+        raise await ended(to.store, layout, to.place.url, stage="open")
+    return record

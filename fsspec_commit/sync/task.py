@@ -1,0 +1,390 @@
+"""Worker side, synchronous: one attempt at one part of a job's work."""
+
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
+
+from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
+from fsspec_commit.protocol.attempt import commit_attempt, may_discard
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_records import read_record
+from fsspec_commit.protocol.manifests import outside_partition
+from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, unpicklable
+from fsspec_commit.sync import bridge
+from fsspec_commit.sync.attempt_file import AttemptFile, check_mode, given_name
+from fsspec_commit.sync.attempt_names import AttemptNames
+from fsspec_commit.sync.forks import tell_after_fork
+from fsspec_commit.sync.layered_file import LayeredFile, Layers
+from fsspec_commit.sync.local_file import LocalFile
+from fsspec_commit.sync.open_files import OpenFiles
+from fsspec_commit.sync.part_sink import PartSink
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+    from fsspec_commit.sync.filesystem import AttemptFileSystem
+
+
+class TaskOwner(Protocol):
+    """The job of a task in the same process: it is told how the task ended."""
+
+    def task_committed(self, task: "Task", message: TaskCommit) -> None:
+        """The task has a message."""
+
+    def task_failed(self, task: "Task", error: BaseException) -> None:
+        """The task was left by an exception."""
+
+    def task_left_out(self, task: "Task") -> None:
+        """The task was aborted on purpose."""
+
+
+class Task:
+    """One attempt at one part of a job's work: open files, write them, commit.
+
+    Nothing is visible before the *job* commits with this attempt's :attr:`message`. Use it as a
+    context manager: leaving it commits, an exception drops the attempt and propagates. Made by
+    :meth:`Job.task <fsspec_commit.Job.task>` in the driver and by :meth:`from_spec` elsewhere.
+
+    Files may be opened and closed on any thread; one file belongs to one thread at a time.
+
+    Attributes:
+        task_id: Which part of the work.
+        attempt_id: Which attempt at it; unique for ever.
+    """
+
+    def __init__(self, job: BoundJob, task_id: int, *, owner: TaskOwner | None = None) -> None:
+        self.task_id = task_id
+        self.attempt_id: str = job.store.ids.attempt_id()
+        self._message: TaskCommit | None = None
+        self._job = job
+        self._owner = owner
+        self._layout = job.layout.attempt(task_id, self.attempt_id)
+        self._output = job.committer.attempt(self._layout)
+        self._state: Literal["open", "committing", "committed", "aborted"] = "open"
+        self._names = AttemptNames(task_id)
+        self._files = OpenFiles()
+        self._pid = os.getpid()
+        self._rows: int | None = None
+        self._filesystem: AttemptFileSystem | None = None
+        tell_after_fork(self)
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: JobSpec,
+        task_id: int,
+        *,
+        storage_options: Mapping[str, object] | None = None,
+        filesystem: "AbstractFileSystem | None" = None,
+    ) -> Self:
+        """An attempt in any process on any host; may be retried freely.
+
+        Args:
+            spec: What the driver sent.
+            task_id: Which part of the work this is.
+            storage_options: Credentials of this worker, unless they are ambient.
+            filesystem: The same as an fsspec filesystem.
+        """
+        check_spec(spec)
+        check_task_id(task_id, spec.record)
+        destination = bridge.run(
+            open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
+        )
+        return cls(destination.bind(spec.record), task_id)
+
+    @property
+    def message(self) -> TaskCommit:
+        """What the driver needs; known once the task has committed, at the end of its block.
+
+        Raises:
+            RuntimeError: It has not.
+        """
+        if self._message is None:
+            message = (
+                f"task {self.task_id} is {self._state}, and has no message before it has committed"
+            )
+            raise RuntimeError(message)
+        return self._message
+
+    @property
+    def filesystem(self) -> "AttemptFileSystem":
+        """What libraries write through; paths are relative to the destination."""
+        self._check("filesystem")
+        if self._filesystem is None:
+            from fsspec_commit.sync.filesystem import (  # noqa: PLC0415  # fsspec is slow to load
+                AttemptFileSystem,
+            )
+
+            self._filesystem = AttemptFileSystem(
+                self.attempt_id,
+                open_file=self.open,
+                sizes=self._finished_sizes,
+                names=self._names,
+                remove=self._remove,
+            )
+        return self._filesystem
+
+    def url(self, path: str = "") -> str:
+        """*path* as a URL for a library that :attr:`filesystem` was registered with."""
+        # Of "scheme://" alone DuckDB strips the slashes, and takes the rest for a local path.
+        return f"commit-{self.attempt_id}://{path or '.'}"
+
+    def open(
+        self,
+        path: "str | os.PathLike[str]",
+        mode: Literal["wb", "w", "xb", "x", "wt", "xt"] = "wb",
+        *,
+        encoding: str | None = None,
+        newline: str | None = None,
+        compression: str | None = None,
+    ) -> IO[Any]:
+        """Open a new file of this attempt.
+
+        An exception inside ``with task.open(...)`` discards the file, and so does garbage
+        collection. Opening a closed name again replaces it: from then on, until the name is
+        written whole or removed, the task does not commit.
+
+        Args:
+            path: Its name relative to the destination; directories come by themselves.
+            mode: Binary or text; files are only ever written whole.
+            encoding: Of text; UTF-8 unless given.
+            newline: Of text, as in the built-in ``open``.
+            compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or another of fsspec's, or ``"infer"``
+                from the name's extension.
+
+        Raises:
+            RequestError: The name leaves the destination, is kept for the protocol, too long, or
+                still open; or there is no such encoding, line end or compression.
+            io.UnsupportedOperation: The file would be read or appended to.
+            JobNotActiveError: The job was settled meanwhile.
+        """
+        self._check("open a file")
+        name = given_name(path)
+        check_mode(mode, name)
+        if "x" in mode and self._names.exists(name):
+            raise FileExistsError(f"this attempt has written {name!r} already")
+        layers = Layers(name, mode, encoding, newline, compression)
+        file = self._open_binary(name)
+        if layers.is_bare:
+            return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
+        return LayeredFile(file, layers)  # type: ignore[return-value]  # has what a file has
+
+    def local_file(self, path: "str | os.PathLike[str]") -> LocalFile:
+        """A path on a local disk for a writer that seeks: HDF5, GDAL, SQLite, Zarr.
+
+        ``with task.local_file("a.h5") as path:`` gives it. What stands there when the block ends
+        becomes a file of this attempt, named relative to the destination as *path* says; after an
+        exception nothing does. A directory that is made there becomes all the files in it, with
+        ``names="exact"`` only.
+
+        Raises:
+            RequestError: As :meth:`open`; or nothing was written, or more than this file.
+        """
+        self._check("write a local file")
+        return LocalFile(
+            given_name(path),
+            open_file=self.open,
+            names=self._names,
+            remove=self._remove,
+            keeps_names=self._job.record.names == "exact",
+        )
+
+    def commit(self) -> TaskCommit:
+        """Fix what the attempt produced; nothing becomes visible.
+
+        Returns:
+            The message for ``job.commit(messages)``; the attempt counts once the driver has it.
+
+        Raises:
+            RequestError: A file is still open, or one was opened and not finished.
+            JobNotActiveError: The job was settled while the task ran.
+            CommitFailedError: It did not happen; run the task again.
+        """
+        if self._state == "committed":
+            return self.message
+        self._check("commit")
+        self._names.refuse_unfinished()
+        self._state = "committing"
+        self._message = bridge.run(self._commit())
+        self._state = "committed"
+        if self._owner is not None:
+            self._owner.task_committed(self, self._message)
+        return self._message
+
+    def abort(self) -> None:
+        """Drop the attempt and what it wrote, and leave the task out of the job on purpose.
+
+        Raises:
+            RuntimeError: The attempt has committed: whether it counts is the driver's choice now.
+        """
+        if self._state == "committed":
+            message = (
+                f"task {self.task_id} has committed; leave its message out of job.commit() instead"
+            )
+            raise RuntimeError(message)
+        self._drop()
+        if self._owner is not None:
+            self._owner.task_left_out(self)
+
+    def __enter__(self) -> Self:
+        self._check("enter")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._state == "aborted" or self._pid != os.getpid():
+            return
+        if error is None:
+            try:
+                self.commit()
+            except BaseException as failure:
+                self._fail(failure)
+                raise
+        elif self._state != "committed":
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._owner is not None:
+            self._owner.task_failed(self, error)
+        try:
+            self._drop()
+        except (CommitError, OSError) as failure:
+            error.add_note(f"what task {self.task_id} wrote could not be removed: {failure}")
+
+    def _drop(self) -> None:
+        if self._state == "aborted":
+            return
+        self._check_process()
+        begun, self._state = self._state == "committing", "aborted"
+        for file in self._files.living():
+            file.discard()
+        self._files.discard_left()
+        bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
+
+    async def _commit(self) -> TaskCommit:
+        message = await commit_attempt(
+            self._layout,
+            self._output,
+            self._job.store,
+            rows=self._rows,
+            collect=self._job.record.collect,
+        )
+        await self._let_go()
+        return message
+
+    async def _discard(self, *, keep: bool) -> None:
+        try:
+            if not keep or await may_discard(self._layout, self._job.store):
+                await self._output.discard()
+        finally:
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Close the store, unless it is the job's: a worker may run many tasks."""
+        if self._owner is None:
+            await self._job.store.close()
+
+    def _open_binary(self, name: Target) -> AttemptFile:
+        final = self._final_name(name)
+        self._files.discard_left()
+        self._names.begin(name)
+        try:
+            sink = self._output.direct_writer(final) or PartSink(self._output.writer(final))
+        except BaseException as error:
+            self._names.discard(name)
+            if isinstance(error, StoreError):
+                self._explain(error)
+            raise
+        file = AttemptFile(
+            name, sink, names=self._names, leave=self._files.leave, explain=self._explain
+        )
+        self._files.add(file)
+        return file
+
+    def job_aborted(self) -> None:
+        """Discard what garbage has left and what this thread has open: there is no use for it.
+
+        Other threads may be writing theirs, and are told when they commit.
+        """
+        for file in self._files.living():
+            if file.thread_id == threading.get_ident():
+                with suppress(CommitError, OSError):  # It went with the attempt.
+                    file.discard()
+        self._files.discard_left()
+
+    def _final_name(self, name: Target) -> Target:
+        record = self._job.record
+        if record.mode == "overwrite_partitions" and partition_of(name) == ROOT_PARTITION:
+            raise outside_partition(record.destination, name)
+        return self._job.final_name(name, self._layout)
+
+    def _explain(self, error: StoreError) -> None:
+        """Say that the job is over where that is why a file could not be written."""
+        if bridge.run(read_record(self._job.store, self._job.layout)) is None:
+            job_id = self._job.record.job_id
+            message = (
+                f"task {self.task_id} cannot write: job {job_id} is finished or aborted, or is "
+                f"not seen from here: {self._job.record.destination!r} must be one place for all "
+                "of its processes, which memory and a machine's own disk are not"
+            )
+            raise JobNotActiveError(
+                message, job_id=job_id, task_id=self.task_id, outcome="unknown", stage="write"
+            ) from error
+
+    def _finished_sizes(self) -> dict[str, int]:
+        sizes = {file.target: file.size_bytes for file in self._output.finished()}
+        whole = self._names.whole().items()
+        return {name: sizes[final] for name, final in whole if final in sizes}
+
+    def _remove(self, name: Target) -> None:
+        self._check("remove a file")
+        self._files.discard_left()
+        self._names.spoil(name)
+        try:
+            bridge.run(self._output.delete(self._final_name(name)))
+        except CommitError:
+            # It is in no list any more; what the store still holds goes with the attempt.
+            self._names.forget(name)
+            raise
+        self._names.forget(name)
+
+    def _check(self, what: str) -> None:
+        self._check_process()
+        if self._state != "open":
+            message = f"cannot {what}: task {self.task_id} is {self._state}; use a new job.task()"
+            raise RuntimeError(message)
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            message = f"task {self.task_id} was used after fork: {unpicklable('a task')}"
+            raise RuntimeError(message)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: nothing of the attempt is finished, dropped or written from here."""
+        self._names.leave_to_parent()
+        for file in self._files.living():
+            file.leave_to_parent()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(unpicklable("a task"))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Task {self.task_id} attempt {self.attempt_id} of job {self._job.record.job_id}: "
+            f"{self._state}>"
+        )
+
+
+def count_rows(task: Task, rows: int) -> None:
+    """Say how many rows the files of *task* hold: for engines, which know."""
+    task._rows = rows  # noqa: SLF001  # not for callers, who could say anything

@@ -1,0 +1,44 @@
+"""What answers say in the headers and statuses that HTTP itself defines."""
+
+import errno
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+NUMBERS_OF_STATUSES: Mapping[int, int] = {
+    HTTPStatus.UNAUTHORIZED: errno.EACCES,
+    HTTPStatus.FORBIDDEN: errno.EACCES,
+    HTTPStatus.NOT_FOUND: errno.ENOENT,
+    HTTPStatus.PRECONDITION_FAILED: errno.EEXIST,
+}
+"""The ``errno`` a system call would have given, where the error's code does not say more."""
+
+
+def retry_after_s_in(headers: Mapping[str, str]) -> float | None:
+    """How long to leave the store alone: seconds, or a date beside the date of the answer.
+
+    Both dates are by the store's clock, so that ours does not matter.
+    """
+    wanted = headers.get("retry-after", "").strip()
+    if wanted.isdecimal():
+        return float(wanted)
+    until, now = time_of(wanted), time_of(headers.get("date", ""))
+    return None if until is None or now is None else max(0.0, (until - now).total_seconds())
+
+
+def time_of(text: str) -> datetime | None:
+    """A time as headers write it; ``None`` of what is none."""
+    try:
+        time = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
+
+
+def shown_request_id(request_id: str) -> str:
+    """What the store's operator finds a request by, at the end of a message; or nothing."""
+    return f" (request {request_id})" if _REQUEST_ID.fullmatch(request_id) else ""

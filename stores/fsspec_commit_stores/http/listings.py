@@ -1,0 +1,57 @@
+"""What listings of buckets and containers have in common: where they go on, and what is refused."""
+
+from collections.abc import Sequence
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.http.requests import Requests
+
+ANOTHER_PLACE = "it was answered with the listing of another place; check the proxy, and its cache"
+"""Why such a page is not believed: one half of a sentence."""
+NOT_WHERE = "the store says that there is more, and not where"
+
+_SHOWN_MAX = 10
+
+
+class Places:
+    """The places at which one operation has gone on: never for ever in a circle.
+
+    Args:
+        requests: Those to the bucket or container.
+        operation: What is answered bit by bit.
+        path: What it is done to, for messages.
+        times_max: How often it may go on at one place.
+    """
+
+    def __init__(
+        self, requests: Requests, operation: str, path: StorePath, *, times_max: int = 1
+    ) -> None:
+        self._requests = requests
+        self._operation = operation
+        self._path = path
+        self._times_max = times_max
+        self._times: dict[object, int] = {}
+
+    def check(self, *place: object) -> None:
+        """See that an answer names a *place* to go on at, and no one too often.
+
+        Raises:
+            StoreError: It does not say where, or has been there before and would be for ever.
+        """
+        times = self._times[place] = self._times.get(place, 0) + 1
+        if times > self._times_max or not all(place):
+            raise self._requests.doubt(self._operation, self._path, NOT_WHERE)
+
+    def clear(self) -> None:
+        """Begin anew: what was listed before is there no more."""
+        self._times.clear()
+
+
+def below(key: str) -> str:
+    """The prefix of all keys in a directory; nothing for the whole bucket."""
+    return f"{key}/" if key else ""
+
+
+def first_of(shown: Sequence[str]) -> str:
+    """The first of many, and how many more there are, for a message."""
+    more = f" and {len(shown) - _SHOWN_MAX} more" if len(shown) > _SHOWN_MAX else ""
+    return ", ".join(shown[:_SHOWN_MAX]) + more

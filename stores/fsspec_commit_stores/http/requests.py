@@ -1,0 +1,93 @@
+"""What the requests of one opened store share, whatever they ask and however they are signed."""
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.http.failures import RequestDescription, store_error
+
+A = TypeVar("A")
+
+
+class FailedRequestError(Exception, Generic[A]):
+    """A request that was not done as asked.
+
+    Attributes:
+        failure: What is to be raised in the end; without a secret, as all it is made of.
+        answer: What the store answered, if it did.
+    """
+
+    def __init__(self, failure: StoreError, answer: A | None) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.answer = answer
+
+    @property
+    @abstractmethod
+    def is_missing(self) -> bool:
+        """Whether the store said that what was asked for is not there."""
+
+
+class Contact:
+    """Whether an endpoint has ever answered: until it has, its address may be wrong.
+
+    Attributes:
+        has_answered: Whether there has been any answer.
+    """
+
+    def __init__(self) -> None:
+        self.has_answered = False
+        self._first_tries = 0
+        self._is_silent = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nobody is waited for once more.
+
+        Somebody took the connection, then said nothing for as long as one waits, and never has.
+        """
+        return self._is_silent and not self.has_answered
+
+    def failed(self, *, is_timeout: bool) -> int:
+        """Take notice of a request that was not answered: the first tries so far, or 0."""
+        self._is_silent |= is_timeout
+        self._first_tries = 0 if self.has_answered else self._first_tries + 1
+        return self._first_tries
+
+
+class Requests(ABC):
+    """The requests of one opened store.
+
+    Attributes:
+        name: Its bucket or container.
+        contact: Whether anybody answers there.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.contact = Contact()
+
+    def path(self, key: str) -> StorePath:
+        """The bucket and *key*."""
+        return StorePath(f"{self.name}/{key}")
+
+    def key(self, path: StorePath) -> str:
+        """The key of a path, which begins with the bucket; empty for the bucket itself."""
+        return path[len(self.name) + 1 :]
+
+    def refusal(self, operation: str, path: StorePath, why: str, number: int) -> StoreError:
+        """A refusal of our own: nothing was sent, or nothing changed."""
+        return store_error(self.described(operation, path), why, Reply.REFUSED, number)
+
+    def doubt(self, operation: str, path: StorePath, why: str) -> StoreError:
+        """The failure of a request whose answer does not say what was done."""
+        return self.failure(operation, path, why, Reply.UNKNOWN)
+
+    def failure(self, operation: str, path: StorePath, why: str, reply: Reply) -> StoreError:
+        """The failure that an answer tells of which is no error by its status."""
+        return store_error(self.described(operation, path), why, reply)
+
+    @abstractmethod
+    def described(self, operation: str, path: StorePath) -> RequestDescription:
+        """The request *operation* about *path*, for messages."""

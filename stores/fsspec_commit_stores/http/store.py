@@ -1,0 +1,145 @@
+"""The verbs and the end of a store that are alike for S3, GCS and Azure."""
+
+import asyncio
+import errno
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, Protocol
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Directory, Entry, Expect, Expectation
+from fsspec_commit_stores.http.requests import FailedRequestError, Requests
+
+Close = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Listing(Protocol):
+    """What such a store needs to list, and to delete what is listed."""
+
+    def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*."""
+
+    def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+
+    def delete_tree(self, path: StorePath) -> Awaitable[None]:
+        """Delete *path* and all below it."""
+
+
+class HttpStore(ABC):
+    """A destination in one bucket or container. One loop's own, like its connections."""
+
+    bulk = None
+    direct = None
+    deletion_operation: str
+    """What deletes one file."""
+    tree_deletion_operation: str
+    """What deletes all below a directory."""
+
+    def __init__(self, root: StorePath, requests: Requests, listing: Listing, close: Close) -> None:
+        """Begin to hold connections.
+
+        Args:
+            root: Bucket and prefix.
+            requests: Those to the bucket.
+            listing: Lists it.
+            close: Closes the connections.
+        """
+        self._root = root
+        self._requests = requests
+        self._listed = listing
+        self._close = close
+        # A job that could not even be aborted is let go of with its store still open.
+        loop = asyncio.get_running_loop()
+        self._unclosed = weakref.finalize(self, _close_later, close, loop)
+        self._unclosed.atexit = False
+
+    @property
+    def root(self) -> StorePath:
+        """Bucket and prefix."""
+        return self._root
+
+    @abstractmethod
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """What stands at *path*."""
+
+    @abstractmethod
+    def read_part(self, path: StorePath, start: int, length: int) -> Awaitable[bytes | None]:
+        """At most *length* bytes from *start*, and not none; ``None`` where there is no file."""
+
+    @abstractmethod
+    def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[object]:
+        """Delete one file on condition of *expecting*, which is not its absence.
+
+        Raises:
+            FailedRequestError: It was not deleted, or it is not known.
+        """
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*; fewer only at the end of the file."""
+        if length < 1:
+            return b"" if isinstance(await self.stat(path), Entry) else None
+        return await self.read_part(path, start, length) if self._requests.key(path) else None
+
+    def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below *path*, a page a request.
+
+        Raises:
+            StoreError: A page was not given.
+        """
+        return self._listed.tree(path, without)
+
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*, a page a request.
+
+        Raises:
+            StoreError: A page was not given.
+        """
+        return self._listed.children(path)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file, atomically on condition of a token.
+
+        Raises:
+            StoreError: It was not deleted, or it is not known.
+        """
+        if expecting is Expect.ABSENT:
+            why = "nothing can be deleted where nothing is expected"
+            raise self._requests.refusal(self.deletion_operation, path, why, errno.EINVAL)
+        try:
+            await self.delete_file(path, expecting)
+        except FailedRequestError as error:
+            if expecting is Expect.ANYTHING and error.is_missing:
+                return
+            failure = error.failure
+        else:
+            return
+        raise failure
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete the directory *path* and all below it.
+
+        Raises:
+            StoreError: It is the destination itself, or files are left: names the first of them.
+        """
+        if path == self._root or not path.startswith(f"{self._root}/"):
+            why = "it is the destination itself, or outside of it"
+            raise self._requests.refusal(self.tree_deletion_operation, path, why, errno.EINVAL)
+        await self._listed.delete_tree(path)
+
+    async def close(self) -> None:
+        """Close the connections; once is enough."""
+        if self._unclosed.detach() is not None:
+            await self._close()
+
+
+def _close_later(close: Close, loop: asyncio.AbstractEventLoop) -> None:
+    """Close the connections of a store that nobody holds any more, from any thread."""
+    closing = close()
+    try:
+        asyncio.run_coroutine_threadsafe(closing, loop)
+    except RuntimeError:
+        closing.close()  # The loop has ended, and its connections with it.
