@@ -256,7 +256,8 @@ class Job:
         try:
             self.abort()
         except JobNotActiveError as settled:
-            error.add_note(str(settled))
+            for told in (str(settled), *getattr(settled, "__notes__", ())):
+                error.add_note(told)
         except (CommitError, OSError) as failure:
             command = bound.settle_command("abort")
             error.add_note(f"the job could not be aborted ({failure}); settle it with: {command}")

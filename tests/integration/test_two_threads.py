@@ -145,6 +145,24 @@ def test_a_callback_that_ends_the_program_waits_for_a_resume(url: str) -> None:
     assert fc.jobs(url) == []
 
 
+@pytest.mark.guarantees("P5", "P8")
+def test_a_block_that_fails_when_the_job_is_decided_names_the_command(url: str) -> None:
+    """Another driver has decided and died: the block's own exception says what to do now."""
+
+    def fail(job: fc.Job) -> None:
+        with job.task() as task:
+            write(task, FILES)
+        with inject(Fault("rename"), Fault("complete")), suppress(Crash):
+            fc.Job.from_spec(job.spec).commit([task.commit()])
+        raise OSError("of the block")
+
+    with pytest.raises(OSError, match="of the block") as caught, fc.Job(url) as job:
+        fail(job)
+    assert any("fsspec-commit resume" in note for note in caught.value.__notes__)
+    fc.resume(url, job.job_id)
+    assert_committed(url, file_count=len(FILES))
+
+
 @pytest.fixture
 def hasty() -> Iterator[None]:
     """Threads take turns after every few steps, as on a machine with many cores."""
