@@ -18,6 +18,7 @@ from fsspec_commit_stores.hdfs.opening import CAPABILITIES as HDFS
 from fsspec_commit_stores.local.opening import DISK
 from fsspec_commit_stores.memory import CAPABILITIES as MEMORY
 from fsspec_commit_stores.s3 import opening as s3
+from fsspec_commit_stores.s3.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ AWS, AZURE = "https://s3.amazonaws.com", "https://account.blob.core.windows.net"
 
 
 def _s3(url: str, endpoint: str) -> Capabilities:
-    return s3.capabilities_of(s3.place_of(url), endpoint, single_writer=False)
+    return s3.capabilities_of(place_of(url).bucket, endpoint, single_writer=False)
 
 
 def _azure(*, hierarchical: bool) -> Capabilities:

@@ -20,7 +20,7 @@ from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
-from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Places, below, first_of
+from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations, below, first_of
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
@@ -143,7 +143,7 @@ class BlobListing:
         query = {"maxresults": str(_PAGE), "include": "metadata", **query}
         if prefix:
             query["prefix"] = prefix
-        places = Places(self._container, "List Blobs", path)
+        continuations = Continuations(self._container, "List Blobs", path)
         while True:
             asked = partial(self._container.send, "List Blobs", path, query=query)
             answer = await (self._ask(asked) if "marker" in query else asked())
@@ -160,7 +160,7 @@ class BlobListing:
             mark = _text(page.find("NextMarker"))
             if not mark:
                 return
-            places.check(mark)
+            continuations.check(mark)
             query["marker"] = mark
 
 
@@ -196,7 +196,7 @@ class PathListing:
             StoreError: It was not deleted, or not whole.
         """
         query = {"paginated": "true"}
-        places = Places(self._container, "Path - Delete", path, times_max=TURNS_MAX)
+        continuations = Continuations(self._container, "Path - Delete", path, times_max=TURNS_MAX)
         while True:
             try:
                 answer = await self._container.request("Path - Delete", path, query=query)
@@ -207,7 +207,7 @@ class PathListing:
             following = answer.headers.get("x-ms-continuation")
             if not following:
                 return
-            places.check(following)
+            continuations.check(following)
             query["continuation"] = following
 
     async def _paths(
@@ -222,7 +222,7 @@ class PathListing:
         query = {"recursive": str(is_recursive).lower(), "maxResults": str(_PAGE)}
         if directory:
             query["directory"] = directory
-        places = Places(self._container, "Path - List", path)
+        continuations = Continuations(self._container, "Path - List", path)
         while True:
             asked = partial(self._page, path, query)
             answer = await (self._ask(asked) if "continuation" in query else asked())
@@ -237,7 +237,7 @@ class PathListing:
             following = answer.headers.get("x-ms-continuation")
             if not following:
                 return
-            places.check(following)
+            continuations.check(following)
             query["continuation"] = following
 
     async def _page(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:

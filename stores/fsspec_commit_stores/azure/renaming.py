@@ -11,10 +11,10 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Expectation, Token
 from fsspec_commit_stores.azure.contents import condition_of, match_of
-from fsspec_commit_stores.azure.looking import look
+from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
-from fsspec_commit_stores.http.listings import Places
+from fsspec_commit_stores.http.listings import Continuations
 
 _NO_PARENT = "RenameDestinationParentPathNotFound"
 
@@ -135,7 +135,7 @@ class Renames:
     ) -> None:
         headers = {"x-ms-rename-source": self._container.source(source), **conditions}
         operation, query = "Path - Rename", dict[str, str]()
-        places: Places | None = None
+        continuations = Continuations(self._container, operation, target, times_max=TURNS_MAX)
         while True:
             try:
                 answer = await self._container.request(operation, target, headers, query=query)
@@ -148,9 +148,7 @@ class Renames:
             following = answer.headers.get("x-ms-continuation", "")
             if not following:
                 return
-            if places is None:
-                places = Places(self._container, operation, target, times_max=TURNS_MAX)
-            places.check(following)
+            continuations.check(following)
             query = {"continuation": following}
 
     async def _file_above(self, path: StorePath, within: StorePath) -> StorePath | None:

@@ -37,7 +37,7 @@ from fsspec_commit_stores.azure.contents import (
     token_of,
 )
 from fsspec_commit_stores.azure.listing import BlobListing, PathListing
-from fsspec_commit_stores.azure.looking import look
+from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.namespaces import is_hierarchical, refuse_what_is_kept
 from fsspec_commit_stores.azure.opening import Account, account_of, capabilities_of, is_azure

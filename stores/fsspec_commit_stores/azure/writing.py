@@ -12,7 +12,7 @@ from fsspec_commit_stores.azure.contents import (
     metadata_of,
     token_of,
 )
-from fsspec_commit_stores.azure.looking import look
+from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import block_id, block_list

@@ -1,8 +1,8 @@
 """What an error that GCS answers says: of the request's effect, and to the user.
 
 Proxies, login pages and servers that restart answer in its place, with any status, before or after
-it has done what was asked. So the service itself must have spoken (`marks`): what carries none of
-its marks says nothing of the effect.
+it has done what was asked. So the service itself must have spoken (`provenance`): what carries
+none of its marks says nothing of the effect.
 
 By status and reason alone, and in words of our own: what else a server says, it may have been told.
 The exceptions are that a bucket is missing, that content was changed on its way, and that a name
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
-from fsspec_commit_stores.gcs.marks import told_by_store
+from fsspec_commit_stores.gcs.provenance import told_by_store
 from fsspec_commit_stores.http.answers import NUMBERS_OF_STATUSES, retry_after_s_in
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 

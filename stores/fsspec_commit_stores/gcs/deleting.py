@@ -11,7 +11,7 @@ from http import HTTPStatus
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.gcs.answers import why_not_believed
-from fsspec_commit_stores.gcs.looking import look
+from fsspec_commit_stores.gcs.lookup import look
 from fsspec_commit_stores.gcs.requests import Bucket, Given
 
 _NAME = "objects.delete"

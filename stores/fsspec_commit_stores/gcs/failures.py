@@ -22,7 +22,7 @@ from fsspec_commit_stores.gcs.answers import (
     retry_after_s_of,
     why_of,
 )
-from fsspec_commit_stores.gcs.authorization import UnusableTokenError
+from fsspec_commit_stores.gcs.credentials import UnusableTokenError
 from fsspec_commit_stores.http.failures import (
     RequestDescription,
     after_first_tries,

@@ -6,7 +6,7 @@ from typing import Any
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation, Token
 from fsspec_commit_stores.gcs.checksums import CHECKSUM, checksum_of
-from fsspec_commit_stores.gcs.objects import Resource, condition_of, multipart, token_of
+from fsspec_commit_stores.gcs.contents import Resource, condition_of, multipart, token_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given
 
 _NAME = "objects.insert"

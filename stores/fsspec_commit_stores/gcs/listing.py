@@ -16,12 +16,12 @@ from typing import Literal, Required, TypedDict
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit_stores.gcs.contents import Resource, entry_of
 from fsspec_commit_stores.gcs.deleting import delete
-from fsspec_commit_stores.gcs.objects import Resource, entry_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
-    Places,
+    Continuations,
     below,
     first_of,
 )
@@ -113,7 +113,7 @@ class Listing:
         prefix = below(self._bucket.key(path))
         deleted = set[str]()
         # Of the pages without a name since the last one with some; from there it goes on.
-        places = Places(self._bucket, _NAME, path)
+        continuations = Continuations(self._bucket, _NAME, path)
         at: dict[str, str] = {}
         while True:
             page = await self._page(path, prefix=prefix, maxResults=_PAGE_MAX, fields=_NAMES, **at)
@@ -127,9 +127,9 @@ class Listing:
                 return
             if names:
                 deleted, at = set(names), {}
-                places.clear()
+                continuations.clear()
             else:
-                places.check(token)
+                continuations.check(token)
                 at = {"pageToken": token}
 
     async def _delete(self, path: StorePath, names: Sequence[str]) -> None:
@@ -177,7 +177,7 @@ class Listing:
         """
         at: dict[str, str] = {}
         jumped_from: dict[str, str] | None = None
-        places = Places(self._bucket, _NAME, path)
+        continuations = Continuations(self._bucket, _NAME, path)
         while True:
             asked = partial(self._page, path, **query, **at, fields=fields)
             page = await (self._ask(asked) if at else asked())
@@ -189,7 +189,7 @@ class Listing:
             token = page.get("nextPageToken", "")
             if not token:
                 return
-            places.check(token)
+            continuations.check(token)
             # A token goes on with the listing it comes from, wherever that began.
             at, jumped_from = {**at, "pageToken": token}, None
             last = max(_names(page), key=str.encode, default="")

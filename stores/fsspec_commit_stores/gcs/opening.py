@@ -16,25 +16,16 @@ from fsspec.dircache import DirCache
 from gcsfs.core import GCSFileSystem
 
 from fsspec_commit.errors import RequestError, StoreError
-from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
-from fsspec_commit_stores.gcs.authorization import Authorization
+from fsspec_commit_stores.gcs.credentials import Authorization
 from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.http.bodies import WatchedRequest
-from fsspec_commit_stores.http.places import (
-    invalid_option,
-    invalid_url,
-    refused_url,
-    root_of,
-    without_scheme,
-)
+from fsspec_commit_stores.http.places import Place, invalid_option
 
 POOL = 64
 """How many connections there are at most, where the caller does not say."""
 
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
-_SCHEME = re.compile(r"gc?s://", re.IGNORECASE)
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
 # What pyarrow, polars and others call options of gcsfs, in small letters and without `google_`.
 _OF_OTHERS = {
@@ -75,19 +66,6 @@ _SERVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A destination: a bucket and the directory in it that is the root.
-
-    Attributes:
-        bucket: Its name.
-        root: Bucket and prefix, without a slash at the end.
-    """
-
-    bucket: str
-    root: StorePath
-
-
-@dataclass(frozen=True, slots=True)
 class Opened:
     """What a store works with.
 
@@ -102,22 +80,6 @@ class Opened:
     bucket: Bucket
     session: aiohttp.ClientSession
     is_google: bool
-
-
-def place_of(url: str) -> Place:
-    """The destination of a ``gs://`` or ``gcs://`` URL, read as gcsfs does: nothing is decoded.
-
-    Raises:
-        RequestError: It names no bucket, or a key that other clients would read as another.
-    """
-    rest = without_scheme(_SCHEME, url)
-    bucket, _, prefix = rest.partition("/")
-    if _BUCKET.fullmatch(bucket) is None:
-        raise invalid_url(url, f"{url!r} names no bucket: write gs://bucket/directory")
-    root = root_of(url, bucket, prefix)
-    if "\n" in root or "\r" in root:
-        raise refused_url(url, "no name there has a line break")
-    return Place(bucket, root)
 
 
 def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:

@@ -9,9 +9,9 @@ from http import HTTPStatus
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Content, Entry, Token
-from fsspec_commit_stores.gcs.looking import look_at_file
-from fsspec_commit_stores.gcs.marks import GENERATION
-from fsspec_commit_stores.gcs.objects import token_of
+from fsspec_commit_stores.gcs.contents import token_of
+from fsspec_commit_stores.gcs.lookup import look_at_file
+from fsspec_commit_stores.gcs.provenance import GENERATION
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
 from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
 

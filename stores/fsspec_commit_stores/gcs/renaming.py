@@ -7,7 +7,7 @@ import errno
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation, RenamesFiles, Token
-from fsspec_commit_stores.gcs.objects import Resource, condition_of, generation_of, token_of
+from fsspec_commit_stores.gcs.contents import Resource, condition_of, generation_of, token_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given
 
 _NAME = "objects.move"

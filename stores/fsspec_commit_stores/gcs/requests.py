@@ -20,7 +20,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store.json_forms import decode_json
 from fsspec_commit_stores.gcs.answers import CHECK_THE_WAY, Answer, answer_of, why_not_believed
-from fsspec_commit_stores.gcs.authorization import Authorization
+from fsspec_commit_stores.gcs.credentials import Authorization
 from fsspec_commit_stores.gcs.failures import (
     GcsRequest,
     answered,
@@ -28,8 +28,8 @@ from fsspec_commit_stores.gcs.failures import (
     not_renewed,
     unanswered,
 )
-from fsspec_commit_stores.gcs.marks import is_marked
 from fsspec_commit_stores.gcs.operations import OPERATIONS
+from fsspec_commit_stores.gcs.provenance import is_marked
 from fsspec_commit_stores.http.failures import silent, store_error
 from fsspec_commit_stores.http.requests import FailedRequestError, Requests
 

@@ -27,24 +27,24 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.gcs.buckets import facts_of
+from fsspec_commit_stores.gcs.contents import condition_of, record_of
 from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.inserting import insert
 from fsspec_commit_stores.gcs.listing import Listing
-from fsspec_commit_stores.gcs.looking import look_at_file
-from fsspec_commit_stores.gcs.objects import condition_of, record_of
+from fsspec_commit_stores.gcs.lookup import look_at_file
 from fsspec_commit_stores.gcs.opening import (
     POOL,
     Opened,
-    Place,
     capabilities_of,
     close,
     opened,
-    place_of,
 )
+from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.requests import RequestFailedError
 from fsspec_commit_stores.gcs.writing import GcsWriter
+from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.store import HttpStore
 
 

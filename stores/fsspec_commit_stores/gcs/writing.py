@@ -14,11 +14,11 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 from fsspec_commit_stores.gcs.checksums import CHECKSUM, Checksum, checksum_of
+from fsspec_commit_stores.gcs.contents import Resource, metadata_of, nonce_of, token_of
 from fsspec_commit_stores.gcs.inserting import insert, is_intact, written
-from fsspec_commit_stores.gcs.looking import look
-from fsspec_commit_stores.gcs.objects import Resource, metadata_of, nonce_of, token_of
+from fsspec_commit_stores.gcs.lookup import look
 from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
-from fsspec_commit_stores.gcs.sessions import Finished, Session, Sessions
+from fsspec_commit_stores.gcs.uploads import Finished, ResumableUpload, ResumableUploads
 from fsspec_commit_stores.http.writing import going_on
 
 T = TypeVar("T")
@@ -40,14 +40,14 @@ class GcsWriter:
 
     def __init__(self, bucket: Bucket, path: StorePath, nonce: Nonce) -> None:
         self._bucket = bucket
-        self._sessions = Sessions(bucket)
+        self._uploads = ResumableUploads(bucket)
         self._path = path
         self._nonce = nonce
         self._buffer = bytearray()
         self._checksum = Checksum()
         """Of what is no longer in the buffer."""
         self._dropped_bytes = 0
-        self._session: Session | None = None
+        self._upload: ResumableUpload | None = None
         self._expecting: Expectation = Expect.ABSENT
         self._is_in_doubt = False
         self._state = "open"
@@ -74,7 +74,7 @@ class GcsWriter:
         self._check()
         size_bytes = self._dropped_bytes + len(self._buffer)
         with going_on():
-            if self._session is None and size_bytes <= _CHUNK_BYTES:
+            if self._upload is None and size_bytes <= _CHUNK_BYTES:
                 token = await self._on_what_stands(self._insert, self._own)
             else:
                 finished = None
@@ -91,32 +91,32 @@ class GcsWriter:
             return
         self._state = "discarded"
         self._buffer.clear()
-        if self._session is not None:
+        if self._upload is not None:
             try:
-                await self._sessions.cancel(self._session)
+                await self._uploads.cancel(self._upload)
             except StoreError:
                 return  # It is invisible, and only this process could have finished it.
 
     def __del__(self) -> None:
         # No loop to drop an upload on: it expires, and never becomes visible.
-        if getattr(self, "_state", "") == "open" and self._session is not None:
+        if getattr(self, "_state", "") == "open" and self._upload is not None:
             warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
 
     async def _send(self, *, is_last: bool) -> Finished | None:
-        session = self._session
-        if session is None:
-            session = self._session = await self._on_what_stands(self._start, lambda _: None)
+        upload = self._upload
+        if upload is None:
+            upload = self._upload = await self._on_what_stands(self._start, lambda _: None)
         if self._is_in_doubt:
-            finished = await self._sessions.look(session)
+            finished = await self._uploads.look(upload)
             self._is_in_doubt = False
-            self._drop(session)
+            self._drop(upload)
             return finished
         data = bytes(memoryview(self._buffer)[:_CHUNK_BYTES])
         self._is_in_doubt = True
-        finished = await self._sessions.send(session, data, is_last=is_last)
+        finished = await self._uploads.send(upload, data, is_last=is_last)
         self._is_in_doubt = False
         before = self._dropped_bytes
-        self._drop(session)
+        self._drop(upload)
         if finished is None and self._dropped_bytes == before:
             # Nothing of a whole chunk: to go on would be to go on for ever.
             raise self._refusal("the store keeps nothing of what is sent")
@@ -136,11 +136,11 @@ class GcsWriter:
     def _refusal(self, why: str) -> StoreError:
         return self._bucket.refusal("objects.insert", self._path, why, errno.EIO)
 
-    def _drop(self, session: Session) -> None:
-        count = session.kept_bytes - self._dropped_bytes
+    def _drop(self, upload: ResumableUpload) -> None:
+        count = upload.kept_bytes - self._dropped_bytes
         self._checksum.update(bytes(memoryview(self._buffer)[:count]))
         del self._buffer[:count]
-        self._dropped_bytes = session.kept_bytes
+        self._dropped_bytes = upload.kept_bytes
 
     async def _insert(self) -> Token:
         resource = metadata_of(self._nonce)
@@ -149,8 +149,8 @@ class GcsWriter:
             self._bucket, self._path, data, resource=resource, expecting=self._expecting
         )
 
-    async def _start(self) -> Session:
-        return await self._sessions.start(self._path, self._nonce, self._expecting)
+    async def _start(self) -> ResumableUpload:
+        return await self._uploads.start(self._path, self._nonce, self._expecting)
 
     def _own(self, there: Resource) -> Token | None:
         """The token of what stands, if it is what is to be written: by nonce and content."""

@@ -12,7 +12,7 @@ NOT_WHERE = "the store says that there is more, and not where"
 _SHOWN_MAX = 10
 
 
-class Places:
+class Continuations:
     """The places at which one operation has gone on: never for ever in a circle.
 
     Args:

@@ -1,9 +1,23 @@
 """What URLs of buckets and containers have in common, and how they are refused."""
 
 import re
+from dataclasses import dataclass
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A destination: a bucket or container, and the directory in it that is the root.
+
+    Attributes:
+        bucket: Its name.
+        root: Bucket and prefix, without a slash at the end.
+    """
+
+    bucket: str
+    root: StorePath
 
 
 def without_scheme(scheme: re.Pattern[str], url: str) -> str:

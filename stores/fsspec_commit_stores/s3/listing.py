@@ -15,10 +15,11 @@ from typing import Any
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
-from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Places, below, first_of
+from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations, below, first_of
 from fsspec_commit_stores.s3.answers import Answer, reply_of
+from fsspec_commit_stores.s3.contents import etag_of
 from fsspec_commit_stores.s3.requests import Bucket
-from fsspec_commit_stores.s3.versions import Versions, etag_of
+from fsspec_commit_stores.s3.versions import Versions
 
 _DELETED_AT_ONCE_MAX = 1000
 # After every ASCII name in a directory: what is left to list of it after that is filtered out.
@@ -112,7 +113,7 @@ class Listing:
         limits = {"Prefix": prefix, "MaxKeys": _DELETED_AT_ONCE_MAX}
         place: dict[str, Any] = {}
         # Of the pages without a key since the last one with some.
-        places = Places(self._bucket, "list_objects_v2", path)
+        continuations = Continuations(self._bucket, "list_objects_v2", path)
         while True:
             page = await self._page("list_objects_v2", path, limits, place)
             keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
@@ -133,10 +134,10 @@ class Listing:
                 return
             if keys:
                 place = {}
-                places.clear()
+                continuations.clear()
             else:
                 place = _after(page)
-                places.check(*place.values())
+                continuations.check(*place.values())
 
     async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
         """Delete *keys*, and the directories *emptied* unless something is in them by now."""
@@ -210,7 +211,7 @@ class Listing:
             StoreError: A page was not given, or says that there is more and not where.
         """
         place: dict[str, Any] = {}
-        places = Places(self._bucket, method, path)
+        continuations = Continuations(self._bucket, method, path)
         jumped_from: dict[str, Any] | None = None
         while True:
             asked = partial(self._page, method, path, parameters, place)
@@ -223,7 +224,7 @@ class Listing:
             if not page.get("IsTruncated"):
                 return
             place, jumped_from = following(page), None
-            places.check(*place.values())
+            continuations.check(*place.values())
             last = max(_keys(page), default=b"")
             if self.is_sorted and left_out is not None and last.startswith(left_out.encode()):
                 past = left_out + _LAST

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any
@@ -22,29 +21,17 @@ from botocore.hooks import EventAliaser
 from botocore.loaders import Loader
 
 from fsspec_commit.errors import Reply, RequestError, StoreError
-from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.http.bodies import WatchedRequest
 from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_error
-from fsspec_commit_stores.http.places import (
-    invalid_option,
-    invalid_url,
-    refused_url,
-    root_of,
-    without_scheme,
-)
+from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
-from fsspec_commit_stores.s3.provenance import is_aws, note_form
+from fsspec_commit_stores.s3.places import is_directory_bucket, is_vouched_for
+from fsspec_commit_stores.s3.provenance import note_form
 from fsspec_commit_stores.s3.sending import note_sending
 from fsspec_commit_stores.s3.user_agent import user_agent_of
 
-_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
-_SCHEME = re.compile(r"s3a?://", re.IGNORECASE)
-_DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")
-# Aliases at AWS's hosts behind which there is another store: an Outpost, a file system of FSx, a
-# function that rewrites what is read, a table.
-_OTHER_STORES = ("--op-s3", "-ext-s3alias", "--ol-s3", "--table-s3")
 _POOL = 64
 _PART_BYTES_MIN = 5 << 20
 _PART_BYTES_MAX = 5 << 30
@@ -96,54 +83,14 @@ _SERVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A destination: a bucket and the directory in it that is the root.
-
-    Attributes:
-        bucket: Its name.
-        root: Bucket and prefix, without a slash at the end.
-    """
-
-    bucket: str
-    root: StorePath
-
-    @property
-    def is_directory_bucket(self) -> bool:
-        """Whether it is S3 Express One Zone: other rules for listings, no versions."""
-        return self.bucket.endswith(_DIRECTORY_BUCKETS)
-
-    def is_vouched_for(self, endpoint: str) -> bool:
-        """Whether what AWS documents of S3 holds there: it serves it itself, by this name."""
-        return is_aws(endpoint) and not self.bucket.endswith(_OTHER_STORES)
-
-
-def place_of(url: str) -> Place:
-    """The destination of an ``s3://`` or ``s3a://`` URL, read as s3fs does: nothing is decoded.
-
-    Raises:
-        RequestError: It names no bucket, or a key that other clients would read as another.
-    """
-    rest = without_scheme(_SCHEME, url)
-    if rest.startswith("arn:"):
-        why = "give the access point by its alias (s3://<name>-…-s3alias/…), which is used like a "
-        raise refused_url(url, f"{why}bucket name")
-    bucket, _, prefix = rest.partition("/")
-    if _BUCKET.fullmatch(bucket) is None:
-        raise invalid_url(url, f"{url!r} names no bucket: write s3://bucket/directory")
-    if "?versionId=" in prefix:
-        raise refused_url(url, "it names one version of an object, not a directory")
-    return Place(bucket, root_of(url, bucket, prefix))
-
-
-def capabilities_of(place: Place, endpoint: str, *, single_writer: bool) -> Capabilities:
+def capabilities_of(bucket: str, endpoint: str, *, single_writer: bool) -> Capabilities:
     """What is known before anything is asked; of servers other than AWS only what is protocol."""
     facts = _PROTOCOL
-    if place.is_directory_bucket:
+    if is_directory_bucket(bucket):
         facts = facts.known("declared", **_DIRECTORY)
-    if place.is_vouched_for(endpoint):
+    if is_vouched_for(bucket, endpoint):
         facts = facts.known("declared", **_SERVICE)
-        if place.is_directory_bucket:
+        if is_directory_bucket(bucket):
             facts = facts.known("declared", exclusive_rename=True)
     elif single_writer:
         # A token that is not compared, as when MinIO deletes, is the right one all the same.

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, RenamesFiles, Token
+from fsspec_commit_stores.s3.contents import match_of
 from fsspec_commit_stores.s3.requests import Bucket
-from fsspec_commit_stores.s3.versions import match_of
 
 
 class S3Renames:

@@ -26,31 +26,26 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
+from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
 from fsspec_commit_stores.http.store import HttpStore
+from fsspec_commit_stores.s3.contents import condition_of, metadata_of, nonce_of
 from fsspec_commit_stores.s3.deleting import delete
 from fsspec_commit_stores.s3.listing import Listing
+from fsspec_commit_stores.s3.lookup import check_shown
 from fsspec_commit_stores.s3.opening import (
-    Place,
     capabilities_of,
     checksum_of,
     close,
     filesystem_of,
     parameters_of,
     part_bytes_of,
-    place_of,
 )
+from fsspec_commit_stores.s3.places import is_directory_bucket, is_vouched_for, place_of
 from fsspec_commit_stores.s3.provenance import is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
-from fsspec_commit_stores.s3.showing import check_shown
-from fsspec_commit_stores.s3.uploads import (
-    PART_BYTES,
-    S3Uploads,
-    condition_of,
-    metadata_of,
-    nonce_of,
-)
+from fsspec_commit_stores.s3.uploads import PART_BYTES, S3Uploads
 from fsspec_commit_stores.s3.versions import Versions
 from fsspec_commit_stores.s3.writing import S3Writer
 
@@ -78,7 +73,6 @@ class S3Store(HttpStore):
         part_bytes: int | None,
     ) -> None:
         self._filesystem = filesystem
-        self._place = place
         self._capabilities = capabilities
         self._bucket = Bucket(
             client,
@@ -86,17 +80,18 @@ class S3Store(HttpStore):
             parameters=parameters_of(filesystem),
             checksum=checksum_of(client),
         )
-        kept = False if place.is_directory_bucket else None
+        self._is_directory_bucket = is_directory_bucket(place.bucket)
+        kept = False if self._is_directory_bucket else None
         self._versions = Versions(self._bucket, kept=kept)
         self._listing = Listing(
             self._bucket,
             self._versions,
             ask,
-            is_sorted=not place.is_directory_bucket,
+            is_sorted=not self._is_directory_bucket,
             keeps_directories=not is_aws(self._bucket.endpoint),
         )
         self._uploads = S3Uploads(self._bucket, self._versions, part_bytes=part_bytes)
-        self.files = S3Renames(self._bucket) if place.is_directory_bucket else None
+        self.files = S3Renames(self._bucket) if self._is_directory_bucket else None
         super().__init__(place.root, self._bucket, self._listing, partial(close, filesystem))
 
     @classmethod
@@ -115,9 +110,9 @@ class S3Store(HttpStore):
         wanted_bytes = part_bytes_of(url, options)
         filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
         endpoint = str(client.meta.endpoint_url)
-        grows = place.is_vouched_for(endpoint)
+        grows = is_vouched_for(place.bucket, endpoint)
         part_bytes = wanted_bytes or (None if grows else PART_BYTES)
-        facts = capabilities_of(place, endpoint, single_writer=options.single_writer)
+        facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
         store = cls(filesystem, client, place, facts, options.ask, part_bytes=part_bytes)
         if options.choosing:
             try:
@@ -142,7 +137,7 @@ class S3Store(HttpStore):
     def unvouched(self) -> str | None:
         """Endpoint and bucket, where it is not AWS's own S3."""
         endpoint = self._bucket.endpoint
-        vouched = self._place.is_vouched_for(endpoint)
+        vouched = is_vouched_for(self._bucket.name, endpoint)
         return None if vouched else f"{endpoint}/{self._bucket.name}"
 
     @property
@@ -281,7 +276,7 @@ class S3Store(HttpStore):
 
     async def _check_shown(self, method: str, path: StorePath, answer: Mapping[str, Any]) -> None:
         # A directory bucket cannot list a single name; and AWS, who alone has them, marks.
-        if not self._place.is_directory_bucket:
+        if not self._is_directory_bucket:
             await check_shown(self._bucket, method, path, answer)
 
     async def _entry(self, path: StorePath, answer: Mapping[str, Any]) -> Entry:

@@ -13,17 +13,15 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from fsspec_commit.errors import StoreError
-from fsspec_commit.ids import NONCE, Nonce
+from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
-from fsspec_commit_stores.http.listings import Places
+from fsspec_commit_stores.http.listings import Continuations
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
+from fsspec_commit_stores.s3.contents import condition_of, etag_of, match_of, metadata_of
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
-from fsspec_commit_stores.s3.versions import Versions, etag_of, match_of
-
-NONCE_NAME = "fsspec-commit-nonce"
-"""The metadata of an object that we wrote: ``x-amz-meta-fsspec-commit-nonce``."""
+from fsspec_commit_stores.s3.versions import Versions
 
 PART_BYTES = 8 << 20
 """How long parts are where all must be of one length, as Cloudflare R2 wants it: 78 GiB in all."""
@@ -31,25 +29,6 @@ PART_BYTES = 8 << 20
 _CHECKSUM = "Checksum"
 _UNMARKED = "it was answered by an empty 204 without S3's mark, as by a proxy, and"
 _UNLISTED = Nonce("")
-
-
-def metadata_of(nonce: Nonce | None) -> dict[str, Any]:
-    """The parameters that put *nonce* beside a content."""
-    return {} if nonce is None else {"Metadata": {NONCE_NAME: str(nonce)}}
-
-
-def nonce_of(answer: Mapping[str, Any]) -> Nonce | None:
-    """The nonce beside a content that was looked at, if it is one of ours."""
-    metadata = {str(k).lower(): str(v) for k, v in (answer.get("Metadata") or {}).items()}
-    found = metadata.get(NONCE_NAME, "")
-    return Nonce(found) if NONCE.fullmatch(found) else None
-
-
-def condition_of(expecting: Expectation) -> dict[str, Any]:
-    """The parameters that make a request refuse what is not expected."""
-    if expecting is Expect.ABSENT:
-        return {"IfNoneMatch": "*"}
-    return {} if isinstance(expecting, Expect) else {"IfMatch": match_of(expecting)}
 
 
 def token_of_part(answer: Mapping[str, Any]) -> Token:
@@ -217,7 +196,7 @@ class S3Uploads:
             StoreError: It cannot be said where the next one begins.
         """
         place: dict[str, Any] = {}
-        places = Places(self._bucket, "list_multipart_uploads", path)
+        continuations = Continuations(self._bucket, "list_multipart_uploads", path)
         repeated: set[tuple[str, str]] = set()
         before = ""
         while True:
@@ -236,7 +215,7 @@ class S3Uploads:
             earlier = {name for name, _ in named if name.encode() < last.encode()}
             before = max(earlier, key=str.encode, default=before)
             repeated = {one for one in named if one[0] == last}
-            places.check(*following.values())
+            continuations.check(*following.values())
             place = following
 
     async def _page(

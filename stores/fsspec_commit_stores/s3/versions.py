@@ -20,23 +20,11 @@ from typing import Any
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Token
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
+from fsspec_commit_stores.s3.contents import etag_of
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 
 _NONE = "null"
 _log = logging.getLogger("fsspec_commit")
-
-
-def etag_of(answer: Mapping[str, Any]) -> str:
-    """The etag without its quotation marks; empty where there is none."""
-    etag = str(answer.get("ETag") or "")
-    quoted = len(etag) > 1 and etag[0] == etag[-1] == '"'
-    return etag[1:-1] if quoted else etag
-
-
-def match_of(token: Token) -> str:
-    """What `If-Match` says for a token."""
-    etag = token.rpartition(" ")[2]
-    return etag if etag.startswith("W/") else f'"{etag}"'
 
 
 class Versions:

@@ -9,8 +9,9 @@ from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, PendingUpload
+from fsspec_commit_stores.s3.contents import metadata_of
 from fsspec_commit_stores.s3.requests import Bucket
-from fsspec_commit_stores.s3.uploads import PART_BYTES, S3Uploads, metadata_of
+from fsspec_commit_stores.s3.uploads import PART_BYTES, S3Uploads
 from fsspec_commit_stores.s3.versions import Versions
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.s3.contents import etag_of, nonce_of
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket
-from fsspec_commit_stores.s3.uploads import nonce_of
-from fsspec_commit_stores.s3.versions import etag_of
 
 
 async def check_shown(

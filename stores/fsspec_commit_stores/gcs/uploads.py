@@ -18,14 +18,14 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation
 from fsspec_commit_stores.gcs.answers import CHECK_THE_WAY, why_not_believed
-from fsspec_commit_stores.gcs.inserting import WRITTEN_FIELDS
-from fsspec_commit_stores.gcs.objects import (
+from fsspec_commit_stores.gcs.contents import (
     CONTENT_TYPE,
     Resource,
     condition_of,
     metadata_of,
     token_of,
 )
+from fsspec_commit_stores.gcs.inserting import WRITTEN_FIELDS
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
 
 _NAME = "objects.insert"
@@ -37,7 +37,7 @@ _NOTHING = "bytes=0--1"
 
 
 @dataclass(slots=True)
-class Session:
+class ResumableUpload:
     """One upload that is under way.
 
     Attributes:
@@ -60,13 +60,13 @@ class Finished:
     resource: Resource
 
 
-class Sessions:
+class ResumableUploads:
     """Resumable uploads to one bucket."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 
-    async def start(self, path: StorePath, nonce: Nonce, expecting: Expectation) -> Session:
+    async def start(self, path: StorePath, nonce: Nonce, expecting: Expectation) -> ResumableUpload:
         """Begin an upload whose object will carry *nonce*, on condition of *expecting*.
 
         The condition is looked at here, and when the object appears.
@@ -88,38 +88,38 @@ class Sessions:
         if not address.path.startswith("/") or "upload_id" not in parse_qs(address.query):
             raise self._bucket.doubt(_NAME, path, "the store gave no address to upload to")
         # At the endpoint that was asked: behind a proxy or a private one the service names another.
-        return Session(path, f"{address.path}?{address.query}")
+        return ResumableUpload(path, f"{address.path}?{address.query}")
 
-    async def send(self, session: Session, data: bytes, *, is_last: bool) -> Finished | None:
-        """Send what follows what is kept; how much of it is kept now, the session says.
+    async def send(self, upload: ResumableUpload, data: bytes, *, is_last: bool) -> Finished | None:
+        """Send what follows what is kept; how much of it is kept now, the upload says.
 
         Raises:
             StoreError: It was not stored, or it is not known; `look` says how far it came.
         """
-        first, end = session.kept_bytes, session.kept_bytes + len(data)
+        first, end = upload.kept_bytes, upload.kept_bytes + len(data)
         total = str(end) if is_last else "*"
-        session.sent_bytes = max(session.sent_bytes, end)
+        upload.sent_bytes = max(upload.sent_bytes, end)
         span = f"bytes {first}-{end - 1}/{total}" if data else f"bytes */{total}"
-        return await self._put(session, span, data)
+        return await self._put(upload, span, data)
 
-    async def look(self, session: Session) -> Finished | None:
+    async def look(self, upload: ResumableUpload) -> Finished | None:
         """Ask how much is kept.
 
         Raises:
             StoreError: The store did not answer, or the upload is gone (`Reply.REFUSED`).
         """
-        return await self._put(session, "bytes */*", b"")
+        return await self._put(upload, "bytes */*", b"")
 
-    async def cancel(self, session: Session) -> None:
+    async def cancel(self, upload: ResumableUpload) -> None:
         """Drop the upload and what is kept of it; one that is gone is done.
 
         Raises:
             StoreError: It was not dropped, or it is not known; it expires after a week.
         """
         done = (HTTPStatus.OK, HTTPStatus.NO_CONTENT, _CANCELLED)
-        given = Given(_NAME, "DELETE", session.target, done=done)
+        given = Given(_NAME, "DELETE", upload.target, done=done)
         try:
-            await self._bucket.request(given, session.path)
+            await self._bucket.request(given, upload.path)
         except RequestFailedError as error:
             told = error.answer
             if told is not None and told.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
@@ -129,26 +129,26 @@ class Sessions:
             return
         raise failure
 
-    async def _put(self, session: Session, span: str, data: bytes) -> Finished | None:
+    async def _put(self, upload: ResumableUpload, span: str, data: bytes) -> Finished | None:
         done = (HTTPStatus.OK, HTTPStatus.CREATED, _GOING_ON)
         headers = {"Content-Range": span, "Content-Length": str(len(data))}
-        given = Given(_NAME, "PUT", session.target, headers, data, done=done)
-        answered = await self._bucket.send(given, session.path)
+        given = Given(_NAME, "PUT", upload.target, headers, data, done=done)
+        answered = await self._bucket.send(given, upload.path)
         if answered.status != _GOING_ON:
-            resource = self._bucket.decoded(answered, _NAME, session.path, Resource)
+            resource = self._bucket.decoded(answered, _NAME, upload.path, Resource)
             if token_of(resource) is None:
                 why = "the store answered without a generation"
-                raise self._bucket.doubt(_NAME, session.path, why)
+                raise self._bucket.doubt(_NAME, upload.path, why)
             return Finished(resource)
         if _is_redirection(answered):
             why = f"{why_not_believed(answered.status)}; {CHECK_THE_WAY}"
-            raise self._bucket.doubt(_NAME, session.path, why)
+            raise self._bucket.doubt(_NAME, upload.path, why)
         kept = _KEPT.fullmatch(answered.headers.get("range", _NOTHING))
         now = None if kept is None else int(kept.group(1)) + 1
-        if now is None or not session.kept_bytes <= now <= session.sent_bytes:
+        if now is None or not upload.kept_bytes <= now <= upload.sent_bytes:
             why = "the store keeps another part of the upload than was sent"
-            raise self._bucket.refusal(_NAME, session.path, why, errno.EIO)
-        session.kept_bytes = now
+            raise self._bucket.refusal(_NAME, upload.path, why, errno.EIO)
+        upload.kept_bytes = now
         return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fsspec_commit_stores.gcs.authorization import Authorization
+from fsspec_commit_stores.gcs.credentials import Authorization
 from tests.unit.stores.gcs.tokens import Renewed
 
 

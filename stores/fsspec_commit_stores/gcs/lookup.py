@@ -2,7 +2,7 @@
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry
-from fsspec_commit_stores.gcs.objects import Resource, entry_of
+from fsspec_commit_stores.gcs.contents import Resource, entry_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
 
 _NAME = "objects.get"
