@@ -142,7 +142,13 @@ class ConfirmedUploads(Counted):
             there = await self._store.stat(completion.upload.path)
             return Seen.DONE if completion.is_done_by(there) else Seen.NEITHER
 
-        return await look_again(look, looks)
+        try:
+            return await look_again(look, looks)
+        except StoreError as error:
+            # Why it cannot be looked at says nothing of the completion.
+            raise StoreError(
+                str(error), path=error.path, retry_after_s=error.retry_after_s
+            ) from error
 
     async def abort(self, upload: PendingUpload, permit: Permit) -> None:
         """Drop an upload and its parts; one that is gone, or completed, is done.

@@ -39,10 +39,13 @@ class Server:
     def __init__(self, again: Literal[200, 403, 404] = 404, script: str = "") -> None:
         self.bucket = Bucket("b", Habits(again=again))
         self.calls: list[str] = []
+        self.unseen: Reply | None = None
         self._script = list(script.split())
 
     async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         self.calls.append(verb)
+        if verb == "stat" and self.unseen is not None:
+            raise StoreError("unseen", reply=self.unseen, path=path)
         step = self._script.pop(0) if self._script and verb == "complete" else "ok"
         if step in {"lost request", "lost", "conflict"}:
             reply = Reply.NOT_DONE if step == "conflict" else Reply.UNKNOWN
@@ -193,6 +196,17 @@ def test_a_marker_yields(stands: bool, gone: bool) -> None:
     )
     assert done == (stands or not gone)
     assert server.shown == (b"another's" if stands else None if gone else b"ours")
+
+
+@pytest.mark.parametrize("reply", [Reply.NOT_DONE, Reply.UNKNOWN, Reply.REFUSED])
+def test_a_completion_that_cannot_be_looked_at_may_have_happened(reply: Reply) -> None:
+    """Whatever the look is turned away for: that nothing was done, it does not say."""
+    server = Server(again=200)
+    upload = server.begin()
+    server.unseen = reply
+    with pytest.raises(CommitStateUnknownError):
+        server.use(lambda uploads: uploads.complete(upload, expecting=Expect.ABSENT, again=True))
+    assert server.shown == b"ours"
 
 
 def test_what_cannot_be_known_is_said_to_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
