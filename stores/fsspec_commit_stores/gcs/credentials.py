@@ -82,6 +82,8 @@ class Authorization:
         if self._refreshing is None or self._refreshing.done():
             in_thread = asyncio.to_thread(_refresh, self._credentials.refresh)
             self._refreshing = asyncio.create_task(in_thread)
+            # Else asyncio logs what it failed for, secrets and all, where nobody waits any more.
+            self._refreshing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(self._refreshing)
 
 

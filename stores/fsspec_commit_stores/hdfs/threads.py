@@ -21,6 +21,12 @@ class NotBegunError(Exception):
     """No thread was free in time; nothing was sent."""
 
 
+def heard(future: asyncio.Future[T]) -> asyncio.Future[T]:
+    """*future*, whose error asyncio does not log, secrets and all, where nobody waits any more."""
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
+
+
 class Threads:
     """At most so many daemon threads, made when they are needed.
 
@@ -49,7 +55,7 @@ class Threads:
             if self._waiting > self._idle and self._running < self._most:
                 self._start()
         self._calls.put((future, call))
-        waiting = asyncio.wrap_future(future)
+        waiting = heard(asyncio.wrap_future(future))
         try:
             done, _ = await asyncio.wait([waiting], timeout=timeout_s)
         except asyncio.CancelledError:

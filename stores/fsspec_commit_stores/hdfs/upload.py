@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import TypeAlias
 
 from fsspec_commit_stores.hdfs.failures import RequestFailedError
+from fsspec_commit_stores.hdfs.threads import heard
 
 Send: TypeAlias = Callable[[bytes | Iterable[bytes]], None]
 """Sends a whole body and waits for the answer; for a thread."""
@@ -101,7 +102,7 @@ def _in_thread(call: Callable[[], None]) -> asyncio.Future[None]:
             done.set_result(None)
 
     threading.Thread(target=run, daemon=True, name="webhdfs-upload").start()
-    return asyncio.wrap_future(done)
+    return heard(asyncio.wrap_future(done))
 
 
 async def _whole(sending: asyncio.Future[None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -47,3 +48,25 @@ def test_one_refresh_is_under_way_at_a_time(
     told = runner.run(asked())
     assert credentials.asked == 1
     assert told == (failure or {"authorization": "Bearer token-1"})
+
+
+def test_what_a_refresh_fails_for_that_was_given_up_is_not_logged(
+    runner: asyncio.Runner, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio wrote it to stderr: whatever who gives out tokens has said."""
+    credentials = Slow(OSError("secret"))
+
+    async def given_up() -> None:
+        authorization = Authorization(credentials)
+        asking = asyncio.create_task(authorization.headers())
+        await asyncio.sleep(0.01)
+        asking.cancel()
+        await asyncio.wait([asking])
+        credentials.may.set()
+        await asyncio.wait(
+            [one for one in asyncio.all_tasks() if one is not asyncio.current_task()]
+        )
+
+    runner.run(given_up())
+    gc.collect()
+    assert [one.message for one in caplog.records if one.name == "asyncio"] == []

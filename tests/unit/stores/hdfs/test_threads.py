@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 
 from fsspec_commit_stores.hdfs import threads
 from fsspec_commit_stores.hdfs.threads import Threads
+from fsspec_commit_stores.hdfs.upload import Upload
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 
 @pytest.fixture
@@ -92,3 +98,54 @@ def test_one_that_is_given_up_is_replaced(name: str) -> None:
     release.set()
     pool.close()
     assert soon(name, 0)
+
+
+async def by_time(call: Callable[[], None], name: str) -> None:
+    pool = Threads(1, name)
+    with pytest.raises(TimeoutError):
+        await pool.run(call, timeout_s=0.01)
+    pool.close()
+
+
+async def by_cancelling(call: Callable[[], None], name: str) -> None:
+    pool = Threads(1, name)
+    await cancelled(pool.run(call))
+    pool.close()
+
+
+async def by_dropping(call: Callable[[], None], name: str) -> None:
+    del name
+    upload = Upload(lambda _: call())
+    await upload.write(b"x")
+    await cancelled(upload.close())
+
+
+async def cancelled(calling: Awaitable[None]) -> None:
+    called = asyncio.ensure_future(calling)
+    await asyncio.sleep(0.02)
+    called.cancel()
+    await asyncio.wait([called])
+
+
+@pytest.mark.parametrize("give_up", [by_time, by_cancelling, by_dropping])
+def test_what_a_call_fails_for_that_was_given_up_is_not_logged(
+    give_up: Callable[[Callable[[], None], str], Awaitable[None]],
+    name: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """asyncio wrote it to stderr: whatever text a client makes, under "never retrieved"."""
+    failed = threading.Event()
+
+    def fail() -> None:
+        time.sleep(0.1)
+        failed.set()
+        raise ConnectionError("secret")
+
+    async def main() -> None:
+        await give_up(fail, name)
+        await asyncio.to_thread(failed.wait, 10)
+        await asyncio.sleep(0.05)
+        gc.collect()
+
+    asyncio.run(main())
+    assert [one.message for one in caplog.records if one.name == "asyncio"] == []
