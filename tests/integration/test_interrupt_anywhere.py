@@ -15,6 +15,7 @@ import random
 import signal
 import sys
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,10 +185,14 @@ def run(url: str, at: set[int]) -> tuple[str, int]:
 
 def test_one_interrupt_at_any_point(urls: Callable[[int], str]) -> None:
     """From the making of the job to its end."""
-    outcome, points = run(urls(0), set())
-    assert outcome == "committed"
-    assert points > 250
-    outcomes = {run(urls(point), {point})[0] for point in range(1, points)}
+    outcomes: set[str] = set()
+    # Some jobs have more points than others: what is collected meanwhile has some of its own.
+    for point in count(1):
+        outcome, points = run(urls(point), {point})
+        outcomes.add(outcome)
+        if points < point:
+            break
+    assert point > 250
     assert outcomes >= {"nothing", "committed"}
 
 
