@@ -89,11 +89,11 @@ class Driver:
         """
         try:
             await self._start(opened)
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            self.state = "open"  # The request that creates it may be on its way.
-            raise
         except Exception:
             await opened.store.close()
+            raise
+        except BaseException:
+            self.state = "open"  # The request that creates it may be on its way.
             raise
         self.state = "open"
 

@@ -66,7 +66,8 @@ def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lam
 
     The first Ctrl-C cancels it if *may_interrupt* says so at that moment, on the loop's thread;
     either way its end is awaited, and ``KeyboardInterrupt`` is raised then, also when it had
-    succeeded. A second Ctrl-C cancels it in any case.
+    succeeded. A second Ctrl-C cancels it in any case. So does whatever else is raised here by the
+    handler of a signal: an exit by SIGTERM, or a time limit.
 
     Raises:
         RuntimeError: Called on a loop's own thread, where waiting would be for ever.
@@ -79,16 +80,16 @@ def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lam
         )
         raise RuntimeError(message)
     running = _Running(call, loop())
-    interrupt: KeyboardInterrupt | None = None
+    interrupt: BaseException | None = None
     try:
         running.start()
         running.wait()
-    except KeyboardInterrupt as first:
+    except BaseException as first:  # noqa: BLE001  # the call's own errors come by `result`
         interrupt = first
         try:
             running.stop(may_interrupt)
             running.wait()
-        except KeyboardInterrupt:
+        except BaseException:  # noqa: BLE001  # another signal
             running.stop(lambda: True)
             running.wait()
     return running.result(interrupt)
@@ -127,7 +128,7 @@ class _Running(Generic[T]):
         while self._outcome is None:
             self._ended.acquire()
 
-    def result(self, interrupt: KeyboardInterrupt | None) -> T:
+    def result(self, interrupt: BaseException | None) -> T:
         """Return or raise what the call did; an error of its own outranks *interrupt*."""
         if self._outcome is None:
             raise AssertionError("the call has not ended")

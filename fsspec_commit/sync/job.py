@@ -157,8 +157,8 @@ class Job:
             raise RuntimeError("a job is used once: make a new Job")
         try:
             bridge.run(self._start())
-        except KeyboardInterrupt as interrupt:
-            self._abort_after(interrupt)
+        except BaseException as interrupt:
+            self._abort_after(interrupt)  # One that could not be started is not open.
             raise
         _log.info("job %s to %r started", self.job_id, self.destination)
         return self
@@ -206,7 +206,9 @@ class Job:
             bridge.run(
                 self._commit(bound, chosen), may_interrupt=lambda: driver.state != "deciding"
             )
-        except KeyboardInterrupt as interrupt:
+        except CommitError:
+            raise
+        except BaseException as interrupt:
             self._note_settling(bound, interrupt)
             raise
         self._progress.raise_exit(self.result)
@@ -283,7 +285,7 @@ class Job:
             _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
-    def _note_settling(self, bound: BoundJob, interrupt: KeyboardInterrupt) -> None:
+    def _note_settling(self, bound: BoundJob, interrupt: BaseException) -> None:
         """Say what an interrupted commit has left."""
         result = self._driver.result
         if result is not None:
