@@ -54,7 +54,7 @@ def not_started() -> RuntimeError:
 
 
 class Driver:
-    """Drives one job. Of several calls that would settle it, each waits for the one before.
+    """Drives one job. Of several calls that start or settle it, each waits for the one before.
 
     Args:
         job: One that has begun elsewhere; without it the driver starts a new one.
@@ -78,24 +78,32 @@ class Driver:
         # The files of the one that has stood.
         self._stood: FileNames | None = None
 
-    async def start(self, opened: Opened) -> None:
+    async def start(self, opened: Opened) -> bool:
         """Look whether the mode allows the job, and create ``job.json``: the job exists.
 
         An id whose creation was not answered is spent, and the job begins under another one.
+
+        Returns:
+            Whether this very call did it; else it was started, or aborted, before.
 
         Raises:
             DestinationExistsError: ``mode="error"`` and data stands.
             CommitFailedError: It could not be created. The store is closed after any failure.
         """
-        try:
-            await self._start(opened)
-        except Exception:
-            await opened.store.close()
-            raise
-        except BaseException:
-            self.state = "open"  # The request that creates it may be on its way.
-            raise
-        self.state = "open"
+        async with self._settling:
+            if self.state != "new":
+                await opened.store.close()
+                return False
+            try:
+                await self._start(opened)
+            except Exception:
+                await opened.store.close()
+                raise
+            except BaseException:
+                self.state = "open"  # The request that creates it may be on its way.
+                raise
+            self.state = "open"
+            return True
 
     async def _start(self, opened: Opened) -> None:
         unknown: str | None = None
@@ -189,9 +197,9 @@ class Driver:
         """The job.
 
         Raises:
-            RuntimeError: It has no id yet.
+            RuntimeError: It does not exist yet.
         """
-        if self.job is None:
+        if self.job is None or self.state == "new":
             raise not_started()
         return self.job
 
@@ -203,6 +211,15 @@ class Driver:
         """
         if self.state == "aborted":
             raise RuntimeError(f"job {self.started().record.job_id} is aborted: make a new Job")
+
+    def leave_in_doubt(self, error: CommitError) -> None:
+        """Let *error*, for which the store was not asked, say no more than is known of the job."""
+        if self.state in {"deciding", "settled"}:
+            error.outcome = "unknown"
+            error.add_note(
+                "an earlier commit() of the job has decided it, or may have, or found it settled: "
+                "see what it raised, and delete nothing"
+            )
 
     async def _commit(
         self,

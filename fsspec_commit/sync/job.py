@@ -36,7 +36,7 @@ class Job:
 
     Use it as a context manager: entering starts, leaving commits, any exception aborts. A job is
     used once. Its methods are safe to call from any thread but an event loop's; each waits for a
-    commit or an abort that another thread has begun.
+    start, a commit or an abort that another thread has begun.
     """
 
     def __init__(
@@ -153,13 +153,14 @@ class Job:
             RuntimeError: The job was started before.
         """
         self._check_process()
-        if self._driver.state != "new":
-            raise RuntimeError("a job is used once: make a new Job")
+        is_first = self._driver.state == "new"
         try:
-            bridge.run(self._start())
+            is_first = is_first and bridge.run(self._start())
         except BaseException as interrupt:
             self._abort_after(interrupt)  # One that could not be started is not open.
             raise
+        if not is_first:
+            raise RuntimeError("a job is used once: make a new Job")
         _log.info("job %s to %r started", self.job_id, self.destination)
         return self
 
@@ -201,7 +202,11 @@ class Job:
         if driver.result is not None:
             return driver.result
         driver.refuse_aborted()
-        chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
+        try:
+            chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
+        except CommitError as error:
+            driver.leave_in_doubt(error)
+            raise
         try:
             bridge.run(
                 self._commit(bound, chosen), may_interrupt=lambda: driver.state != "deciding"
@@ -264,10 +269,11 @@ class Job:
             command = bound.settle_command("abort")
             error.add_note(f"the job could not be aborted ({failure}); settle it with: {command}")
 
-    async def _start(self) -> None:
+    async def _start(self) -> bool:
+        """Start, unless another thread that was first has, or has aborted the job."""
         opened = await open_for_new_job(self._place, self._options, ids=SYSTEM_IDS)
         self._selection = opened.selection
-        await self._driver.start(opened)
+        return await self._driver.start(opened)
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread that was first has."""

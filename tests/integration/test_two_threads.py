@@ -1,24 +1,35 @@
 """One job, settled by several threads, and by a progress bar that ends the program."""
 
+from __future__ import annotations
+
+import asyncio
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
-from pathlib import Path
 from threading import Barrier, Event
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import pytest
 from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
 from fsspec_commit.testing.committer_contract.given import write
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat import store as _flat  # noqa: F401  # the protocol of `flat://`
 from tests.flat.bucket import AWS, make_bucket
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from fsspec_commit.layout import StorePath
+
+T = TypeVar("T")
 
 FILES = {f"{number}.txt": b"x" for number in range(5)}
 
@@ -26,6 +37,26 @@ FILES = {f"{number}.txt": b"x" for number in range(5)}
 @pytest.fixture(params=["disk", "paged"])
 def url(request: pytest.FixtureRequest, fast: Path) -> str:
     return str(fast / "out") if request.param == "disk" else f"flat://{make_bucket(AWS).name}/out"
+
+
+class Beginning:
+    """Holds up the creation of a job's record until it may end."""
+
+    def __init__(self) -> None:
+        self.event = Event()
+        self.may_end = Event()
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "create" and path.endswith("/job.json"):
+            self.event.set()
+            await asyncio.to_thread(self.may_end.wait, 10)
+            await asyncio.sleep(0.1)
+        return await call()
+
+
+@pytest.fixture
+def began() -> Beginning:
+    return Beginning()
 
 
 def started(url: str, **options: Callback) -> fc.Job:
@@ -142,6 +173,31 @@ def test_a_callback_that_ends_the_program_waits_for_a_resume(url: str) -> None:
     assert caught.value is exit_
     assert any(note.startswith("committed:") for note in exit_.__notes__)
     assert_committed(url, file_count=len(FILES))
+    assert fc.jobs(url) == []
+
+
+@pytest.mark.guarantees("P5")
+@pytest.mark.parametrize("then", ["abort", "start"])
+def test_whoever_comes_while_a_job_starts_waits_for_that(
+    url: str, began: Beginning, then: str
+) -> None:
+    """An abort, as by the handler of a signal, did nothing; and a second start began another."""
+    with wrapping(lambda store: WrappedStore(store, began.carry)), ThreadPoolExecutor(2) as threads:
+        job = fc.Job(url, mode="append")
+        starting = threads.submit(job.start)
+        assert began.event.wait(10)
+        second = threads.submit(getattr(job, then))
+        began.may_end.set()
+        starting.result(10)
+        if then == "start":
+            with pytest.raises(RuntimeError, match="used once"):
+                second.result(10)
+            assert [one.job_id for one in fc.jobs(url)] == [job.job_id]
+            job.abort()
+        else:
+            second.result(10)
+            with pytest.raises(RuntimeError, match="aborted"):
+                job.task()
     assert fc.jobs(url) == []
 
 

@@ -167,6 +167,38 @@ def test_whoever_lacks_a_package_is_told_which(job: fc.Job) -> None:
             settle(job.destination, job.job_id)
 
 
+@pytest.mark.parametrize("part", ["/decision", "/published"])
+def test_messages_that_are_none_do_not_call_it_off(job: fc.Job, silent: Silent, part: str) -> None:
+    """They were refused as of a job that is not committed, to be run again."""
+    with silent.about(part), pytest.raises(fc.CommitError):
+        job.commit()
+    for messages in ("no list", None):
+        with pytest.raises(fc.RequestError) as caught:
+            job.commit(messages)  # type: ignore[arg-type]
+        assert caught.value.outcome == "unknown"
+    assert job.commit([]).file_count == 1
+
+
+def test_messages_that_are_none_leave_an_open_job_open(job: fc.Job) -> None:
+    with pytest.raises(fc.RequestError) as caught:
+        job.commit("no list")  # type: ignore[arg-type]
+    assert caught.value.outcome == "not_committed"
+    assert job.commit([]).file_count == 1
+
+
+def test_one_that_could_not_be_started_has_not_started(url: str) -> None:
+    """It was told that nobody knows how it ended."""
+    with fc.Job(url, mode="append") as before:
+        attempt(before, "a.txt")
+    job = fc.Job(url)
+    with pytest.raises(fc.DestinationExistsError):
+        job.start()
+    for use in (job.commit, job.task, lambda: job.job_id, lambda: job.spec):
+        with pytest.raises(RuntimeError, match="has not started"):
+            use()
+    job.abort()
+
+
 def test_one_that_was_called_off_is_aborted(job: fc.Job, silent: Silent) -> None:
     with silent.about("/decision"):
         fails(job, fc.CommitStateUnknownError, "unknown")
