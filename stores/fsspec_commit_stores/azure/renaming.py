@@ -15,6 +15,7 @@ from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
 from fsspec_commit_stores.http.listings import Continuations
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NO_PARENT = "RenameDestinationParentPathNotFound"
 
@@ -103,6 +104,7 @@ class Renames:
             why = f"the directory {within!r} is gone"
             raise self._container.refusal(operation, path, why, errno.ENOENT)
 
+    @raising_store_errors
     async def _rename(
         self,
         source: StorePath,
@@ -119,16 +121,13 @@ class Renames:
             await self._request(source, target, conditions)
         except RequestFailedError as error:
             if not (makes_parents and error.has_code(_NO_PARENT)):
-                raise error.failure from None
+                raise
         else:
             return
         await self.check_area("Path - Rename", target, within)
         parent = StorePath(target.rpartition("/")[0])
         await self.make_directory(parent, within=within)
-        try:
-            await self._request(source, target, conditions)
-        except RequestFailedError as error:
-            raise error.failure from None
+        await self._request(source, target, conditions)
 
     async def _request(
         self, source: StorePath, target: StorePath, conditions: dict[str, str]

@@ -13,7 +13,11 @@ from fsspec_commit_stores.azure.connections import Connection, UnansweredError
 from fsspec_commit_stores.azure.failures import AzureRequest, is_timeout, refused, unanswered
 from fsspec_commit_stores.azure.operations import OPERATIONS
 from fsspec_commit_stores.http.failures import silent
-from fsspec_commit_stores.http.requests import FailedRequestError, Requests
+from fsspec_commit_stores.http.requests import (
+    FailedRequestError,
+    Requests,
+    raising_store_errors,
+)
 
 TURNS_MAX = 1_000
 """How often a rename or a deletion goes on at one place; each request takes thousands of paths.
@@ -115,24 +119,8 @@ class Container(Requests):
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failure
 
-    async def send(
-        self,
-        operation: str,
-        path: StorePath,
-        headers: Mapping[str, str] | None = None,
-        *,
-        body: bytes | None = None,
-        query: Mapping[str, str] | None = None,
-    ) -> Answer:
-        """The same for who treats every failure alike.
-
-        Raises:
-            StoreError: It was not done, or it is not known.
-        """
-        try:
-            return await self.request(operation, path, headers, body=body, query=query)
-        except RequestFailedError as error:
-            raise error.failure from None
+    send = raising_store_errors(request)
+    """Send one request for a caller that treats every failure alike: as a `StoreError`."""
 
     def described(self, operation: str, path: StorePath) -> AzureRequest:
         """The request *operation* about *path*, for messages."""

@@ -14,6 +14,7 @@ from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.store import Capabilities
 from fsspec_commit_stores.gcs.answers import is_denied
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 _FIELDS = "kind,locationType,retentionPolicy,defaultEventBasedHold"
 _LAYOUT_FIELDS = "kind,locationType"
@@ -61,6 +62,7 @@ async def facts_of(bucket: Bucket, facts: Capabilities, url: str) -> Capabilitie
     return facts.known("declared", **ZONAL_FACTS) if is_zonal else facts
 
 
+@raising_store_errors
 async def _asked(bucket: Bucket, name: str, below: str, fields: str) -> Resource | None:
     """What the bucket says of itself; ``None`` where it may not be asked.
 
@@ -72,13 +74,10 @@ async def _asked(bucket: Bucket, name: str, below: str, fields: str) -> Resource
         answered = await bucket.request(given, path)
     except RequestFailedError as error:
         if error.answer is None or not (is_denied(error.answer) or (below and error.is_missing)):
-            failure = error.failure
-        else:
-            _log.debug("%s; it is taken for one like most", error.failure)
-            return None
-    else:
-        return bucket.decoded(answered, name, path, Resource)
-    raise failure
+            raise
+        _log.debug("%s; it is taken for one like most", error.failure)
+        return None
+    return bucket.decoded(answered, name, path, Resource)
 
 
 def _kept(found: Resource) -> str | None:

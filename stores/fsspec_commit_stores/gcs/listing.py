@@ -25,6 +25,7 @@ from fsspec_commit_stores.http.listings import (
     below,
     first_of,
 )
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NAME = "objects.list"
 _PAGE_MAX = 1000
@@ -153,16 +154,13 @@ class Listing:
             )
             raise failure
 
+    @raising_store_errors
     async def _delete_one(self, path: StorePath) -> None:
         try:
             await delete(self._bucket, path)
         except RequestFailedError as error:
-            if error.is_missing:
-                return
-            failure = error.failure
-        else:
-            return
-        raise failure
+            if not error.is_missing:
+                raise
 
     async def _pages(
         self, path: StorePath, fields: str, left_out: str | None, **query: object

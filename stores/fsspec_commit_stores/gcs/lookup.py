@@ -4,11 +4,13 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry
 from fsspec_commit_stores.gcs.contents import Resource, entry_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NAME = "objects.get"
 _ENTRY_FIELDS = "generation,size,metadata"
 
 
+@raising_store_errors
 async def look(bucket: Bucket, path: StorePath, fields: str) -> Resource | None:
     """The *fields* of the object at *path*; ``None`` when the service says that there is none.
 
@@ -21,10 +23,8 @@ async def look(bucket: Bucket, path: StorePath, fields: str) -> Resource | None:
     except RequestFailedError as error:
         if error.is_missing:
             return None
-        failure = error.failure
-    else:
-        return bucket.decoded(answered, _NAME, path, Resource)
-    raise failure
+        raise
+    return bucket.decoded(answered, _NAME, path, Resource)
 
 
 async def look_at_file(bucket: Bucket, path: StorePath) -> Entry | None:

@@ -13,11 +13,13 @@ from fsspec_commit_stores.gcs.contents import token_of
 from fsspec_commit_stores.gcs.lookup import look_at_file
 from fsspec_commit_stores.gcs.provenance import GENERATION
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
 
 _NAME = "objects.get media"
 
 
+@raising_store_errors
 async def read_whole(bucket: Bucket, path: StorePath, *, limit_bytes: int) -> Content | None:
     """The whole file at *path*; ``None`` where there is none.
 
@@ -30,13 +32,12 @@ async def read_whole(bucket: Bucket, path: StorePath, *, limit_bytes: int) -> Co
     except RequestFailedError as error:
         if await _is_missing(bucket, path, error):
             return None
-        failure = error.failure
-    else:
-        token = _token(bucket, answered, path)
-        return Content(Entry(path=path, size_bytes=len(answered.body), token=token), answered.body)
-    raise failure
+        raise
+    token = _token(bucket, answered, path)
+    return Content(Entry(path=path, size_bytes=len(answered.body), token=token), answered.body)
 
 
+@raising_store_errors
 async def read_part(bucket: Bucket, path: StorePath, *, start: int, length: int) -> bytes | None:
     """*length* bytes from *start*, fewer only at the end of the file; ``None`` without a file.
 
@@ -52,16 +53,14 @@ async def read_part(bucket: Bucket, path: StorePath, *, start: int, length: int)
             return b""
         if await _is_missing(bucket, path, error):
             return None
-        failure = error.failure
-    else:
-        _token(bucket, answered, path)
-        if answered.status == HTTPStatus.OK:  # a server that does not mind ranges
-            return answered.body[start : start + length]
-        shown, size_bytes = answered.headers.get("content-range", ""), len(answered.body)
-        if is_span(shown, size_bytes, start=start, length=length):
-            return answered.body
-        failure = bucket.doubt(_NAME, path, ANOTHER_PART)
-    raise failure
+        raise
+    _token(bucket, answered, path)
+    if answered.status == HTTPStatus.OK:  # a server that does not mind ranges
+        return answered.body[start : start + length]
+    shown, size_bytes = answered.headers.get("content-range", ""), len(answered.body)
+    if not is_span(shown, size_bytes, start=start, length=length):
+        raise bucket.doubt(_NAME, path, ANOTHER_PART)
+    return answered.body
 
 
 def _given(

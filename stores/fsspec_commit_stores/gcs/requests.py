@@ -31,7 +31,11 @@ from fsspec_commit_stores.gcs.failures import (
 from fsspec_commit_stores.gcs.operations import OPERATIONS
 from fsspec_commit_stores.gcs.provenance import is_marked
 from fsspec_commit_stores.http.failures import silent, store_error
-from fsspec_commit_stores.http.requests import FailedRequestError, Requests
+from fsspec_commit_stores.http.requests import (
+    FailedRequestError,
+    Requests,
+    raising_store_errors,
+)
 
 T = TypeVar("T")
 
@@ -202,17 +206,8 @@ class Bucket(Requests):
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failed
 
-    async def send(self, given: Given, path: StorePath) -> Answered:
-        """The same for who treats every failure alike.
-
-        Raises:
-            StoreError: It was not done, or it is not known.
-        """
-        try:
-            return await self.request(given, path)
-        except RequestFailedError as error:
-            failure = error.failure
-        raise failure
+    send = raising_store_errors(request)
+    """Send one request for a caller that treats every failure alike: as a `StoreError`."""
 
     def decoded(self, answered: Answered, name: str, path: StorePath, form: type[T]) -> T:
         """What an answer carries, in the form that is documented for the request.

@@ -42,9 +42,9 @@ from fsspec_commit_stores.gcs.opening import (
 from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
-from fsspec_commit_stores.gcs.requests import RequestFailedError
 from fsspec_commit_stores.gcs.writing import GcsWriter
 from fsspec_commit_stores.http.places import Place
+from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
 
 
@@ -146,6 +146,7 @@ class GcsStore(HttpStore):
         """Write the file *path*; it appears when it is finished, and carries *nonce*."""
         return GcsWriter(self._bucket, path, nonce or SYSTEM_IDS.nonce())
 
+    @raising_store_errors
     async def put(
         self,
         path: StorePath,
@@ -160,13 +161,9 @@ class GcsStore(HttpStore):
         Raises:
             StoreError: It was not written, or it is not known.
         """
-        try:
-            return await insert(
-                self._bucket, path, data, resource=record_of(nonce), expecting=expecting
-            )
-        except RequestFailedError as error:
-            failure = error.failure
-        raise failure
+        return await insert(
+            self._bucket, path, data, resource=record_of(nonce), expecting=expecting
+        )
 
     def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[None]:
         """Delete one file, atomically on condition of a token.

@@ -27,6 +27,7 @@ from fsspec_commit_stores.gcs.contents import (
 )
 from fsspec_commit_stores.gcs.inserting import WRITTEN_FIELDS
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NAME = "objects.insert"
 _CANCELLED = 499
@@ -110,6 +111,7 @@ class ResumableUploads:
         """
         return await self._put(upload, "bytes */*", b"")
 
+    @raising_store_errors
     async def cancel(self, upload: ResumableUpload) -> None:
         """Drop the upload and what is kept of it; one that is gone is done.
 
@@ -122,12 +124,8 @@ class ResumableUploads:
             await self._bucket.request(given, upload.path)
         except RequestFailedError as error:
             told = error.answer
-            if told is not None and told.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-                return
-            failure = error.failure
-        else:
-            return
-        raise failure
+            if told is None or told.status not in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+                raise
 
     async def _put(self, upload: ResumableUpload, span: str, data: bytes) -> Finished | None:
         done = (HTTPStatus.OK, HTTPStatus.CREATED, _GOING_ON)

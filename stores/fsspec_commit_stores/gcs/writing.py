@@ -19,6 +19,7 @@ from fsspec_commit_stores.gcs.inserting import insert, is_intact, written
 from fsspec_commit_stores.gcs.lookup import look
 from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.gcs.uploads import Finished, ResumableUpload, ResumableUploads
+from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.writing import going_on
 
 T = TypeVar("T")
@@ -158,6 +159,7 @@ class GcsWriter:
         is_own = nonce_of(there) == self._nonce and there.get(CHECKSUM) == checksum
         return token_of(there) if is_own else None
 
+    @raising_store_errors
     async def _on_what_stands(
         self,
         sending: Callable[[], Awaitable[T]],
@@ -172,8 +174,8 @@ class GcsWriter:
         Raises:
             StoreError: It was not done, or it is not known.
         """
-        failure: StoreError | None = None
-        for _ in range(_LOOKS_MAX):
+        looks = 0
+        while True:
             if self._is_in_doubt:
                 there = await look(self._bucket, self._path, _LOOK_FIELDS) or Resource()
                 before = done(there)
@@ -184,14 +186,12 @@ class GcsWriter:
             try:
                 sent = await sending()
             except RequestFailedError as error:
-                failure = error.failure
-                if not error.is_unexpected:
-                    break
+                looks += 1
+                if looks == _LOOKS_MAX or not error.is_unexpected:
+                    raise
             else:
                 self._is_in_doubt = False
                 return sent
-        assert failure is not None  # noqa: S101  # each turn without an answer has one
-        raise failure
 
     def _check(self) -> None:
         if self._state != "open":

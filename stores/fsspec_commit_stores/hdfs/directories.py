@@ -5,14 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores.hdfs.failures import (
-    EXISTS,
-    MISSING,
-    NO_DIRECTORY,
-    RequestFailedError,
-    refusal,
-)
+from fsspec_commit_stores.hdfs.failures import MISSING, RequestFailedError, refusal
 from fsspec_commit_stores.hdfs.requests import Requests
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 T = TypeVar("T")
 
@@ -94,6 +89,7 @@ class Directories:
             await self.make(parent_of(directory), within)
         raise refusal("write in", within, "somebody else is removing it", errno.ENOENT)
 
+    @raising_store_errors
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:  # noqa: ARG002  # known to exist
         """Make the directory *path* and all above it by one request: `MakesDirectories`.
 
@@ -101,13 +97,4 @@ class Directories:
             StoreError: A file is in the way, or it is not known.
         """
         self.check("make the directory", path)
-        try:
-            await self._requests.make_directories(path)
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            return
-        raise failure
-
-
-IN_THE_WAY = (EXISTS, NO_DIRECTORY)
+        await self._requests.make_directories(path)

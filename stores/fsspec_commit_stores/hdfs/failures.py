@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit_stores.http.requests import FailedRequestError
 
 FIRST_TRIES_MAX = 3
 """How often a cluster that has never answered is tried before its address counts as wrong."""
@@ -125,17 +126,17 @@ class RequestDescription:
     server: str
 
 
-class RequestFailedError(Exception):
-    """A request that was not done as asked: the failure, and what the server said, if it did."""
+class RequestFailedError(FailedRequestError[Told]):
+    """A request to HDFS that was not done as asked."""
 
-    def __init__(self, failure: StoreError, told: Told | None = None) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-        self.told = told
+    @property
+    def is_missing(self) -> bool:
+        """Whether the NameNode said that there is no such path."""
+        return self.says(MISSING, NO_DIRECTORY)
 
     def says(self, *exceptions: str) -> bool:
         """Whether the server answered with one of these."""
-        return self.told is not None and self.told.exception in exceptions
+        return self.answer is not None and self.answer.exception in exceptions
 
 
 def answered(asked: RequestDescription, told: Told) -> RequestFailedError:

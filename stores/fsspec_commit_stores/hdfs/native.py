@@ -18,7 +18,6 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
     MISSING,
-    NO_DIRECTORY,
     Contact,
     RequestDescription,
     RequestFailedError,
@@ -101,7 +100,7 @@ class NativeRequests:
         try:
             found = await self._call("look at", path, lambda: self._client.get_file_info(path))
         except RequestFailedError as error:
-            if error.says(MISSING, NO_DIRECTORY):
+            if error.is_missing:
                 return None
             raise
         return _status(found)
@@ -235,7 +234,7 @@ class NativePages:
             found = await self._requests._call("list", self._path, self._page)  # noqa: SLF001  # its own
         except RequestFailedError as error:
             self._listing = None
-            if error.says(MISSING, NO_DIRECTORY):
+            if error.is_missing:
                 return ()
             raise
         if found:

@@ -12,6 +12,7 @@ from fsspec_commit_stores.hdfs.directories import Directories
 from fsspec_commit_stores.hdfs.failures import MISSING, RequestFailedError, refusal
 from fsspec_commit_stores.hdfs.requests import Requests
 from fsspec_commit_stores.hdfs.writing import Files
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 
 class HdfsRenames:
@@ -61,44 +62,33 @@ class HdfsRenames:
         await self._check_source(source, target, is_directory=True)
         await self._rename(source, target, within, replacing=False)
 
+    @raising_store_errors
     async def _rename(
         self, source: StorePath, target: StorePath, within: StorePath, *, replacing: bool
     ) -> None:
         try:
             await self._requests.rename(source, target, replacing=replacing)
         except RequestFailedError as error:
-            failure, is_missing = error.failure, error.says(MISSING)
+            if not error.says(MISSING):
+                raise
         else:
             return
-        if not is_missing:
-            raise failure
         # One word for two things: the source, or the directory of the target.
         await self._check_source(source, target)
-        try:
-            await self._directories.with_parent(
-                target, within, lambda: self._requests.rename(source, target, replacing=replacing)
-            )
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            return
-        raise failure
+        await self._directories.with_parent(
+            target, within, lambda: self._requests.rename(source, target, replacing=replacing)
+        )
 
+    @raising_store_errors
     async def _check_source(
         self, source: StorePath, target: StorePath, *, is_directory: bool | None = None
     ) -> None:
-        try:
-            there = await self._requests.status(source)
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            verb = f"rename to {target!r}"
-            if there is None:
-                failure = refusal(verb, source, "it does not exist", errno.ENOENT)
-            elif is_directory is None or there.is_directory is is_directory:
-                return
-            elif is_directory:
-                failure = refusal(verb, source, "it is a file", errno.ENOTDIR)
-            else:
-                failure = refusal(verb, source, "it is a directory", errno.EISDIR)
-        raise failure
+        there = await self._requests.status(source)
+        verb = f"rename to {target!r}"
+        if there is None:
+            raise refusal(verb, source, "it does not exist", errno.ENOENT)
+        if is_directory is None or there.is_directory is is_directory:
+            return
+        if is_directory:
+            raise refusal(verb, source, "it is a file", errno.ENOTDIR)
+        raise refusal(verb, source, "it is a directory", errno.EISDIR)

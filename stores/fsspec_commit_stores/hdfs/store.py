@@ -41,6 +41,7 @@ from fsspec_commit_stores.hdfs.opening import CAPABILITIES, place_of, requests_o
 from fsspec_commit_stores.hdfs.renaming import HdfsRenames
 from fsspec_commit_stores.hdfs.requests import Pages, Requests, Status
 from fsspec_commit_stores.hdfs.writing import Files, HdfsWriter, is_hidden
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 
 class HdfsStore:
@@ -101,6 +102,7 @@ class HdfsStore:
         """Directories made before they are needed, each by one request."""
         return self._directories
 
+    @raising_store_errors
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*.
 
@@ -108,16 +110,12 @@ class HdfsStore:
             StoreError: The cluster did not answer, or does not let us look.
         """
         self._directories.check("look at", path)
-        try:
-            there = await self._requests.status(path)
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            if there is None:
-                return None
-            return Directory(path) if there.is_directory else there.entry(path)
-        raise failure
+        there = await self._requests.status(path)
+        if there is None:
+            return None
+        return Directory(path) if there.is_directory else there.entry(path)
 
+    @raising_store_errors
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
         """The whole file at *path*; ``None`` also for a directory.
 
@@ -128,28 +126,25 @@ class HdfsStore:
                 is being replaced.
         """
         self._directories.check("read", path)
-        failure = self._unsettled(path)
+        before = await self._requests.status(path)
+        if before is None or before.is_directory:
+            return None
+        if before.size_bytes > limit_bytes:
+            why = f"it has {before.size_bytes} bytes, and at most {limit_bytes} are read"
+            raise refusal("read", path, why, errno.EFBIG)
+        data, failure = None, self._unsettled(path)
         try:
-            before = await self._requests.status(path)
-            if before is None or before.is_directory:
-                return None
-            if before.size_bytes > limit_bytes:
-                why = f"it has {before.size_bytes} bytes, and at most {limit_bytes} are read"
-                raise refusal("read", path, why, errno.EFBIG)
-            data, failed = None, None
-            try:
-                data = await self._read(path, 0, before.size_bytes)
-            except RequestFailedError as error:
-                failed = error.failure
-            # The blocks of a file that is replaced go while they are read.
-            if await self._requests.status(path) == before:
-                if data is not None:
-                    return Content(before.entry(path), data)
-                failure = failed or failure
+            data = await self._read(path, 0, before.size_bytes)
         except RequestFailedError as error:
             failure = error.failure
-        raise failure
+        # The blocks of a file that is replaced go while they are read.
+        if await self._requests.status(path) != before:
+            raise self._unsettled(path)
+        if data is None:
+            raise failure
+        return Content(before.entry(path), data)
 
+    @raising_store_errors
     async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
         """At most *length* bytes from *start*; fewer only at the end of the file.
 
@@ -157,18 +152,13 @@ class HdfsStore:
             StoreError: They were not read, or not all (`NOT_DONE`).
         """
         self._directories.check("read", path)
-        try:
-            there = await self._requests.status(path)
-            if there is None or there.is_directory:
-                return None
-            data = await self._read(path, start, max(0, min(length, there.size_bytes - start)))
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            if data is not None:
-                return data
-            failure = self._unsettled(path)
-        raise failure
+        there = await self._requests.status(path)
+        if there is None or there.is_directory:
+            return None
+        data = await self._read(path, start, max(0, min(length, there.size_bytes - start)))
+        if data is None:
+            raise self._unsettled(path)
+        return data
 
     async def _read(self, path: StorePath, start: int, length: int) -> bytes | None:
         """So many bytes; ``None`` when there were fewer, or no such file any more.
@@ -296,6 +286,7 @@ class HdfsStore:
         """Close the connections."""
         await self._requests.close()
 
+    @raising_store_errors
     async def _delete(self, path: StorePath, *, is_directory: bool) -> None:
         try:
             there = await self._requests.status(path)
@@ -308,21 +299,12 @@ class HdfsStore:
             if is_directory:
                 why, number = ("it is a file", errno.ENOTDIR)
             raise refusal("delete", path, why, number)
-        try:
-            await self._requests.delete(path, recursive=is_directory)
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            return
-        raise failure
+        await self._requests.delete(path, recursive=is_directory)
 
 
+@raising_store_errors
 async def _page(pages: Pages) -> Sequence[tuple[str, Status]]:
-    try:
-        return await pages.following()
-    except RequestFailedError as error:
-        failure = error.failure
-    raise failure
+    return await pages.following()
 
 
 _store: type[Store] = HdfsStore

@@ -18,7 +18,6 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
     MISSING,
-    NO_DIRECTORY,
     Contact,
     RequestDescription,
     RequestFailedError,
@@ -77,7 +76,7 @@ class WebRequests:
         try:
             looked = await self._value("GET", "GETFILESTATUS", path, "look at", Looked)
         except RequestFailedError as error:
-            if error.says(MISSING, NO_DIRECTORY):
+            if error.is_missing:
                 return None
             raise
         return looked.file_status.status
@@ -155,7 +154,7 @@ class WebRequests:
         try:
             return await self._value("GET", op, path, "list", form, **parameters)
         except RequestFailedError as error:
-            if error.says(MISSING, NO_DIRECTORY):
+            if error.is_missing:
                 return None
             raise
 

@@ -23,6 +23,7 @@ from fsspec_commit_stores.hdfs.failures import (
     without_effect,
 )
 from fsspec_commit_stores.hdfs.requests import OpenFile, Requests, Status
+from fsspec_commit_stores.http.requests import raising_store_errors
 
 _HIDDEN = re.compile(r"\.fsspec-commit-[0-9a-f]+\.tmp")
 _HELD_BYTES = 1 << 20
@@ -45,6 +46,7 @@ class Files:
         self.requests = requests
         self.directories = directories
 
+    @raising_store_errors
     async def put(
         self, path: StorePath, data: bytes, *, expecting: Expectation, within: StorePath | None
     ) -> Token:
@@ -61,13 +63,11 @@ class Files:
         try:
             written = await self._write(hidden, path, data, within)
             await self.requests.rename(hidden, path, replacing=expecting is not Expect.ABSENT)
-        except RequestFailedError as error:
-            failure = error.failure
-        else:
-            return written.token
-        # Also after a rename that was not answered: without its source it cannot happen later.
-        await self.remove(hidden)
-        raise failure
+        except RequestFailedError:
+            # Also after a rename that was not answered: without its source it cannot happen later.
+            await self.remove(hidden)
+            raise
+        return written.token
 
     async def create(self, path: StorePath, within: StorePath | None) -> OpenFile:
         """Create the file *path* exclusively, with the directories below *within*."""
@@ -87,6 +87,7 @@ class Files:
             raise RequestFailedError(store_error(asked, why, Reply.NOT_DONE))
         return there
 
+    @raising_store_errors
     async def check_target(self, path: StorePath, expected: Token) -> None:
         """Refuse to replace what is not as expected; a look only, as HDFS compares nothing.
 
@@ -96,14 +97,13 @@ class Files:
         try:
             there = await self.requests.status(path)
         except RequestFailedError as error:
-            failure = without_effect(error.failure)
-        else:
-            if there is not None and not there.is_directory and there.token == expected:
-                return
-            number = errno.ENOENT if there is None else errno.EEXIST
-            why = "it is gone" if there is None else "it is not the content that was expected"
-            failure = refusal("replace", path, why, number)
-        raise failure
+            without_effect(error.failure)
+            raise
+        if there is None:
+            raise refusal("replace", path, "it is gone", errno.ENOENT)
+        if there.is_directory or there.token != expected:
+            why = "it is not the content that was expected"
+            raise refusal("replace", path, why, errno.EEXIST)
 
     async def remove(self, hidden: StorePath) -> None:
         """Leave nothing of what was not finished, as far as the cluster lets us."""
@@ -120,15 +120,13 @@ class Files:
             created = True
             written = await self.requests.status(path)
         except RequestFailedError as error:
-            failure = error.failure
             if created:
-                failure.reply = Reply.UNKNOWN
-        else:
-            if written is not None:
-                return written.token
+                error.failure.reply = Reply.UNKNOWN
+            raise
+        if written is None:
             asked = RequestDescription("write", path, self.requests.server)
-            failure = store_error(asked, "it is gone again", Reply.UNKNOWN)
-        raise failure
+            raise store_error(asked, "it is gone again", Reply.UNKNOWN)
+        return written.token
 
     async def _write(
         self, hidden: StorePath, path: StorePath, data: bytes, within: StorePath | None
@@ -161,6 +159,7 @@ class HdfsWriter:
         self._written: Status | None = None
         self._state = "open"
 
+    @raising_store_errors
     async def write(self, data: bytes) -> None:
         """Append *data*.
 
@@ -175,12 +174,11 @@ class HdfsWriter:
         try:
             await self._send()
         except RequestFailedError as error:
-            failure = without_effect(error.failure)
-        else:
-            self._buffer.clear()
-            return
-        raise failure
+            without_effect(error.failure)
+            raise
+        self._buffer.clear()
 
+    @raising_store_errors
     async def finish(self) -> Entry:
         """Close the file, see that all of it is there, and give it its name.
 
@@ -195,17 +193,16 @@ class HdfsWriter:
                 self._written = await self._close()
             await self._rename(self._written)
         except RequestFailedError as error:
-            failure = error.failure
-        else:
-            self._state = "finished"
-            self._opened = None
-            return self._written.entry(self._path)
-        if self._written is None and is_held:
-            await self._drop()
-            self._hidden = hidden_beside(self._path)
-        is_there = self._written is not None
-        failure.can_go_on = failure.reply is not Reply.REFUSED and (is_there or is_held)
-        raise failure
+            if self._written is None and is_held:
+                await self._drop()
+                self._hidden = hidden_beside(self._path)
+            is_there = self._written is not None
+            is_refused = error.failure.reply is Reply.REFUSED
+            error.failure.can_go_on = not is_refused and (is_there or is_held)
+            raise
+        self._state = "finished"
+        self._opened = None
+        return self._written.entry(self._path)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished."""

@@ -1,1 +1,1 @@
-"""What stores have in common that are asked through HTTP."""
+"""What stores have in common that are asked over a network, nearly all through HTTP."""

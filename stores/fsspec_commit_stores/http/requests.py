@@ -1,13 +1,17 @@
 """What the requests of one opened store share, whatever they ask and however they are signed."""
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.http.failures import RequestDescription, store_error
 
 A = TypeVar("A")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FailedRequestError(Exception, Generic[A]):
@@ -18,7 +22,7 @@ class FailedRequestError(Exception, Generic[A]):
         answer: What the store answered, if it did.
     """
 
-    def __init__(self, failure: StoreError, answer: A | None) -> None:
+    def __init__(self, failure: StoreError, answer: A | None = None) -> None:
         super().__init__(str(failure))
         self.failure = failure
         self.answer = answer
@@ -27,6 +31,26 @@ class FailedRequestError(Exception, Generic[A]):
     @abstractmethod
     def is_missing(self) -> bool:
         """Whether the store said that what was asked for is not there."""
+
+
+def raising_store_errors(
+    call: Callable[P, Awaitable[T]],
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Make *call* raise the failures of its requests as they are to be raised in the end.
+
+    Outside of what caught them, so that no client's exception, which may hold secrets, is a context
+    of theirs.
+    """
+
+    @wraps(call)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await call(*args, **kwargs)
+        except FailedRequestError as error:
+            failure = error.failure
+        raise failure
+
+    return run
 
 
 class Contact:

@@ -9,7 +9,11 @@ from typing import Any, Protocol
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, Expectation
-from fsspec_commit_stores.http.requests import FailedRequestError, Requests
+from fsspec_commit_stores.http.requests import (
+    FailedRequestError,
+    Requests,
+    raising_store_errors,
+)
 
 Close = Callable[[], Coroutine[Any, Any, None]]
 
@@ -100,6 +104,7 @@ class HttpStore(ABC):
         """
         return self._listed.children(path)
 
+    @raising_store_errors
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
         """Delete one file, atomically on condition of a token.
 
@@ -112,12 +117,8 @@ class HttpStore(ABC):
         try:
             await self.delete_file(path, expecting)
         except FailedRequestError as error:
-            if expecting is Expect.ANYTHING and error.is_missing:
-                return
-            failure = error.failure
-        else:
-            return
-        raise failure
+            if expecting is not Expect.ANYTHING or not error.is_missing:
+                raise
 
     async def delete_tree(self, path: StorePath) -> None:
         """Delete the directory *path* and all below it.

@@ -5,6 +5,7 @@ condition of what stands at both names; all metadata is kept, and with it our no
 etag is kept nobody says.
 """
 
+from typing import Any
 from urllib.parse import quote
 
 from fsspec_commit.layout import StorePath
@@ -36,7 +37,7 @@ class S3Renames:
         Raises:
             StoreError: It was not renamed, or it is not known.
         """
-        conditions: dict[str, str] = {}
+        conditions: dict[str, Any] = {}
         if token is not None:
             conditions["SourceIfMatch"] = match_of(token)
         if expecting is Expect.ABSENT:

@@ -14,7 +14,11 @@ from botocore.exceptions import ClientError
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.http.failures import silent, store_error
-from fsspec_commit_stores.http.requests import FailedRequestError, Requests
+from fsspec_commit_stores.http.requests import (
+    FailedRequestError,
+    Requests,
+    raising_store_errors,
+)
 from fsspec_commit_stores.s3.answers import Answer, answer_of
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.operations import OPERATIONS
@@ -172,16 +176,8 @@ class Bucket(Requests):
         answer["Body"].close()
         return answer
 
-    async def send(self, method: str, path: StorePath, **parameters: Any) -> dict[str, Any]:
-        """The same for who treats every failure alike.
-
-        Raises:
-            StoreError: It was not done, or it is not known.
-        """
-        try:
-            return await self.request(method, path, **parameters)
-        except RequestFailedError as error:
-            raise error.failure from None
+    send = raising_store_errors(request)
+    """Send one request for a caller that treats every failure alike: as a `StoreError`."""
 
     async def body(self, answer: Mapping[str, Any], path: StorePath) -> bytes:
         """Read all that *answer* carries.

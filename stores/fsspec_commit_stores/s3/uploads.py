@@ -17,6 +17,7 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
 from fsspec_commit_stores.http.listings import Continuations
+from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.contents import condition_of, etag_of, match_of, metadata_of
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
@@ -119,7 +120,7 @@ class S3Uploads:
         if not isinstance(expecting, Expect):
             await self._versions.check(upload.path, expecting, method=method)
         parts = sorted(upload.parts, key=lambda part: part.number)
-        size = {"MpuObjectSize": sum(part.size_bytes for part in parts)}
+        size: dict[str, Any] = {"MpuObjectSize": sum(part.size_bytes for part in parts)}
         answer = await self._bucket.send(
             method,
             upload.path,
@@ -131,6 +132,7 @@ class S3Uploads:
         # A 200 is sent before the work is done, and can end with nothing in it.
         return self._versions.written(answer, upload.path)
 
+    @raising_store_errors
     async def abort(self, upload: PendingUpload) -> None:
         """Drop the upload and its parts; one that is gone is done.
 
@@ -143,14 +145,11 @@ class S3Uploads:
         except RequestFailedError as error:
             if error.is_not_found("NoSuchUpload", "NoSuchKey"):
                 return
-            failure = error.failure
-        else:
-            # An empty 204 is what anybody on the way can say as well.
-            left = None if is_marked(headers_of(answer)) else await self._why_left(upload)
-            if left is None:
-                return
-            failure = self._bucket.doubt(method, upload.path, f"{_UNMARKED} {left}")
-        raise failure
+            raise
+        # An empty 204 is what anybody on the way can say as well.
+        left = None if is_marked(headers_of(answer)) else await self._why_left(upload)
+        if left is not None:
+            raise self._bucket.doubt(method, upload.path, f"{_UNMARKED} {left}")
 
     async def _why_left(self, upload: PendingUpload) -> str | None:
         """Why it may be pending still; ``None`` where it is not, or nobody may ask for that."""
