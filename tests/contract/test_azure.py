@@ -7,12 +7,12 @@ whether it is so: on our own server for a hierarchical account, on Azurite for a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
 
-from fsspec_commit.store import Capabilities, OpenOptions
+from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.given import Given, driven, place_at, tree
@@ -42,9 +42,9 @@ SERVED = {
 class VouchedStore(AzureStore):
     """The adapter, with what is documented of the server."""
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return super().capabilities.known("assumed", **SERVED)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.capabilities = self.capabilities.known("assumed", **SERVED)
 
 
 class OnServer(Given):

@@ -8,11 +8,11 @@ store is tried without renames. What else it does not do is a row in `tests/serv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
+from fsspec_commit.store import AtomicRename, OpenOptions
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.given import Given
@@ -45,20 +45,19 @@ SERVED = {
 class VouchedStore(GcsStore):
     """The adapter, with what the tests know of the service."""
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return super().capabilities.known("assumed", **SERVED)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.capabilities = self.capabilities.known("assumed", **SERVED)
 
 
 class StoreWithoutMoves(VouchedStore):
     """The same, of a server that has been found to move nothing."""
 
-    files = None
-
-    @property
-    def capabilities(self) -> Capabilities:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         facts: dict[str, object] = {"atomic_rename": AtomicRename.NONE, "exclusive_rename": False}
-        return super().capabilities.known("assumed", **facts)
+        self.capabilities = self.capabilities.known("assumed", **facts)
+        self.files = None
 
 
 class OnServer(Given):

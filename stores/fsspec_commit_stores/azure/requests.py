@@ -52,13 +52,8 @@ class Container(Requests):
     """The requests of one opened store."""
 
     def __init__(self, connection: Connection, name: str) -> None:
-        super().__init__(name)
+        super().__init__(name, connection.endpoints.blob)
         self._connection = connection
-
-    @property
-    def endpoint(self) -> str:
-        """Where the account answers for blobs."""
-        return self._connection.endpoints.blob
 
     def path(self, key: str) -> StorePath:
         """The container and the name of a blob, or the container itself."""

@@ -15,16 +15,11 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
     Ask,
-    Capabilities,
-    CompletesUploads,
     Content,
     Directory,
     Entry,
     Expectation,
-    MakesDirectories,
     OpenOptions,
-    RenamesDirectories,
-    RenamesFiles,
     Store,
     Token,
 )
@@ -66,16 +61,24 @@ class AzureStore(HttpStore):
         single_writer: bool,
     ) -> None:
         self._container = Container(account.connection, place.container)
-        self._capabilities = capabilities_of(
-            self._container.endpoint, is_hierarchical=is_hierarchical, single_writer=single_writer
+        endpoint = self._container.endpoint
+        self.capabilities = capabilities_of(
+            endpoint, is_hierarchical=is_hierarchical, single_writer=single_writer
         )
         self._renames = Renames(self._container) if is_hierarchical else None
-        self._uploads = None if is_hierarchical else BlockUploads(self._container)
+        self.files = self.directories = self.new_directories = self._renames
+        self.uploads = None if is_hierarchical else BlockUploads(self._container)
         self._blobs = BlobListing(self._container, ask)
         self._listing: Listing = (
             PathListing(self._container, ask) if is_hierarchical else self._blobs
         )
-        super().__init__(place.root, self._container, self._listing, account.close)
+        super().__init__(
+            place.root,
+            self._container,
+            self._listing,
+            account.close,
+            is_vouched_for=is_azure(endpoint),
+        )
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -107,37 +110,6 @@ class AzureStore(HttpStore):
             is_hierarchical=hierarchical,
             single_writer=options.single_writer,
         )
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What is declared of this kind of account."""
-        return self._capabilities
-
-    @property
-    def unvouched(self) -> str | None:
-        """Endpoint and container, where they are not Azure's own."""
-        endpoint = self._container.endpoint
-        return None if is_azure(endpoint) else f"{endpoint}/{self._container.name}"
-
-    @property
-    def files(self) -> RenamesFiles | None:
-        """Renames of files, in a hierarchical account."""
-        return self._renames
-
-    @property
-    def directories(self) -> RenamesDirectories | None:
-        """Renames of directories, in a hierarchical account."""
-        return self._renames
-
-    @property
-    def new_directories(self) -> MakesDirectories | None:
-        """Making directories, in a hierarchical account."""
-        return self._renames
-
-    @property
-    def uploads(self) -> CompletesUploads | None:
-        """Block lists, in a flat account."""
-        return self._uploads
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request; in a flat account one more for what is no file.
@@ -222,9 +194,6 @@ class AzureStore(HttpStore):
     def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[Answer]:
         """Delete one file, atomically on condition of a token; with snapshots it is refused."""
         return self._container.request("Delete Blob", path, condition_of(expecting))
-
-    def go_by(self, facts: Capabilities) -> None:
-        """Nothing: tokens have one form."""
 
     async def _check_area(self, path: StorePath, within: StorePath | None) -> None:
         if self._renames is not None:

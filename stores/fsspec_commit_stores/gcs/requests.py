@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from io import BytesIO
 from typing import TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import aiohttp
 import msgspec
@@ -34,6 +34,7 @@ from fsspec_commit_stores.http.failures import silent, store_error
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
+    endpoint_of,
     raising_store_errors,
 )
 
@@ -124,11 +125,7 @@ class RequestFailedError(FailedRequestError[Answer]):
 
 
 class Bucket(Requests):
-    """The requests of one opened store.
-
-    Attributes:
-        endpoint: Where requests go, without user and path, for messages.
-    """
+    """The requests of one opened store."""
 
     def __init__(
         self,
@@ -150,9 +147,8 @@ class Bucket(Requests):
             user_project: Who pays, where it is not the bucket's owner.
             timeout: The user's own; else as long as one waits for a byte.
         """
-        super().__init__(name)
+        super().__init__(name, endpoint_of(location))
         self._location = location.rstrip("/")
-        self.endpoint = endpoint_of(location)
         self._session = session
         self._authorization = authorization
         self._user_project = user_project
@@ -292,12 +288,6 @@ class Bucket(Requests):
             {name: value for name, value in wanted.items() if value is not None}, quote_via=quote
         )
         return f"{below}?{text}" if text else below
-
-
-def endpoint_of(location: str) -> str:
-    """Scheme, host and port of a URL; never a password in it."""
-    parts = urlsplit(location)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 async def _read(response: aiohttp.ClientResponse, limit_bytes: int) -> bytes | None:

@@ -63,12 +63,17 @@ class GcsStore(HttpStore):
     def __init__(
         self, found: Opened, place: Place, capabilities: Capabilities, ask: Ask, *, concurrency: int
     ) -> None:
-        self._is_google = found.is_google
-        self._capabilities = capabilities
+        self.capabilities = capabilities
         self._bucket = found.bucket
         self._listing = Listing(self._bucket, ask, deletions_max=concurrency)
-        self._files = GcsFiles(self._bucket)
-        super().__init__(place.root, self._bucket, self._listing, partial(close, found))
+        self.files: RenamesFiles | None = GcsFiles(self._bucket)
+        super().__init__(
+            place.root,
+            self._bucket,
+            self._listing,
+            partial(close, found),
+            is_vouched_for=found.is_google,
+        )
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -93,21 +98,6 @@ class GcsStore(HttpStore):
         except BaseException:
             await close(found)
             raise
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What is declared."""
-        return self._capabilities
-
-    @property
-    def unvouched(self) -> str | None:
-        """Endpoint and bucket, where they are not Google's own."""
-        return None if self._is_google else f"{self._bucket.endpoint}/{self._bucket.name}"
-
-    @property
-    def files(self) -> RenamesFiles | None:
-        """Moves of one object."""
-        return self._files
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request for a file, a listing of one key for anything else.
@@ -171,9 +161,6 @@ class GcsStore(HttpStore):
         Where versions are kept or deletion is soft, the content stays in the bucket's history.
         """
         return delete(self._bucket, path, **condition_of(expecting))
-
-    def go_by(self, facts: Capabilities) -> None:
-        """Nothing: tokens have one form."""
 
 
 _store: type[Store] = GcsStore

@@ -47,17 +47,18 @@ from fsspec_commit_stores.http.requests import raising_store_errors
 class HdfsStore:
     """A destination in a directory of an HDFS cluster; one loop's own, like its client."""
 
-    bulk = None
-    direct = None
-    uploads = None
+    # They follow from what a NameNode is, and a cluster runs Hadoop's own.
+    capabilities = CAPABILITIES
+    unvouched = None
+    bulk = direct = uploads = None
 
     def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
         self._requests = requests
         self._ask = ask
-        self._root = root
-        self._directories = Directories(requests, root)
+        self.root = root
+        self.new_directories = self._directories = Directories(requests, root)
         self._files = Files(requests, self._directories)
-        self._renames = HdfsRenames(requests, self._directories, self._files)
+        self.files = self.directories = HdfsRenames(requests, self._directories, self._files)
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -72,35 +73,6 @@ class HdfsStore:
         """
         place = place_of(url)
         return cls(requests_of(url, place, options), place.root, options.ask)
-
-    @property
-    def root(self) -> StorePath:
-        """The directory, from the root of the file system."""
-        return self._root
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The same for every cluster: they follow from what a NameNode is."""
-        return CAPABILITIES
-
-    @property
-    def unvouched(self) -> None:
-        """A cluster runs Hadoop's own NameNode."""
-
-    @property
-    def files(self) -> HdfsRenames:
-        """Renames of files."""
-        return self._renames
-
-    @property
-    def directories(self) -> HdfsRenames:
-        """Renames of directories."""
-        return self._renames
-
-    @property
-    def new_directories(self) -> Directories:
-        """Directories made before they are needed, each by one request."""
-        return self._directories
 
     @raising_store_errors
     async def stat(self, path: StorePath) -> Entry | Directory | None:
@@ -275,7 +247,7 @@ class HdfsStore:
             StoreError: It is a file or the destination itself, or it is not known.
         """
         self._directories.check("delete", path)
-        if path == self._root:
+        if path == self.root:
             raise refusal("delete", path, "it is the destination itself", errno.EINVAL)
         await self._delete(path, is_directory=True)
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
@@ -85,11 +86,13 @@ class Requests(ABC):
 
     Attributes:
         name: Its bucket or container.
+        endpoint: Where they go, without user and path.
         contact: Whether anybody answers there.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, endpoint: str) -> None:
         self.name = name
+        self.endpoint = endpoint
         self.contact = Contact()
 
     def path(self, key: str) -> StorePath:
@@ -115,3 +118,9 @@ class Requests(ABC):
     @abstractmethod
     def described(self, operation: str, path: StorePath) -> RequestDescription:
         """The request *operation* about *path*, for messages."""
+
+
+def endpoint_of(url: str) -> str:
+    """Scheme, host and port of a URL; never a password in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry, Expect, Expectation
+from fsspec_commit.store import Capabilities, Directory, Entry, Expect, Expectation
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
@@ -34,14 +34,21 @@ class Listing(Protocol):
 class HttpStore(ABC):
     """A destination in one bucket or container. One loop's own, like its connections."""
 
-    bulk = None
-    direct = None
+    bulk = direct = None
     deletion_operation: str
     """What deletes one file."""
     tree_deletion_operation: str
     """What deletes all below a directory."""
 
-    def __init__(self, root: StorePath, requests: Requests, listing: Listing, close: Close) -> None:
+    def __init__(
+        self,
+        root: StorePath,
+        requests: Requests,
+        listing: Listing,
+        close: Close,
+        *,
+        is_vouched_for: bool,
+    ) -> None:
         """Begin to hold connections.
 
         Args:
@@ -49,8 +56,10 @@ class HttpStore(ABC):
             requests: Those to the bucket.
             listing: Lists it.
             close: Closes the connections.
+            is_vouched_for: Whether what the service documents holds at the endpoint.
         """
-        self._root = root
+        self.root = root
+        self.unvouched = None if is_vouched_for else f"{requests.endpoint}/{requests.name}"
         self._requests = requests
         self._listed = listing
         self._close = close
@@ -58,11 +67,6 @@ class HttpStore(ABC):
         loop = asyncio.get_running_loop()
         self._unclosed = weakref.finalize(self, _close_later, close, loop)
         self._unclosed.atexit = False
-
-    @property
-    def root(self) -> StorePath:
-        """Bucket and prefix."""
-        return self._root
 
     @abstractmethod
     async def stat(self, path: StorePath) -> Entry | Directory | None:
@@ -126,10 +130,13 @@ class HttpStore(ABC):
         Raises:
             StoreError: It is the destination itself, or files are left: names the first of them.
         """
-        if path == self._root or not path.startswith(f"{self._root}/"):
+        if path == self.root or not path.startswith(f"{self.root}/"):
             why = "it is the destination itself, or outside of it"
             raise self._requests.refusal(self.tree_deletion_operation, path, why, errno.EINVAL)
         await self._listed.delete_tree(path)
+
+    def go_by(self, facts: Capabilities) -> None:  # noqa: B027  # tokens may have one form
+        """Nothing, where tokens have one form."""
 
     async def close(self) -> None:
         """Close the connections; once is enough."""

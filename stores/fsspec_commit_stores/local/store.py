@@ -56,12 +56,19 @@ class LocalStore:
     :attr:`direct` gives may be used from others.
     """
 
+    # What a disk does, its operating system says; a mount is known by its type.
+    unvouched = None
+    # A rename that finds a directory missing costs a disk next to nothing.
+    new_directories = None
+    uploads = None
+
     def __init__(self, root: StorePath, options: OpenOptions, capabilities: Capabilities) -> None:
-        self._root = root
-        self._capabilities = capabilities
+        self.root = root
+        self.capabilities = capabilities
         self._directories = Directories(root)
         self._renames = LocalRenames(self._directories, options.durability)
-        self._direct = LocalDirect(self._directories, flushed=options.durability == "full")
+        self.files = self.bulk = self.directories = self._renames
+        self.direct = LocalDirect(self._directories, flushed=options.durability == "full")
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -76,48 +83,6 @@ class LocalStore:
         root = root_of(url)
         return cls(root, options, capabilities_of(root, single_writer=options.single_writer))
 
-    @property
-    def root(self) -> StorePath:
-        """The absolute path, links resolved."""
-        return self._root
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """A disk's, or a network mount's."""
-        return self._capabilities
-
-    @property
-    def unvouched(self) -> None:
-        """What a disk does, its operating system says; a mount is known by its type."""
-
-    @property
-    def direct(self) -> LocalDirect:
-        """Files written on the caller's own thread."""
-        return self._direct
-
-    @property
-    def files(self) -> LocalRenames:
-        """Renames of files."""
-        return self._renames
-
-    @property
-    def bulk(self) -> LocalRenames:
-        """Renames of many files."""
-        return self._renames
-
-    @property
-    def directories(self) -> LocalRenames:
-        """Renames of directories."""
-        return self._renames
-
-    @property
-    def new_directories(self) -> None:
-        """A rename that finds a directory missing costs a disk next to nothing."""
-
-    @property
-    def uploads(self) -> None:
-        """A disk has none."""
-
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*.
 
@@ -126,7 +91,7 @@ class LocalStore:
         """
         with reporting("look at", path):
             try:
-                if path == self._root:
+                if path == self.root:
                     os.close(self._directories.open(""))
                     return Directory(path)
                 with self._directories.parent_of(path) as (directory, name):
@@ -257,7 +222,7 @@ class LocalStore:
     async def close(self) -> None:
         """Flush what is to be flushed, and let go of every handle."""
         try:
-            with reporting("flush", self._root):
+            with reporting("flush", self.root):
                 self._renames.flush()
         finally:
             self._renames.close()

@@ -7,7 +7,6 @@ parameter that it does not know: an unknown ``IfNoneMatch`` would become an unco
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
@@ -17,6 +16,7 @@ from fsspec_commit_stores.http.failures import silent, store_error
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
+    endpoint_of,
     raising_store_errors,
 )
 from fsspec_commit_stores.s3.answers import Answer, answer_of
@@ -91,9 +91,7 @@ class Bucket(Requests):
             parameters: What the user wants in every request that knows it, such as encryption.
             checksum: The algorithm to protect uploads by, unless the user names one.
         """
-        super().__init__(name)
-        parts = urlsplit(client.meta.endpoint_url)
-        self.endpoint = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        super().__init__(name, endpoint_of(client.meta.endpoint_url))
         self.checksum = parameters.get("ChecksumAlgorithm", checksum)
         self._client = client
         self._model = client.meta.service_model

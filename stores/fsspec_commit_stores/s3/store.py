@@ -16,7 +16,6 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
     Ask,
     Capabilities,
-    CompletesUploads,
     Content,
     Directory,
     Entry,
@@ -90,9 +89,15 @@ class S3Store(HttpStore):
             is_sorted=not self._is_directory_bucket,
             keeps_directories=not is_aws(self._bucket.endpoint),
         )
-        self._uploads = S3Uploads(self._bucket, self._versions, part_bytes=part_bytes)
+        self.uploads = S3Uploads(self._bucket, self._versions, part_bytes=part_bytes)
         self.files = S3Renames(self._bucket) if self._is_directory_bucket else None
-        super().__init__(place.root, self._bucket, self._listing, partial(close, filesystem))
+        super().__init__(
+            place.root,
+            self._bucket,
+            self._listing,
+            partial(close, filesystem),
+            is_vouched_for=is_vouched_for(place.bucket, self._bucket.endpoint),
+        )
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -132,18 +137,6 @@ class S3Store(HttpStore):
         if (is_open and kept is not None) or (is_promise and kept):
             facts = self._capabilities = facts.known("declared", unique_tokens=kept)
         return facts
-
-    @property
-    def unvouched(self) -> str | None:
-        """Endpoint and bucket, where it is not AWS's own S3."""
-        endpoint = self._bucket.endpoint
-        vouched = is_vouched_for(self._bucket.name, endpoint)
-        return None if vouched else f"{endpoint}/{self._bucket.name}"
-
-    @property
-    def uploads(self) -> CompletesUploads | None:
-        """Multipart uploads."""
-        return self._uploads
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request for a file, a listing of one key for anything else.
@@ -206,7 +199,7 @@ class S3Store(HttpStore):
         """Write the file *path*; it appears when it is finished."""
         as_record = self.files is None  # what is renamed is data
         return S3Writer(
-            self._bucket, self._versions, self._uploads, path, nonce, as_record=as_record
+            self._bucket, self._versions, self.uploads, path, nonce, as_record=as_record
         )
 
     async def put(

@@ -1,0 +1,60 @@
+"""What opening a store has in common: the user's options, and what is known without asking."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fsspec_commit.store import Capabilities, OpenOptions
+
+POOL = 64
+"""How many connections there are at most, where the caller does not say."""
+
+
+def private(options: OpenOptions) -> dict[str, Any]:
+    """The user's options for a filesystem that is ours alone, on the running loop."""
+    return {
+        **options.storage_options,
+        "asynchronous": True,
+        "loop": asyncio.get_running_loop(),
+        "skip_instance_cache": True,
+        "use_listings_cache": False,
+    }
+
+
+def meant_by(names: Iterable[str], prefix: str, known: Mapping[str, str]) -> list[str]:
+    """Which options *names* are meant for, that other libraries call so.
+
+    Args:
+        names: As the user has given them.
+        prefix: What others put before a name.
+        known: By their names, in small letters and without *prefix*: how an option is given here.
+    """
+    meant = ((name, known.get(name.lower().removeprefix(prefix))) for name in names)
+    return [f"{name} is {own} there" for name, own in meant if own not in {None, f"{name}="}]
+
+
+def served(
+    facts: Capabilities, *, is_vouched_for: bool, single_writer: bool, **more: object
+) -> Capabilities:
+    """*facts* of the protocol, with what the server alone decides.
+
+    Args:
+        facts: What holds whoever speaks the protocol.
+        is_vouched_for: Whether what the service documents holds there.
+        single_writer: One job at a time works there, which makes up for some of it.
+        more: What the service documents besides.
+    """
+    if is_vouched_for:
+        return facts.known(
+            "declared",
+            consistent_listing=True,
+            delete_if_match=True,
+            exclusive_create=True,
+            replace_if_match=True,
+            **more,
+        )
+    if single_writer:
+        # A token that is not compared, as MinIO and fake-gcs-server delete, is the right one all
+        # the same.
+        return facts.known("assumed", consistent_listing=True, delete_if_match=True)
+    return facts
