@@ -16,10 +16,8 @@ import re
 from dataclasses import dataclass
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit_stores.http.requests import FailedRequestError
-
-FIRST_TRIES_MAX = 3
-"""How often a cluster that has never answered is tried before its address counts as wrong."""
+from fsspec_commit_stores.http.failures import after_first_tries
+from fsspec_commit_stores.http.requests import Contact, FailedRequestError
 
 MISSING = "FileNotFoundException"
 EXISTS = "FileAlreadyExistsException"
@@ -179,19 +177,16 @@ def answered_by_data_node(asked: RequestDescription, told: Told) -> RequestFaile
     return error
 
 
-class Contact:
-    """Whether a cluster has ever answered: until it has, its address may be wrong.
+class ClusterContact(Contact):
+    """Whether a cluster has ever answered, and the failures that depend on it.
 
     Attributes:
         server: Whom requests go to, for messages.
-        has_answered: Whether there has been any answer.
     """
 
     def __init__(self, server: str) -> None:
+        super().__init__()
         self.server = server
-        self.has_answered = False
-        self._is_silent = False
-        self._first_tries = 0
 
     def begin(self, verb: str, path: str) -> RequestDescription:
         """Before a request is sent.
@@ -200,23 +195,19 @@ class Contact:
             RequestFailedError: Nobody has ever answered, so nobody is waited for once more.
         """
         asked = RequestDescription(verb, path, self.server)
-        if self._is_silent and not self.has_answered:
+        if self.is_silent:
             why = f"{self.server} {_SILENT}"
             raise RequestFailedError(store_error(asked, why, Reply.REFUSED, errno.ETIMEDOUT))
         return asked
 
-    def note_answer(self) -> None:
-        """Somebody answered, whatever it was."""
-        self.has_answered = True
-
     def answered(self, asked: RequestDescription, told: Told) -> RequestFailedError:
         """The failure of a request that the NameNode answered."""
-        self.note_answer()
+        self.has_answered = True
         return answered_by_name_node(asked, told)
 
     def timed_out(self, asked: RequestDescription) -> RequestFailedError:
         """The failure of a request that was sent, and not answered in time."""
-        self._is_silent = True
+        self.failed(is_timeout=True)
         why = f"{self.server} {_SILENT}"
         return RequestFailedError(store_error(asked, why, Reply.UNKNOWN, errno.ETIMEDOUT))
 
@@ -243,12 +234,10 @@ class Contact:
 
     def refused(self, asked: RequestDescription, kind: str) -> RequestFailedError:
         """The failure of a request that could not be sent."""
-        self._first_tries += not self.has_answered
-        # Nobody is there: to go on would only keep the user waiting.
-        wrong = self._first_tries >= FIRST_TRIES_MAX and not self.has_answered
         why = f"{self.server} cannot be reached ({kind}); check host and port, and the network"
-        reply = Reply.REFUSED if wrong else Reply.NOT_DONE
-        return RequestFailedError(store_error(asked, why, reply, errno.EHOSTUNREACH))
+        failure = store_error(asked, why, Reply.NOT_DONE, errno.EHOSTUNREACH)
+        first_tries = self.failed(is_timeout=False)
+        return RequestFailedError(after_first_tries(failure, first_tries))
 
 
 def store_error(

@@ -18,7 +18,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
     MISSING,
-    Contact,
+    ClusterContact,
     RequestDescription,
     RequestFailedError,
     Told,
@@ -90,7 +90,7 @@ class NativeRequests:
         self._timeout_s = timeout_s
         self._how_to_write = {"permission": permissions.file, **how_to_write}
         self._of_directories = permissions.directory
-        self._contact = Contact(server)
+        self._contact = ClusterContact(server)
         self._threads = Threads(threads, "hdfs")
         self._address = address
         self._is_doubtful = True
@@ -169,7 +169,7 @@ class NativeRequests:
         except Exception as error:  # noqa: BLE001  # there is no list of what the client may raise
             failure = self._failed(asked, error)
         else:
-            self._contact.note_answer()
+            self._contact.has_answered = True
             self._is_doubtful = False
             return answer
         # Outside, so that no text of the client's is a context of it.

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from fsspec_commit.errors import RequestError
@@ -13,6 +13,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.hdfs.permissions import UMASK, UMASK_DEFAULT, Permissions
 from fsspec_commit_stores.hdfs.requests import Requests
+from fsspec_commit_stores.http.places import invalid_option, refused_url
 
 _URL = re.compile(r"(hdfs|webhdfs)://([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
 _TIMEOUT = "dfs.client.socket-timeout"
@@ -72,7 +73,7 @@ def place_of(url: str) -> Place:
     """
     match = _URL.fullmatch(url)
     if match is None:
-        raise _invalid_url(url, "it is not hdfs://host:port/directory")
+        raise refused_url(url, "it is not hdfs://host:port/directory")
     server = urlsplit(f"//{match[2]}")
     if server.password is not None:
         # Not shown again.
@@ -80,18 +81,18 @@ def place_of(url: str) -> Place:
         raise RequestError(message, kind="invalid_url")
     path = match[3].rstrip("/")
     if not path:
-        raise _invalid_url(url, "it names no directory below the root of the file system")
+        raise refused_url(url, "it names no directory below the root of the file system")
     names = path[1:].split("/")
     if any(name in {"", ".", ".."} for name in names):
-        raise _invalid_url(url, "empty, '.' and '..' components name nothing here")
+        raise refused_url(url, "empty, '.' and '..' components name nothing here")
     if names[0] == ".reserved" or ".snapshot" in names:
-        raise _invalid_url(url, "'.reserved' and '.snapshot' are HDFS's own")
+        raise refused_url(url, "'.reserved' and '.snapshot' are HDFS's own")
     if "?" in path or "#" in path or "\0" in path:
-        raise _invalid_url(url, "other clients cut it off at '?' or '#'")
+        raise refused_url(url, "other clients cut it off at '?' or '#'")
     try:
         port = server.port
     except ValueError:
-        raise _invalid_url(url, "the port is no number") from None
+        raise refused_url(url, "the port is no number") from None
     return Place(match[1].lower(), server.hostname or "", port, server.username, StorePath(path))
 
 
@@ -105,22 +106,17 @@ def requests_of(url: str, place: Place, options: OpenOptions) -> Requests:
     given = _Options(url, dict(options.storage_options))
     host = given.text("host") or place.host
     port = given.number("port") or place.port
-    timeout_s = int(given.text(_TIMEOUT) or _TIMEOUT_MS) / 1000
     user = given.text("user") or place.user
-    threads = options.concurrency or _THREADS
-    if place.protocol == "hdfs":
-        return _native(given, host, port, user, timeout_s=timeout_s, threads=threads)
-    return _web(given, host, port, user, timeout_s=timeout_s, threads=threads)
+    limits = _Limits(
+        timeout_s=int(given.text(_TIMEOUT) or _TIMEOUT_MS) / 1000,
+        threads=options.concurrency or _THREADS,
+    )
+    open_client = _native if place.protocol == "hdfs" else _web
+    return open_client(given, host, port, user, limits)
 
 
 def _native(
-    given: "_Options",
-    host: str,
-    port: int | None,
-    user: str | None,
-    *,
-    timeout_s: float,
-    threads: int,
+    given: "_Options", host: str, port: int | None, user: str | None, limits: "_Limits"
 ) -> Requests:
     try:
         from fsspec_commit_stores.hdfs.clients import client_of
@@ -164,8 +160,7 @@ def _native(
     return NativeRequests(
         client,
         server or "hdfs://",
-        timeout_s=timeout_s,
-        threads=threads,
+        **limits,
         how_to_write=how_to_write,
         address=(host, port) if host and port else None,
         permissions=permissions,
@@ -173,13 +168,7 @@ def _native(
 
 
 def _web(
-    given: "_Options",
-    host: str,
-    port: int | None,
-    user: str | None,
-    *,
-    timeout_s: float,
-    threads: int,
+    given: "_Options", host: str, port: int | None, user: str | None, limits: "_Limits"
 ) -> Requests:
     try:
         from fsspec.implementations.webhdfs import WebHDFS
@@ -205,9 +194,10 @@ def _web(
     except (TypeError, ValueError, ImportError) as error:
         raise given.invalid(str(error)) from None
     for scheme in ("http://", "https://"):
-        adapter = HTTPAdapter(pool_connections=threads, pool_maxsize=threads, max_retries=0)
+        pool = limits["threads"]
+        adapter = HTTPAdapter(pool_connections=pool, pool_maxsize=pool, max_retries=0)
         filesystem.session.mount(scheme, adapter)
-    return WebRequests(filesystem, timeout_s=timeout_s, threads=threads, permissions=permissions)
+    return WebRequests(filesystem, **limits, permissions=permissions)
 
 
 def _native_user() -> str:
@@ -221,6 +211,13 @@ def _why_not_opened(host: str, error: Exception) -> str:
             "or dfs.ha.namenodes.*, or name a NameNode with its port"
         )
     return f"hdfs-native does not accept it ({type(error).__name__}); check host and options"
+
+
+class _Limits(TypedDict):
+    """How long an answer is waited for, and how many requests are made at a time."""
+
+    timeout_s: float
+    threads: int
 
 
 @dataclass(slots=True)
@@ -279,9 +276,4 @@ class _Options:
             raise self.invalid(f"{names}: {client} does not know it")
 
     def invalid(self, why: str) -> RequestError:
-        message = f"cannot open {self.url!r}: {why}"
-        return RequestError(message, kind="invalid_option", path=self.url)
-
-
-def _invalid_url(url: str, why: str) -> RequestError:
-    return RequestError(f"cannot commit to {url!r}: {why}", kind="invalid_url", path=url)
+        return invalid_option(self.url, why)

@@ -18,7 +18,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.hdfs.failures import (
     EXISTS,
     MISSING,
-    Contact,
+    ClusterContact,
     RequestDescription,
     RequestFailedError,
     Told,
@@ -66,7 +66,7 @@ class WebRequests:
         self._threads = Threads(threads, "webhdfs")
         self._permissions = permissions
         self._url: str = filesystem.url
-        self._contact = Contact(self.server)
+        self._contact = ClusterContact(self.server)
         self._session = WebSession(filesystem, self._contact, timeout_s=timeout_s)
         # Data nodes that did not take a connection: the NameNode goes on naming them for minutes.
         self._shunned: dict[str, None] = {}
@@ -206,7 +206,7 @@ class WebRequests:
                 self._shunned[urlsplit(location).netloc] = None
                 failure = error.failure
             else:
-                self._contact.note_answer()
+                self._contact.has_answered = True
                 return answer
             if tries == _DATA_NODES_MAX:
                 raise failure
@@ -254,7 +254,7 @@ class WebRequests:
         except NotSentError as error:
             failure = error.failure
         else:
-            self._contact.note_answer()
+            self._contact.has_answered = True
             return answer
         raise failure
 

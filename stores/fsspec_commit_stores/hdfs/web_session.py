@@ -11,7 +11,11 @@ from typing import Any
 
 import requests
 
-from fsspec_commit_stores.hdfs.failures import Contact, RequestDescription, RequestFailedError
+from fsspec_commit_stores.hdfs.failures import (
+    ClusterContact,
+    RequestDescription,
+    RequestFailedError,
+)
 from fsspec_commit_stores.hdfs.upload import DroppedError
 from fsspec_commit_stores.http.redirections import origin_of
 
@@ -34,7 +38,7 @@ class NotSentError(Exception):
 class WebSession:
     """Sends with the credentials of fsspec's WebHDFS, and to others without them."""
 
-    def __init__(self, filesystem: Any, contact: Contact, *, timeout_s: float) -> None:
+    def __init__(self, filesystem: Any, contact: ClusterContact, *, timeout_s: float) -> None:
         """Send through *filesystem*, a private one of fsspec's."""
         self.parameters: dict[str, str] = filesystem.pars
         self._filesystem = filesystem

@@ -11,8 +11,7 @@ import requests
 
 from fsspec_commit.errors import Reply
 from fsspec_commit_stores.hdfs.failures import (
-    FIRST_TRIES_MAX,
-    Contact,
+    ClusterContact,
     RequestDescription,
     RequestFailedError,
     Told,
@@ -22,6 +21,7 @@ from fsspec_commit_stores.hdfs.failures import (
 )
 from fsspec_commit_stores.hdfs.native import NativeRequests, _told_by
 from fsspec_commit_stores.hdfs.web_session import kind_of
+from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX
 
 ASKED = RequestDescription("rename", "/a/b", "hdfs://nn:8020")
 SECRET = "HAAEcm9vdARyb290"
@@ -230,14 +230,14 @@ def test_the_last_name_node_of_a_nameservice_does_not_speak_for_the_first(
 
 
 def test_nobody_at_all_is_found_out_soon() -> None:
-    contact = Contact("hdfs://nn:8020")
+    contact = ClusterContact("hdfs://nn:8020")
     replies = [contact.refused(ASKED, "OSError").failure.reply for _ in range(FIRST_TRIES_MAX)]
     assert replies == [Reply.NOT_DONE] * (FIRST_TRIES_MAX - 1) + [Reply.REFUSED]
 
 
 def test_who_has_answered_once_is_waited_for() -> None:
-    contact = Contact("hdfs://nn:8020")
-    contact.note_answer()
+    contact = ClusterContact("hdfs://nn:8020")
+    contact.has_answered = True
     for _ in range(2 * FIRST_TRIES_MAX):
         assert contact.refused(ASKED, "OSError").failure.reply is Reply.NOT_DONE
         assert contact.timed_out(ASKED).failure.reply is Reply.UNKNOWN
@@ -245,7 +245,7 @@ def test_who_has_answered_once_is_waited_for() -> None:
 
 
 def test_who_never_answers_is_not_waited_for_twice() -> None:
-    contact = Contact("hdfs://nn:8020")
+    contact = ClusterContact("hdfs://nn:8020")
     assert contact.timed_out(ASKED).failure.reply is Reply.UNKNOWN
     with pytest.raises(RequestFailedError) as caught:
         contact.begin("look at", "/a")

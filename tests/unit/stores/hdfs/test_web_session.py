@@ -17,7 +17,11 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.hdfs import HdfsStore
-from fsspec_commit_stores.hdfs.failures import Contact, RequestDescription, RequestFailedError
+from fsspec_commit_stores.hdfs.failures import (
+    ClusterContact,
+    RequestDescription,
+    RequestFailedError,
+)
 from fsspec_commit_stores.hdfs.native import NativeRequests
 from fsspec_commit_stores.hdfs.upload import DroppedError
 from fsspec_commit_stores.hdfs.web_session import NotSentError, WebSession
@@ -58,9 +62,9 @@ def session_of(session: requests.Session, *, has_answered: bool = True) -> WebSe
         session=session,
         _apply_proxy=lambda url: url,
     )
-    contact = Contact("http://nn:9870")
+    contact = ClusterContact("http://nn:9870")
     if has_answered:
-        contact.note_answer()
+        contact.has_answered = True
     return WebSession(filesystem, contact, timeout_s=1)
 
 
