@@ -1,6 +1,5 @@
 """What the user's options of adlfs mean: an account, its endpoints, and a connection of our own."""
 
-import asyncio
 import base64
 import re
 import weakref
@@ -15,9 +14,9 @@ from azure.core.exceptions import AzureError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.places import Place
+from fsspec_commit_stores.http.opening import POOL, private, served
 from fsspec_commit_stores.http.places import invalid_option
 
-_POOL = 64
 _CONNECTION_TIMEOUT_S = 5.0
 _READ_TIMEOUT_S = 25.0
 _AZURE = re.compile(
@@ -50,14 +49,6 @@ _FLAT = Capabilities(
     token_survives_rename=False,
     unique_tokens=True,
 )
-# What the server alone decides, as Microsoft documents it.
-_SERVICE = {
-    "consistent_listing": True,
-    "delete_if_match": True,
-    "exclusive_create": True,
-    "replace_if_match": True,
-}
-_SINGLE_WRITER = {"consistent_listing": True, "delete_if_match": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +81,7 @@ def capabilities_of(endpoint: str, *, is_hierarchical: bool, single_writer: bool
         single_writer: One job at a time works here.
     """
     facts = _GEN2 if is_hierarchical else _FLAT
-    if is_azure(endpoint):
-        facts = facts.known("declared", **_SERVICE)
-    elif single_writer:
-        facts = facts.known("assumed", **_SINGLE_WRITER)
-    return facts
+    return served(facts, is_vouched_for=is_azure(endpoint), single_writer=single_writer)
 
 
 def is_azure(endpoint: str) -> bool:
@@ -110,17 +97,11 @@ def account_of(url: str, place: Place, options: OpenOptions) -> Account:
     Raises:
         RequestError: An option makes no sense, or URL and options name two accounts.
     """
-    given = dict(options.storage_options)
+    given = private(options)
     if place.account is not None:
         given.setdefault("account_name", place.account)
         if place.host is not None and not place.host.endswith(".blob.core.windows.net"):
             given.setdefault("account_host", place.host)
-    given.update(
-        asynchronous=True,
-        loop=asyncio.get_running_loop(),
-        skip_instance_cache=True,
-        use_listings_cache=False,
-    )
     try:
         filesystem = adlfs.AzureBlobFileSystem(**given)
     except TypeError as error:
@@ -183,7 +164,7 @@ def _endpoints(client: Any, connection_string: str | None) -> Endpoints:
 def _limits(filesystem: Any, options: OpenOptions) -> Limits:
     timeouts: dict[str, Any] = filesystem._timeout_kwargs  # noqa: SLF001  # has no other name
     return Limits(
-        options.concurrency or _POOL,
+        options.concurrency or POOL,
         float(timeouts.get("connection_timeout", _CONNECTION_TIMEOUT_S)),
         float(timeouts.get("read_timeout", _READ_TIMEOUT_S)),
     )

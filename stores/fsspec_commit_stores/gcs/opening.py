@@ -21,10 +21,8 @@ from fsspec_commit_stores.gcs.credentials import Authorization
 from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.http.bodies import WatchedRequest
+from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
-
-POOL = 64
-"""How many connections there are at most, where the caller does not say."""
 
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
 # What pyarrow, polars and others call options of gcsfs, in small letters and without `google_`.
@@ -55,14 +53,6 @@ _PROTOCOL = Capabilities(
     token_survives_rename=False,
     unique_tokens=True,
 )
-# What the server alone decides, as Google documents it.
-_SERVICE = {
-    "consistent_listing": True,
-    "delete_if_match": True,
-    "exclusive_create": True,
-    "exclusive_rename": True,
-    "replace_if_match": True,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +74,9 @@ class Opened:
 
 def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:
     """What is known before anything is asked; of others than Google only what is protocol."""
-    if is_google:
-        return _PROTOCOL.known("declared", **_SERVICE)
-    if single_writer:
-        # A token that is not compared, as when fake-gcs-server deletes, is the right one all the
-        # same.
-        return _PROTOCOL.known("assumed", consistent_listing=True, delete_if_match=True)
-    return _PROTOCOL
+    return served(
+        _PROTOCOL, is_vouched_for=is_google, single_writer=single_writer, exclusive_rename=True
+    )
 
 
 def is_google(location: str) -> bool:
@@ -109,20 +95,13 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         RequestError: An option makes no sense.
         StoreError: There are no credentials where the options say they are.
     """
-    given = dict(options.storage_options)
-    _refuse_unknown(url, given)
+    _refuse_unknown(url, options.storage_options)
     described = GcsRequest("open", place.root, "", "the endpoint")
-    given.update(
-        asynchronous=True,
-        loop=asyncio.get_running_loop(),
-        skip_instance_cache=True,
-        use_listings_cache=False,
-    )
     failure: StoreError | RequestError
     try:
         # In a thread: it looks for credentials in files, and asks for them on the network. The
         # class is named: another one of gcsfs asks each bucket for its kind, by gRPC and for long.
-        filesystem = await asyncio.to_thread(GCSFileSystem, **given)
+        filesystem = await asyncio.to_thread(GCSFileSystem, **private(options))
         location = _location(filesystem, url)
         timeout = _timeout(filesystem, url)
         session = await _session(filesystem, options.concurrency or POOL)
@@ -152,9 +131,8 @@ def _refuse_unknown(url: str, given: Iterable[str]) -> None:
     unknown = [name for name in given if name not in _known_options()]
     if not unknown:
         return
-    of_others = ((n, _OF_OTHERS.get(n.lower().removeprefix("google_"))) for n in unknown)
-    meant = [f"; {name} is {own} there" for name, own in of_others if own is not None]
-    raise _invalid(url, f"unknown: {', '.join(unknown)}{''.join(meant)}")
+    meant = meant_by(unknown, "google_", _OF_OTHERS)
+    raise _invalid(url, "; ".join([f"unknown: {', '.join(unknown)}", *meant]))
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,6 @@ from fsspec_commit_stores.gcs.inserting import insert
 from fsspec_commit_stores.gcs.listing import Listing
 from fsspec_commit_stores.gcs.lookup import look_at_file
 from fsspec_commit_stores.gcs.opening import (
-    POOL,
     Opened,
     capabilities_of,
     close,
@@ -43,6 +42,7 @@ from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.writing import GcsWriter
+from fsspec_commit_stores.http.opening import POOL
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore

@@ -1,6 +1,5 @@
 """What a URL and the user's options of s3fs mean: a bucket, a prefix, and a client of our own."""
 
-import asyncio
 import re
 from collections.abc import Mapping
 from copy import copy
@@ -24,6 +23,7 @@ from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.http.bodies import WatchedRequest
 from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_error
+from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
@@ -32,7 +32,6 @@ from fsspec_commit_stores.s3.provenance import note_form
 from fsspec_commit_stores.s3.sending import note_sending
 from fsspec_commit_stores.s3.user_agent import user_agent_of
 
-_POOL = 64
 _PART_BYTES_MIN = 5 << 20
 _PART_BYTES_MAX = 5 << 30
 _LOADER = Loader()
@@ -73,28 +72,20 @@ _DIRECTORY = {
     "token_survives_rename": None,
     "unique_tokens": False,
 }
-# What the server alone decides, as AWS documents it.
-_SERVICE = {
-    "consistent_listing": True,
-    "uploads_listable": True,
-    "exclusive_create": True,
-    "replace_if_match": True,
-    "delete_if_match": True,
-}
 
 
 def capabilities_of(bucket: str, endpoint: str, *, single_writer: bool) -> Capabilities:
     """What is known before anything is asked; of servers other than AWS only what is protocol."""
-    facts = _PROTOCOL
+    facts, documented = _PROTOCOL, {"uploads_listable": True}
     if is_directory_bucket(bucket):
         facts = facts.known("declared", **_DIRECTORY)
-    if is_vouched_for(bucket, endpoint):
-        facts = facts.known("declared", **_SERVICE)
-        if is_directory_bucket(bucket):
-            facts = facts.known("declared", exclusive_rename=True)
-    elif single_writer:
-        # A token that is not compared, as when MinIO deletes, is the right one all the same.
-        facts = facts.known("assumed", consistent_listing=True, delete_if_match=True)
+        documented["exclusive_rename"] = True
+    facts = served(
+        facts,
+        is_vouched_for=is_vouched_for(bucket, endpoint),
+        single_writer=single_writer,
+        **documented,
+    )
     return facts.known("assumed", unique_tokens=True) if single_writer else facts
 
 
@@ -168,7 +159,7 @@ async def filesystem_of(
         RequestError: An option makes no sense.
         StoreError: There are no credentials where the options say they are.
     """
-    given = dict(options.storage_options)
+    given = private(options)
     config = _mapping(given, "config_kwargs", url)
     if "http_session_cls" in config:
         raise _invalid(url, "http_session_cls= is ours: it sends once, and follows nothing")
@@ -180,20 +171,14 @@ async def filesystem_of(
         if isinstance(endpoint, str) and re.search(r"[@?#]", endpoint):
             raise _invalid(url, "endpoint_url= takes no user, no password and no query")
     client_config: dict[str, Any] = {
-        "max_pool_connections": options.concurrency or _POOL,
+        "max_pool_connections": options.concurrency or POOL,
         "http_session_cls": SendingOnce,
         **config,
         # Not the user's: the answer to a second try would say nothing of what the first has done,
         # and what begins a job must not be sent twice.
         "retries": {**_mapping(config, "retries", url), "total_max_attempts": 1},
     }
-    given.update(
-        config_kwargs=client_config,
-        asynchronous=True,
-        loop=asyncio.get_running_loop(),
-        skip_instance_cache=True,
-        use_listings_cache=False,
-    )
+    given["config_kwargs"] = client_config
     failure: StoreError | RequestError
     filesystem = None
     try:
@@ -204,7 +189,8 @@ async def filesystem_of(
         await filesystem.set_session()
         client = await filesystem.get_s3(place.bucket)
     except (TypeError, KeyError) as error:
-        failure = _invalid(url, f"{error}{_meant(options.storage_options)}")
+        meant = ", ".join(meant_by(options.storage_options, "aws_", _OF_OTHERS))
+        failure = _invalid(url, f"{error}; {meant}" if meant else str(error))
     # Of any class: credentials come from files, and from programs that the profile names.
     except Exception as error:  # noqa: BLE001
         failure = _not_opened(url, place, error)
@@ -299,13 +285,6 @@ def _mapping(given: Mapping[str, object], name: str, url: str) -> dict[str, Any]
     if not isinstance(value, Mapping):
         raise _invalid(url, f"{name}= takes a mapping")
     return dict(value)
-
-
-def _meant(given: Mapping[str, object]) -> str:
-    """What s3fs calls the options that others call as *given*; or nothing."""
-    known = ((name, _OF_OTHERS.get(name.lower().removeprefix("aws_"))) for name in given)
-    meant = [f"{name} is {own} there" for name, own in known if own not in {None, f"{name}="}]
-    return f"; {', '.join(meant)}" if meant else ""
 
 
 def _invalid(url: str, why: str) -> RequestError:
