@@ -41,7 +41,7 @@ from fsspec_commit_stores.azure.renaming import Renames
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import BlockUploads
 from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
-from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
 from fsspec_commit_stores.http.store import HttpStore, Listing
 
 

@@ -13,8 +13,8 @@ from fsspec_commit_stores.gcs.contents import token_of
 from fsspec_commit_stores.gcs.lookup import look_at_file
 from fsspec_commit_stores.gcs.provenance import GENERATION
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
 from fsspec_commit_stores.http.requests import raising_store_errors
-from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
 
 _NAME = "objects.get media"
 

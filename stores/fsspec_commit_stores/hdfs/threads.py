@@ -89,7 +89,7 @@ class Threads:
                 self._waiting -= 1
                 self._idle -= 1
             if future.set_running_or_notify_cancel():
-                _answer(future, call)
+                answer(future, call)
             del waiting, future, call
             with self._lock:
                 self._idle += 1
@@ -113,10 +113,11 @@ class Threads:
             return None
 
 
-def _answer(future: Future[T], call: Callable[[], T]) -> None:
+def answer(future: Future[T], call: Callable[[], T]) -> None:
+    """Answer *future* with what *call* returns or raises."""
     try:
-        answer = call()
+        returned = call()
     except BaseException as error:  # noqa: BLE001  # whoever waits gets it
         future.set_exception(error)
     else:
-        future.set_result(answer)
+        future.set_result(returned)

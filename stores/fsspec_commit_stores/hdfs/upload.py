@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from typing import TypeAlias
 
 from fsspec_commit_stores.hdfs.failures import RequestFailedError
-from fsspec_commit_stores.hdfs.threads import heard
+from fsspec_commit_stores.hdfs.threads import answer, heard
 
 Send: TypeAlias = Callable[[bytes | Iterable[bytes]], None]
 """Sends a whole body and waits for the answer; for a thread."""
@@ -92,16 +92,7 @@ def _body(queue: "SimpleQueue[bytes | DroppedError | None]") -> Iterator[bytes]:
 def _in_thread(call: Callable[[], None]) -> asyncio.Future[None]:
     """Run *call* in a thread that no exit of the program waits for."""
     done: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            call()
-        except BaseException as error:  # noqa: BLE001  # whoever waits gets it
-            done.set_exception(error)
-        else:
-            done.set_result(None)
-
-    threading.Thread(target=run, daemon=True, name="webhdfs-upload").start()
+    threading.Thread(target=answer, args=(done, call), daemon=True, name="webhdfs-upload").start()
     return heard(asyncio.wrap_future(done))
 
 

@@ -204,12 +204,11 @@ class WebRequests:
                 answer = self._session.send(asked, method, location, **how)
             except NotSentError as error:
                 self._shunned[urlsplit(location).netloc] = None
-                failure = error.failure
+                if tries == _DATA_NODES_MAX:
+                    raise error.failure from None
             else:
                 self._contact.has_answered = True
                 return answer
-            if tries == _DATA_NODES_MAX:
-                raise failure
 
     def _located(
         self, asked: RequestDescription, method: str, op: str, parameters: dict[str, object]
@@ -252,11 +251,9 @@ class WebRequests:
         try:
             answer = self._session.send(asked, method, url, params=sent)
         except NotSentError as error:
-            failure = error.failure
-        else:
-            self._contact.has_answered = True
-            return answer
-        raise failure
+            raise error.failure from None
+        self._contact.has_answered = True
+        return answer
 
 
 class WebPages:

@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+_SPAN = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
+ANOTHER_PART = "the store answered with another part than was asked"
+"""Why such an answer is not believed: one half of a sentence."""
 NUMBERS_OF_STATUSES: Mapping[int, int] = {
     HTTPStatus.UNAUTHORIZED: errno.EACCES,
     HTTPStatus.FORBIDDEN: errno.EACCES,
@@ -37,6 +40,16 @@ def time_of(text: str) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time
+
+
+def is_span(content_range: str, size_bytes: int, *, start: int, length: int) -> bool:
+    """Whether a part of *size_bytes* is what was asked for, cut short by the file's end alone."""
+    found = _SPAN.fullmatch(content_range)
+    if found is None:
+        return False
+    first, last, total = map(int, found.groups())
+    end = min(start + length, total)
+    return first == start and last + 1 == end and size_bytes == end - start
 
 
 def shown_request_id(request_id: str) -> str:

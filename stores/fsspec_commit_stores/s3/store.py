@@ -25,8 +25,8 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
+from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
 from fsspec_commit_stores.http.places import Place
-from fsspec_commit_stores.http.spans import ANOTHER_PART, is_span
 from fsspec_commit_stores.http.store import HttpStore
 from fsspec_commit_stores.s3.contents import condition_of, metadata_of, nonce_of
 from fsspec_commit_stores.s3.deleting import delete
