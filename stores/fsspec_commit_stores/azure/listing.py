@@ -5,7 +5,6 @@ lists can begin again, but go on only here: so the pages after the first are ask
 are given.
 """
 
-import asyncio
 import errno
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,13 +13,19 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
-from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations, below, first_of
+from fsspec_commit_stores.http.listings import (
+    ANOTHER_PLACE,
+    Continuations,
+    below,
+    delete_each,
+    first_of,
+)
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
@@ -93,25 +98,14 @@ class BlobListing:
             deleted.update(paths)
 
     async def _delete(self, path: StorePath, paths: Sequence[StorePath]) -> None:
-        failures: list[tuple[StorePath, StoreError]] = []
-        left = iter(paths)
-
-        async def delete() -> None:
-            for one in left:
-                try:
-                    await self._container.request("Delete Blob", one)
-                except RequestFailedError as error:
-                    if not error.is_missing:
-                        failures.append((one, error.failure))
-
-        await asyncio.gather(*(delete() for _ in range(_DELETING)))
-        if not failures:
+        deleting = partial(self._container.request, "Delete Blob")
+        left = await delete_each(deleting, paths, at_once=_DELETING)
+        if not left:
             return
-        shown = first_of([repr(one) for one, _ in failures])
-        first = failures[0][1]
-        why = f"{len(failures)} of its files were not deleted: {shown}; {first}"
-        refused = all(failure.reply is Reply.REFUSED for _, failure in failures)
-        if refused:
+        first = next(iter(left.values()))
+        shown = first_of([repr(one) for one in left])
+        why = f"{len(left)} of its files were not deleted: {shown}; {first}"
+        if all(failure.reply is Reply.REFUSED for failure in left.values()):
             raise self._container.refusal("Delete Blob", path, why, first.errno or errno.EIO)
         raise self._container.doubt("Delete Blob", path, why)
 

@@ -7,7 +7,6 @@ A listing sees every finished write and delete.
 https://cloud.google.com/storage/docs/consistency
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
@@ -18,14 +17,14 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.gcs.contents import Resource, entry_of
 from fsspec_commit_stores.gcs.deleting import delete
-from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
+from fsspec_commit_stores.gcs.requests import Bucket, Given
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
     Continuations,
     below,
+    delete_each,
     first_of,
 )
-from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NAME = "objects.list"
 _PAGE_MAX = 1000
@@ -134,33 +133,17 @@ class Listing:
                 at = {"pageToken": token}
 
     async def _delete(self, path: StorePath, names: Sequence[str]) -> None:
-        left: dict[str, StoreError] = {}
-        waiting = iter(names)
-
-        async def deleting() -> None:
-            for name in waiting:
-                try:
-                    await self._delete_one(self._bucket.path(name))
-                except StoreError as error:
-                    left[name] = error
-
-        await asyncio.gather(*(deleting() for _ in range(min(self._deletions_max, len(names)))))
+        paths = [self._bucket.path(name) for name in names]
+        deleting = partial(delete, self._bucket)
+        left = await delete_each(deleting, paths, at_once=self._deletions_max)
         if left:
             first = next(iter(left.values()))
-            why = f"left are {first_of([repr(name) for name in left])}: {first}"
+            why = f"left are {first_of([repr(self._bucket.key(one)) for one in left])}: {first}"
             failure = self._bucket.failure("objects.delete", path, why, _worst(left.values()))
             failure.retry_after_s = (
                 max((error.retry_after_s or 0.0 for error in left.values()), default=0.0) or None
             )
             raise failure
-
-    @raising_store_errors
-    async def _delete_one(self, path: StorePath) -> None:
-        try:
-            await delete(self._bucket, path)
-        except RequestFailedError as error:
-            if not error.is_missing:
-                raise
 
     async def _pages(
         self, path: StorePath, fields: str, left_out: str | None, **query: object

@@ -1,9 +1,11 @@
 """What listings of buckets and containers have in common: where they go on, and what is refused."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
+from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores.http.requests import Requests
+from fsspec_commit_stores.http.requests import FailedRequestError, Requests
 
 ANOTHER_PLACE = "it was answered with the listing of another place; check the proxy, and its cache"
 """Why such a page is not believed: one half of a sentence."""
@@ -44,6 +46,27 @@ class Continuations:
     def clear(self) -> None:
         """Begin anew: what was listed before is there no more."""
         self._times.clear()
+
+
+async def delete_each(
+    delete: Callable[[StorePath], Awaitable[object]], paths: Sequence[StorePath], *, at_once: int
+) -> dict[StorePath, StoreError]:
+    """Delete *paths* by one request each, so many at once: which are left, and why."""
+    left: dict[StorePath, StoreError] = {}
+    waiting = iter(paths)
+
+    async def deleting() -> None:
+        for path in waiting:
+            try:
+                await delete(path)
+            except FailedRequestError as error:
+                if not error.is_missing:
+                    left[path] = error.failure
+            except StoreError as error:
+                left[path] = error
+
+    await asyncio.gather(*(deleting() for _ in range(min(at_once, len(paths)))))
+    return left
 
 
 def below(key: str) -> str:
