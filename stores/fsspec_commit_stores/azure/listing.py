@@ -26,6 +26,7 @@ from fsspec_commit_stores.http.listings import (
     delete_each,
     first_of,
 )
+from fsspec_commit_stores.http.requests import raising_store_errors, unless_missing
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
@@ -183,6 +184,7 @@ class PathListing:
         async for found in self._paths(path, is_recursive=False):
             yield found
 
+    @raising_store_errors
     async def delete_tree(self, path: StorePath) -> None:
         """Delete the directory *path* with all below it, by one request or as many as it takes.
 
@@ -192,13 +194,9 @@ class PathListing:
         query = {"paginated": "true"}
         continuations = Continuations(self._container, "Path - Delete", path, times_max=TURNS_MAX)
         while True:
-            try:
-                answer = await self._container.request("Path - Delete", path, query=query)
-            except RequestFailedError as error:
-                if error.is_missing:
-                    return
-                raise error.failure from None
-            following = answer.headers.get("x-ms-continuation")
+            asking = self._container.request("Path - Delete", path, query=query)
+            answer = await unless_missing(asking)
+            following = answer and answer.headers.get("x-ms-continuation")
             if not following:
                 return
             continuations.check(following)
@@ -234,13 +232,14 @@ class PathListing:
             continuations.check(following)
             query["continuation"] = following
 
+    @raising_store_errors
     async def _page(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:
         try:
             return await self._container.request("Path - List", path, query=query)
         except RequestFailedError as error:
             if error.is_missing or error.has_code("ResourceTypeMismatch"):
                 return None
-            raise error.failure from None
+            raise
 
     def _found(self, path: StorePath, body: bytes) -> list[Entry | Directory]:
         try:

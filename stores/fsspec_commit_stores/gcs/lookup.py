@@ -3,8 +3,8 @@
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry
 from fsspec_commit_stores.gcs.contents import Resource, entry_of
-from fsspec_commit_stores.gcs.requests import Bucket, Given, RequestFailedError
-from fsspec_commit_stores.http.requests import raising_store_errors
+from fsspec_commit_stores.gcs.requests import Bucket, Given
+from fsspec_commit_stores.http.requests import raising_store_errors, unless_missing
 
 _NAME = "objects.get"
 _ENTRY_FIELDS = "generation,size,metadata"
@@ -18,13 +18,8 @@ async def look(bucket: Bucket, path: StorePath, fields: str) -> Resource | None:
         StoreError: The store did not answer, or does not let us look.
     """
     target = bucket.object_target(path, fields=fields)
-    try:
-        answered = await bucket.request(Given(_NAME, "GET", target), path)
-    except RequestFailedError as error:
-        if error.is_missing:
-            return None
-        raise
-    return bucket.decoded(answered, _NAME, path, Resource)
+    answered = await unless_missing(bucket.request(Given(_NAME, "GET", target), path))
+    return None if answered is None else bucket.decoded(answered, _NAME, path, Resource)
 
 
 async def look_at_file(bucket: Bucket, path: StorePath) -> Entry | None:

@@ -27,6 +27,7 @@ from fsspec_commit_stores.hdfs.failures import (
 from fsspec_commit_stores.hdfs.permissions import USUAL, Permissions
 from fsspec_commit_stores.hdfs.requests import Status
 from fsspec_commit_stores.hdfs.threads import NotBegunError, Threads
+from fsspec_commit_stores.http.requests import unless_missing
 
 T = TypeVar("T")
 
@@ -97,13 +98,10 @@ class NativeRequests:
 
     async def status(self, path: StorePath) -> Status | None:
         """What stands at *path*."""
-        try:
-            found = await self._call("look at", path, lambda: self._client.get_file_info(path))
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            raise
-        return _status(found)
+        found = await unless_missing(
+            self._call("look at", path, lambda: self._client.get_file_info(path))
+        )
+        return None if found is None else _status(found)
 
     def children(self, path: StorePath) -> "NativePages":
         """What stands directly in *path*."""

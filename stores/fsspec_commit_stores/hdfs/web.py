@@ -41,6 +41,7 @@ from fsspec_commit_stores.hdfs.web_answers import (
     value_of,
 )
 from fsspec_commit_stores.hdfs.web_session import NotSentError, WebSession
+from fsspec_commit_stores.http.requests import unless_missing
 
 T = TypeVar("T")
 
@@ -73,13 +74,9 @@ class WebRequests:
 
     async def status(self, path: StorePath) -> Status | None:
         """What stands at *path*."""
-        try:
-            looked = await self._value("GET", "GETFILESTATUS", path, "look at", Looked)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            raise
-        return looked.file_status.status
+        asking = self._value("GET", "GETFILESTATUS", path, "look at", Looked)
+        looked = await unless_missing(asking)
+        return None if looked is None else looked.file_status.status
 
     def children(self, path: StorePath) -> "WebPages":
         """What stands directly in *path*."""
@@ -151,12 +148,7 @@ class WebRequests:
         self, op: str, path: StorePath, form: type[T], **parameters: object
     ) -> T | None:
         """One page; ``None`` where there is no directory."""
-        try:
-            return await self._value("GET", op, path, "list", form, **parameters)
-        except RequestFailedError as error:
-            if error.is_missing:
-                return None
-            raise
+        return await unless_missing(self._value("GET", op, path, "list", form, **parameters))
 
     async def _must_be_there(self, directory: StorePath, verb: str, path: StorePath) -> None:
         if directory and await self.status(directory) is None:

@@ -54,6 +54,20 @@ def raising_store_errors(
     return run
 
 
+async def unless_missing(request: Awaitable[T]) -> T | None:
+    """The answer to *request*; ``None`` when the store says that there is no such thing.
+
+    Raises:
+        FailedRequestError: It was not done for another reason, or it is not known.
+    """
+    try:
+        return await request
+    except FailedRequestError as error:
+        if not error.is_missing:
+            raise
+    return None
+
+
 class Contact:
     """Whether an endpoint has ever answered: until it has, its address may be wrong.
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Token
+from fsspec_commit_stores.http.requests import raising_store_errors, unless_missing
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.contents import etag_of
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
@@ -82,6 +83,7 @@ class Versions:
         etag = etag_of(answer)
         return Token(f"{answer.get('VersionId') or _NONE} {etag}" if self.kept else etag)
 
+    @raising_store_errors
     async def check(self, path: StorePath, token: Token, *, method: str) -> None:
         """Refuse when another version stands than *token* names; of an etag alone, say nothing.
 
@@ -94,23 +96,19 @@ class Versions:
         version = token.rpartition(" ")[0]
         if not version:
             return
-        try:
-            answer = await self._bucket.look(path)
-        except RequestFailedError as error:
-            if not error.is_missing:
-                raise error.failure from None
-            answer = {}
+        answer = await unless_missing(self._bucket.look(path)) or {}
         if str(answer.get("VersionId") or _NONE) != version or not answer:
             why = "another version stands there than was expected"
             raise self._bucket.refusal(method, path, why, errno.EEXIST)
 
+    @raising_store_errors
     async def _ask(self) -> bool:
         path = self._bucket.path("")
         try:
             answer = await self._bucket.request("get_bucket_versioning", path)
         except RequestFailedError as error:
             if error.answer is None or not is_refusal_of_its_own(error.answer):
-                raise error.failure from None
+                raise
             _log.debug("%s; etags are its tokens", error.failure)
             return False
         return answer.get("Status") == "Enabled"
