@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, TypedDict
 
 import typer
 
 import fsspec_commit as fc
 from fsspec_commit.cli.interrupts import hear_interrupts, ignore_interrupts
-from fsspec_commit.cli.options import Redactor, StorageOptions
+from fsspec_commit.cli.options import Redactor, StorageOptions, storage_options
 from fsspec_commit.cli.output import Output, printable, put_error
 from fsspec_commit.cli.wording import in_options
 
@@ -80,6 +80,14 @@ def command_line(command: str, *arguments: str, options: bool = False) -> str:
     return f"{line}  # {_SAME_OPTIONS}" if options else line
 
 
+class Opening(TypedDict):
+    """How the API's functions are to open the destination."""
+
+    storage_options: StorageOptions
+    single_writer: bool
+    probe: bool
+
+
 class Run:
     """One run of one command.
 
@@ -106,6 +114,17 @@ class Run:
         self.cut_short = NOTHING_CHANGED
         self.debug = debug
         self._public = [destination, *public]
+
+    def opening(
+        self, texts: Sequence[str] | None, *, single_writer: bool, no_probe: bool
+    ) -> Opening:
+        """How to open the destination; from now on no value of its storage options is printed."""
+        self.storage_options = self.hide(storage_options(texts))
+        return {
+            "storage_options": self.storage_options,
+            "single_writer": single_writer,
+            "probe": not no_probe,
+        }
 
     def hide(self, options: StorageOptions) -> StorageOptions:
         """From now on print no value of *options*; return them."""

@@ -1,9 +1,6 @@
 """How ``jobs`` and ``show`` tell of what Hadoop's own committers have left."""
 
-from collections.abc import Sequence
-
 import fsspec_commit as fc
-from fsspec_commit.cli.ending import Run
 from fsspec_commit.cli.output import counted, human_bytes, plain
 
 TASKS_MAX = 20
@@ -20,16 +17,6 @@ _MEANING = {
     " uploads are kept, and paid for, until they are aborted: by the next job that Hadoop's magic"
     " committer commits here, unless told not to, or by a lifecycle rule.",
 }
-
-
-def hadoop_jobs(run: Run, *, single_writer: bool, probe: bool) -> Sequence[fc.HadoopJob]:
-    """What Hadoop's jobs have left at the destination of *run*."""
-    return fc.hadoop_jobs(
-        run.destination,
-        storage_options=run.storage_options,
-        single_writer=single_writer,
-        probe=probe,
-    )
 
 
 def hadoop_row(job: fc.HadoopJob) -> list[object]:

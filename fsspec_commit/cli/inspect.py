@@ -9,10 +9,9 @@ from typing import Annotated, Any, cast
 import typer
 
 import fsspec_commit as fc
-from fsspec_commit.cli.ending import PROBING, Run, Status, ending
+from fsspec_commit.cli.ending import PROBING, Opening, Run, Status, ending
 from fsspec_commit.cli.hadoop import (
     hadoop_document,
-    hadoop_jobs,
     hadoop_row,
     hadoop_rows,
     hadoop_summary,
@@ -82,13 +81,11 @@ def explain(
     """
     run = Run(destination, as_json=as_json, debug=debug)
     with ending(run):
-        run.storage_options = run.hide(storage_options(storage_option))
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
         selection = fc.explain(
             destination,
             committer=cast("Any", committer),  # refused there, if it is none
-            storage_options=run.storage_options,
-            single_writer=single_writer,
-            probe=not no_probe,
+            **opening,
         )
         known = _capabilities(selection.capabilities)
         rows: list[Sequence[object]] = [("committer", selection.committer or "none is safe", "")]
@@ -165,9 +162,9 @@ def jobs(
     """
     run = Run(destination, as_json=as_json, debug=debug)
     with ending(run):
-        run.storage_options = run.hide(storage_options(storage_option))
-        found = _jobs(run, single_writer=single_writer, probe=not no_probe)
-        others = hadoop_jobs(run, single_writer=single_writer, probe=not no_probe)
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
+        found = fc.jobs(destination, **opening)
+        others = fc.hadoop_jobs(destination, **opening)
         document = {
             "destination": destination,
             "jobs": [_known(job) for job in found],
@@ -203,11 +200,11 @@ def show(
     """
     run = Run(destination, as_json=as_json, debug=debug)
     with ending(run):
-        run.storage_options = run.hide(storage_options(storage_option))
-        found = _jobs(run, single_writer=single_writer, probe=not no_probe)
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
+        found = fc.jobs(destination, **opening)
         others: Sequence[fc.HadoopJob] = ()
         if job_id is None or not any(_abbreviates(job_id, job.job_id) for job in found):
-            others = hadoop_jobs(run, single_writer=single_writer, probe=not no_probe)
+            others = fc.hadoop_jobs(destination, **opening)
         if job_id is None:
             _show_all(run, found, others)
             return
@@ -260,7 +257,7 @@ def _rows(known: dict[str, object]) -> list[tuple[str, object]]:
     return [(name.replace("_", " "), value) for name, value in shown.items()]
 
 
-def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:
+def found_job(run: Run, text: str, opening: Opening) -> str:
     """The whole id of the job that *text* abbreviates; a whole one is not looked up.
 
     Raises:
@@ -269,23 +266,13 @@ def found_job(run: Run, text: str, *, single_writer: bool, probe: bool) -> str:
     if _is_whole(text):
         return text
     try:
-        found = _jobs(run, single_writer=single_writer, probe=probe)
-        return _matching(run, found, text).job_id
+        return _matching(run, fc.jobs(run.destination, **opening), text).job_id
     except fc.CommitError as error:
         # Of the job that is meant: it may be decided, or finished.
         kind = getattr(error, "kind", "")
         if isinstance(error, fc.StoreError) or kind in {"unknown_job", "ambiguous_job"}:
             error.outcome = "unknown"
         raise
-
-
-def _jobs(run: Run, *, single_writer: bool, probe: bool) -> Sequence[fc.JobInfo]:
-    return fc.jobs(
-        run.destination,
-        storage_options=run.storage_options,
-        single_writer=single_writer,
-        probe=probe,
-    )
 
 
 def _matching(run: Run, found: Sequence[fc.JobInfo], text: str) -> fc.JobInfo:

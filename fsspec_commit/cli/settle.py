@@ -18,7 +18,6 @@ from fsspec_commit.cli.options import (
     SingleWriter,
     StorageOption,
     duration,
-    storage_options,
 )
 from fsspec_commit.cli.output import counted, human_bytes
 from fsspec_commit.cli.progress import Publishing, bars
@@ -80,8 +79,8 @@ def resume(
     """
     run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
     with ending(run):
-        run.storage_options = run.hide(storage_options(storage_option))
-        full = found_job(run, job_id, single_writer=single_writer, probe=not no_probe)
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
+        full = found_job(run, job_id, opening)
         run.cut_short = unsettled(run.command("resume", full))
         try:
             with bars(shown=run.output.shows_progress, reading=False) as seen:
@@ -90,9 +89,7 @@ def resume(
                     full,
                     accept_loss=accept_loss,
                     callback=Publishing(seen),
-                    storage_options=run.storage_options,
-                    single_writer=single_writer,
-                    probe=not no_probe,
+                    **opening,
                 )
                 run.cut_short = COMMITTED
         except fc.JobNotActiveError as over:
@@ -135,15 +132,13 @@ def abort(
     """
     run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
     with ending(run):
-        run.storage_options = run.hide(storage_options(storage_option))
-        full = found_job(run, job_id, single_writer=single_writer, probe=not no_probe)
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
+        full = found_job(run, job_id, opening)
         run.cut_short = unsettled(run.command("abort", full))
         fc.abort(
             destination,
             full,
-            storage_options=run.storage_options,
-            single_writer=single_writer,
-            probe=not no_probe,
+            **opening,
         )
         run.cut_short = ABORTED
         if as_json:
@@ -177,7 +172,7 @@ def clean(
     """
     run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
     with ending(run):
-        run.storage_options = run.hide(storage_options(storage_option))
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
         if older_than is None and not damaged:
             raise fc.RequestError("missing option '--older-than', or '--damaged'", kind="usage")
         age = None if older_than is None else duration(older_than, "--older-than")
@@ -192,9 +187,7 @@ def clean(
             dry_run=not delete,
             damaged=damaged or (),
             accept_loss=accept_loss,
-            storage_options=run.storage_options,
-            single_writer=single_writer,
-            probe=not no_probe,
+            **opening,
         )
         _report(run, report, deleted=delete)
         if report.not_removed:

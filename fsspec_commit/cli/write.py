@@ -229,7 +229,7 @@ def write(
     run = Run(destination, as_json=as_json, quiet=quiet, debug=debug, public=sources)
     with ending(run):
         read_with = run.hide(storage_options(source_storage_option, "--source-storage-option"))
-        run.storage_options = run.hide(storage_options(storage_option))
+        opening = run.opening(storage_option, single_writer=single_writer, no_probe=no_probe)
         job: dict[str, Any] = {
             "format": _written(written_format),
             "partition_by": listed(partition_by) or None,
@@ -242,10 +242,8 @@ def write(
             "idempotency_key": idempotency_key,
             "wait_s": duration(wait, "--wait", unit="s").total_seconds(),
             "durability": durability.value,
-            "single_writer": single_writer,
             "delete_by_name": delete_by_name,
-            "probe": not no_probe,
-            "storage_options": run.storage_options,
+            **opening,
         }
         as_format = None if source_format is None else known_format(source_format)
         files = find_sources(sources, as_format=as_format, options=read_with)
