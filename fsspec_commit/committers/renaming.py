@@ -176,7 +176,7 @@ class RenamingCommitter:
 
         Elsewhere the renames make those that they find missing, so a job pays for the new ones.
         """
-        making = self._store.new_directories
+        making = self._store.directory_creation
         if making is None:
             return
 

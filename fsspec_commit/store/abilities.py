@@ -257,7 +257,7 @@ class Store(Protocol):
         """Renaming directories."""
 
     @property
-    def new_directories(self) -> MakesDirectories | None:
+    def directory_creation(self) -> MakesDirectories | None:
         """Making directories; only beside :attr:`files`, and never needed."""
 
     @property

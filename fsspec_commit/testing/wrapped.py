@@ -117,10 +117,10 @@ class WrappedStore:
         return None if directories is None else _WrappedDirectories(directories, self._carry)
 
     @property
-    def new_directories(self) -> MakesDirectories | None:
+    def directory_creation(self) -> MakesDirectories | None:
         """Making directories."""
-        making = self.store.new_directories
-        return None if making is None else _WrappedNewDirectories(making, self._carry)
+        making = self.store.directory_creation
+        return None if making is None else _WrappedDirectoryCreation(making, self._carry)
 
     @property
     def uploads(self) -> CompletesUploads | None:
@@ -280,7 +280,7 @@ class _WrappedDirectories:
         )
 
 
-class _WrappedNewDirectories:
+class _WrappedDirectoryCreation:
     def __init__(self, making: MakesDirectories, carry: Carry) -> None:
         self._making = making
         self._carry = carry

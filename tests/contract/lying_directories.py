@@ -29,7 +29,7 @@ class _Making:
 class Makes(MemoryStore):
     """Honest: makes directories beforehand."""
 
-    new_directories: MakesDirectories | None = _Making()  # type: ignore[assignment]  # memory has none
+    directory_creation: MakesDirectories | None = _Making()  # type: ignore[assignment]  # memory has none
 
 
 class _MakingOver(_Making):
@@ -41,7 +41,7 @@ class _MakingOver(_Making):
 class MakesOver(Makes):
     """Takes a file away that is where a directory is to be."""
 
-    new_directories = _MakingOver()
+    directory_creation = _MakingOver()
 
 
 class _MakingAnew(_Making):
@@ -54,7 +54,7 @@ class _MakingAnew(_Making):
 class MakesAnew(Makes):
     """Empties a directory that is there."""
 
-    new_directories = _MakingAnew()
+    directory_creation = _MakingAnew()
 
 
 class _MakingOnce(_Making):
@@ -71,7 +71,7 @@ class _MakingOnce(_Making):
 class MakesOnce(Makes):
     """Refuses what another has just made."""
 
-    new_directories = _MakingOnce()
+    directory_creation = _MakingOnce()
 
 
 class _MakingNone(_Making):
@@ -82,4 +82,4 @@ class _MakingNone(_Making):
 class MakesNone(Makes):
     """Leaves it to the files, as object stores would."""
 
-    new_directories = _MakingNone()
+    directory_creation = _MakingNone()

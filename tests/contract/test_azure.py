@@ -14,10 +14,10 @@ from azure.core.exceptions import ResourceNotFoundError
 
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing import StoreContract
+from fsspec_commit.testing.store_contract.directory_creation import DirectoryCreationContract
 from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.given import Given, driven, place_at, tree
 from fsspec_commit.testing.store_contract.listings import ListingsContract
-from fsspec_commit.testing.store_contract.new_directories import NewDirectoriesContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit_stores.azure import AzureStore, listing
 from tests.sweeps import some_tests_by_day
@@ -113,7 +113,7 @@ class TestAzurePages(
     FilesContract,
     ListingsContract,
     RenamesContract,
-    NewDirectoriesContract,
+    DirectoryCreationContract,
 ):
     """Where every answer is cut short: two paths a call, three entries a page."""
 

@@ -69,7 +69,7 @@ class FlatStore:
         renames = FlatRenames(bucket)
         self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if has_directories else None
-        self.new_directories = renames if has_directories else None
+        self.directory_creation = renames if has_directories else None
         self.uploads = FlatUploads(bucket) if bucket.habits.uploads else None
 
     @classmethod

@@ -54,8 +54,8 @@ class ConfirmedStore(StoreReads):
             if directories is None
             else ConfirmedDirectories(directories, store, pace, statistics)
         )
-        making = store.new_directories
-        self.new_directories = (
+        making = store.directory_creation
+        self.directory_creation = (
             None if making is None else ConfirmedNewDirectories(making, store, pace, statistics)
         )
         uploads = store.uploads

@@ -11,11 +11,11 @@ from fsspec_commit.testing.store_contract.answered_for import (
 )
 from fsspec_commit.testing.store_contract.bulk import BulkContract
 from fsspec_commit.testing.store_contract.directories import DirectoriesContract
+from fsspec_commit.testing.store_contract.directory_creation import DirectoryCreationContract
 from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.given import At, OpenAgain, ReadRaw, WriteRaw
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.names import NamesContract
-from fsspec_commit.testing.store_contract.new_directories import NewDirectoriesContract
 from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit.testing.store_contract.uploads import UploadsContract
@@ -33,7 +33,7 @@ class StoreContract(
     RenamesContract,
     BulkContract,
     DirectoriesContract,
-    NewDirectoriesContract,
+    DirectoryCreationContract,
     UploadsContract,
     AnsweredForContract,
 ):

@@ -27,7 +27,7 @@ class AbilitiesContract(Given):
 
     def test_directories_are_made_for_renames_only(self, store: Store) -> None:
         """What is made beforehand is what a rename would find missing."""
-        assert store.new_directories is None or store.files is not None
+        assert store.directory_creation is None or store.files is not None
 
     def test_uploads_are_there_exactly_when_declared(self, store: Store) -> None:
         """`uploads` is an object when `multipart` is declared, else ``None``."""

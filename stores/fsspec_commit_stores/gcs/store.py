@@ -56,7 +56,7 @@ class GcsStore(HttpStore):
     """
 
     directories = None
-    new_directories = None
+    directory_creation = None
     uploads = None
     deletion_operation = tree_deletion_operation = "objects.delete"
 

@@ -56,7 +56,7 @@ class HdfsStore:
         self._requests = requests
         self._ask = ask
         self.root = root
-        self.new_directories = self._directories = Directories(requests, root)
+        self.directory_creation = self._directories = Directories(requests, root)
         self._files = Files(requests, self._directories)
         self.files = self.directories = HdfsRenames(requests, self._directories, self._files)
 

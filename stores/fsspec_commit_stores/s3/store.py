@@ -57,7 +57,7 @@ class S3Store(HttpStore):
     """
 
     directories = None
-    new_directories = None
+    directory_creation = None
     deletion_operation = "delete_object"
     tree_deletion_operation = "delete_objects"
 

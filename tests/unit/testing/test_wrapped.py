@@ -38,8 +38,8 @@ def test_every_call_of_a_store_is_one_that_can_fail() -> None:
     store = RecordingStore(FlatStore(root, Bucket("b", GEN2), capabilities_of(GEN2)))
     assert store.files is not None
     assert store.directories is not None
-    assert store.new_directories is not None
-    files, directories, making = store.files, store.directories, store.new_directories
+    assert store.directory_creation is not None
+    files, directories, making = store.files, store.directories, store.directory_creation
 
     async def body() -> None:
         await create(store, "area/a")

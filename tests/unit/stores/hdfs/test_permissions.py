@@ -40,7 +40,7 @@ def asked_for(operation: str, options: Mapping[str, Any]) -> dict[str, str]:
             store = await HdfsStore.open(f"{url}/out", given)
             try:
                 if operation == "MKDIRS":
-                    await store.new_directories.make_directory(PATH, within=store.root)
+                    await store.directory_creation.make_directory(PATH, within=store.root)
                 else:
                     with pytest.raises(fc.StoreError):
                         await store.put(PATH, b"1", expecting=Expect.ANYTHING, within=None)

@@ -84,7 +84,7 @@ HEALTHY: dict[str, Verb] = {
     **VERBS,
     "range": lambda s: s.read_range(PATH, start=0, length=7),
     "put": lambda s: s.put(PATH, b"content", expecting=Expect.ANYTHING, within=None),
-    "make a directory": lambda s: s.new_directories.make_directory(NEW, within=ROOT),
+    "make a directory": lambda s: s.directory_creation.make_directory(NEW, within=ROOT),
 }
 
 

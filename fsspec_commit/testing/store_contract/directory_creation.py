@@ -19,13 +19,13 @@ from fsspec_commit.testing.store_contract.given import (
 
 
 def _making(store: Store) -> MakesDirectories:
-    if store.new_directories is None:
+    if store.directory_creation is None:
         pytest.skip("this store makes no directories beforehand")
-    return store.new_directories
+    return store.directory_creation
 
 
-class NewDirectoriesContract(Given):
-    """`new_directories`."""
+class DirectoryCreationContract(Given):
+    """`directory_creation`."""
 
     @driven
     async def test_a_directory_is_made_with_those_above_it(self, store: Store, at: At) -> None:
