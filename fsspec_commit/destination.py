@@ -31,10 +31,10 @@ T = TypeVar("T")
 _log = logging.getLogger("fsspec_commit")
 
 
-_found_of_servers: dict[tuple[str, frozenset[str]], Capabilities] = {}
-"""What a probe has found, by who serves it and what was assumed, and so not judged, meanwhile.
+_probed_capabilities: dict[tuple[str, frozenset[str]], Capabilities] = {}
+"""What probes have found, for the life of the process.
 
-For the life of the process.
+The key is the endpoint and bucket, and the facts that were assumed, which the probe did not judge.
 """
 
 
@@ -50,23 +50,23 @@ class Destination:
     async def capabilities(self, *, probing: bool) -> Capabilities:
         """What the store can do, as far as it is known.
 
-        What the adapter of an endpoint that nobody vouches for leaves open is found out by a
-        probe: once for each server and bucket, with small files below the work area.
+        At an unverified endpoint, what the adapter leaves open is probed: once for each endpoint
+        and bucket, with small files below the work area.
 
         Raises:
             StoreError: It cannot be reached, or nothing can be written there.
         """
-        declared, server = self.store.capabilities, self._raw.unvouched
+        declared, server = self.store.capabilities, self._raw.unverified_endpoint
         if server is None or not probing:
             return declared
         assumed = (name for name, how in declared.evidence.items() if how == "assumed")
         key = (server, frozenset(assumed))
-        found = _found_of_servers.get(key)
+        found = _probed_capabilities.get(key)
         if found is None:
-            _log.info("nobody vouches for %s: trying out what it does", server)
+            _log.info("probing what %s does: nothing declares it", server)
             scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
             found = await _probed(self._raw, scratch, self.ids)
-            _found_of_servers[key] = found
+            _probed_capabilities[key] = found
         return declared.completed_by(found)
 
     async def select(self, request: Request, *, probing: bool) -> Selection:
@@ -76,10 +76,14 @@ class Destination:
             StoreError: It cannot be reached.
         """
         selection = choose(await self.capabilities(probing=probing), request)
-        if selection.committer is None and self._raw.unvouched is not None and not probing:
+        if (
+            selection.committer is None
+            and self._raw.unverified_endpoint is not None
+            and not probing
+        ):
             reason = (
-                f"nobody vouches for what {self._raw.unvouched!r} does, and probe=False forbids "
-                "to try it out; allow the probe"
+                f"nothing declares what {self._raw.unverified_endpoint!r} does, and probe=False "
+                "forbids trying it out; allow the probe"
             )
             return Selection(None, (*selection.reasons, reason), selection.capabilities)
         return selection

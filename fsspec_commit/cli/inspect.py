@@ -72,8 +72,8 @@ def explain(
     """Say which committer a job would use at a destination, and why.
 
     The capabilities are those that the adapter declares, each with how it is known. Nothing is
-    written, but where nobody vouches for an endpoint: there they are tried out, as by `probe`. The
-    exit status is 1 where no committer is safe.
+    written, except at an unverified endpoint: there they are probed, as `probe` would. The exit
+    status is 1 if no committer is safe.
 
     Examples:
       fsspec-commit explain s3://out/events

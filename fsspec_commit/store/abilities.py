@@ -233,11 +233,11 @@ class Store(Protocol):
         """What this store declares of itself."""
 
     @property
-    def unvouched(self) -> str | None:
-        """Who serves this, where nobody vouches for them: an endpoint, and a bucket there.
+    def unverified_endpoint(self) -> str | None:
+        """The endpoint and bucket, if what that server guarantees has to be probed.
 
-        Then what the adapter leaves open is tried out before a committer is chosen, and what was
-        found holds for all that is served there. ``None`` where the adapter says what holds.
+        What the adapter leaves open is then probed before a committer is chosen, and the result
+        holds for everything served there. ``None`` if the adapter's declaration is enough.
         """
 
     @property

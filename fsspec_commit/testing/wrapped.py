@@ -89,9 +89,9 @@ class WrappedStore:
         return self.store.capabilities
 
     @property
-    def unvouched(self) -> str | None:
-        """Who serves this, where nobody vouches for them."""
-        return self.store.unvouched
+    def unverified_endpoint(self) -> str | None:
+        """The endpoint and bucket, if what that server guarantees has to be probed."""
+        return self.store.unverified_endpoint
 
     @property
     def direct(self) -> WritesDirectly | None:

@@ -57,7 +57,7 @@ def capabilities_of(habits: Habits) -> Capabilities:
 class FlatStore:
     """One destination in a bucket."""
 
-    unvouched = None
+    unverified_endpoint = None
     bulk = None
     direct = None
 

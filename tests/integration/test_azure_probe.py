@@ -27,7 +27,7 @@ def test_a_probe_finds_what_is_declared_of_azure(azure_container: AzureContainer
     assert files == []
 
 
-def test_where_nobody_vouches_a_probe_can_be_refused(azure_container: AzureContainer) -> None:
+def test_at_an_unverified_endpoint_a_probe_can_be_refused(azure_container: AzureContainer) -> None:
     url, options = f"{azure_container.url}/out", azure_container.storage_options
     selection = fc.explain(url, storage_options=options, probe=False)
     assert selection.committer is None

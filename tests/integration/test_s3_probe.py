@@ -126,7 +126,7 @@ class TestWhatItCosts:
     ) -> None:
         url = f"{s3_bucket.url}/out"
         text = told(lambda: write(url, options, probe=False))
-        assert "nobody vouches for what" in text
+        assert "nothing declares what" in text
         assert s3_proxy.endpoint_url in text
         assert "allow the probe" in text
         assert probed(s3_proxy) == []

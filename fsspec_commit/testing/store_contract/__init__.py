@@ -40,8 +40,8 @@ class StoreContract(
     """What the protocol relies on, tried on a live store; subclass it and give three fixtures.
 
     Differences between stores come from ``store.capabilities`` alone: a test is skipped only for
-    an ability that the store does not declare. `read_raw` and `write_raw` go past the adapter, so
-    that it cannot vouch for itself::
+    an ability that the store does not declare. `read_raw` and `write_raw` bypass the adapter, so
+    that it is not checked against itself::
 
         class TestMyStore(StoreContract):
             @pytest.fixture

@@ -81,7 +81,7 @@ def capabilities_of(endpoint: str, *, is_hierarchical: bool, single_writer: bool
         single_writer: One job at a time works here.
     """
     facts = _GEN2 if is_hierarchical else _FLAT
-    return served(facts, is_vouched_for=is_azure(endpoint), single_writer=single_writer)
+    return served(facts, is_verified=is_azure(endpoint), single_writer=single_writer)
 
 
 def is_azure(endpoint: str) -> bool:

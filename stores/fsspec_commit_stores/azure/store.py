@@ -77,7 +77,7 @@ class AzureStore(HttpStore):
             self._container,
             self._listing,
             account.close,
-            is_vouched_for=is_azure(endpoint),
+            is_verified=is_azure(endpoint),
         )
 
     @classmethod

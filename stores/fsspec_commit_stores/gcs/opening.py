@@ -75,7 +75,7 @@ class Opened:
 def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:
     """What is known before anything is asked; of others than Google only what is protocol."""
     return served(
-        _PROTOCOL, is_vouched_for=is_google, single_writer=single_writer, exclusive_rename=True
+        _PROTOCOL, is_verified=is_google, single_writer=single_writer, exclusive_rename=True
     )
 
 

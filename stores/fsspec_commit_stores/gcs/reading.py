@@ -76,10 +76,10 @@ def _given(
 
 
 async def _is_missing(bucket: Bucket, path: StorePath, failed: RequestFailedError) -> bool:
-    """Whether there is no such file; where nobody vouches for a 404, it is asked once more.
+    """Whether there is no such file; a 404 that may not be the store's own is verified.
 
-    That of a request for bytes is in plain text, and of some servers without an id. That of a look
-    is a document.
+    The 404 of a request for bytes is plain text, from some servers without an id; the 404 of a
+    request for metadata is a document, and says who sent it.
     """
     if failed.is_missing:
         return True

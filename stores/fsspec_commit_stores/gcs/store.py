@@ -72,7 +72,7 @@ class GcsStore(HttpStore):
             self._bucket,
             self._listing,
             partial(close, found),
-            is_vouched_for=found.is_google,
+            is_verified=found.is_google,
         )
 
     @classmethod

@@ -49,7 +49,7 @@ class HdfsStore:
 
     # They follow from what a NameNode is, and a cluster runs Hadoop's own.
     capabilities = CAPABILITIES
-    unvouched = None
+    unverified_endpoint = None
     bulk = direct = uploads = None
 
     def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
@@ -282,4 +282,4 @@ async def _page(pages: Pages) -> Sequence[tuple[str, Status]]:
 _store: type[Store] = HdfsStore
 _files: type[RenamesFiles] = HdfsRenames
 _directories: type[RenamesDirectories] = HdfsRenames
-_new_directories: type[MakesDirectories] = Directories
+_directory_creation: type[MakesDirectories] = Directories

@@ -34,17 +34,17 @@ def meant_by(names: Iterable[str], prefix: str, known: Mapping[str, str]) -> lis
 
 
 def served(
-    facts: Capabilities, *, is_vouched_for: bool, single_writer: bool, **more: object
+    facts: Capabilities, *, is_verified: bool, single_writer: bool, **more: object
 ) -> Capabilities:
     """*facts* of the protocol, with what the server alone decides.
 
     Args:
         facts: What holds whoever speaks the protocol.
-        is_vouched_for: Whether what the service documents holds there.
+        is_verified: Whether what the service documents holds there.
         single_writer: One job at a time works there, which makes up for some of it.
         more: What the service documents besides.
     """
-    if is_vouched_for:
+    if is_verified:
         return facts.known(
             "declared",
             consistent_listing=True,

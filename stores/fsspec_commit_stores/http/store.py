@@ -47,7 +47,7 @@ class HttpStore(ABC):
         listing: Listing,
         close: Close,
         *,
-        is_vouched_for: bool,
+        is_verified: bool,
     ) -> None:
         """Begin to hold connections.
 
@@ -56,10 +56,10 @@ class HttpStore(ABC):
             requests: Those to the bucket.
             listing: Lists it.
             close: Closes the connections.
-            is_vouched_for: Whether what the service documents holds at the endpoint.
+            is_verified: Whether what the service documents holds at the endpoint.
         """
         self.root = root
-        self.unvouched = None if is_vouched_for else f"{requests.endpoint}/{requests.name}"
+        self.unverified_endpoint = None if is_verified else f"{requests.endpoint}/{requests.name}"
         self._requests = requests
         self._listed = listing
         self._close = close

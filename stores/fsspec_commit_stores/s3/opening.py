@@ -27,7 +27,7 @@ from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
-from fsspec_commit_stores.s3.places import is_directory_bucket, is_vouched_for
+from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified
 from fsspec_commit_stores.s3.provenance import note_form
 from fsspec_commit_stores.s3.sending import note_sending
 from fsspec_commit_stores.s3.user_agent import user_agent_of
@@ -82,7 +82,7 @@ def capabilities_of(bucket: str, endpoint: str, *, single_writer: bool) -> Capab
         documented["exclusive_rename"] = True
     facts = served(
         facts,
-        is_vouched_for=is_vouched_for(bucket, endpoint),
+        is_verified=is_verified(bucket, endpoint),
         single_writer=single_writer,
         **documented,
     )

@@ -42,6 +42,6 @@ def is_directory_bucket(bucket: str) -> bool:
     return bucket.endswith(_DIRECTORY_BUCKETS)
 
 
-def is_vouched_for(bucket: str, endpoint: str) -> bool:
+def is_verified(bucket: str, endpoint: str) -> bool:
     """Whether what AWS documents of S3 holds there: it serves it itself, by this name."""
     return is_aws(endpoint) and not bucket.endswith(_OTHER_STORES)

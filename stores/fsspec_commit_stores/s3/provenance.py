@@ -64,7 +64,7 @@ class Provenance:
     def __init__(self, *, always_marks: bool) -> None:
         self._marks = always_marks
 
-    def vouches_for(self, request: Operation, answer: dict[str, Any], *, in_range: bool) -> bool:
+    def is_from_s3(self, request: Operation, answer: dict[str, Any], *, in_range: bool) -> bool:
         """Whether an answer of success is S3's own, as it is documented.
 
         Args:

@@ -145,7 +145,7 @@ class Bucket(Requests):
                 )
             else:
                 in_range = "Range" in parameters
-                if self._provenance.vouches_for(request, answer, in_range=in_range):
+                if self._provenance.is_from_s3(request, answer, in_range=in_range):
                     self.contact.has_answered = True
                     return answer
                 if "Body" in answer:

@@ -40,7 +40,7 @@ from fsspec_commit_stores.s3.opening import (
     parameters_of,
     part_bytes_of,
 )
-from fsspec_commit_stores.s3.places import is_directory_bucket, is_vouched_for, place_of
+from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified, place_of
 from fsspec_commit_stores.s3.provenance import is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
@@ -96,7 +96,7 @@ class S3Store(HttpStore):
             self._bucket,
             self._listing,
             partial(close, filesystem),
-            is_vouched_for=is_vouched_for(place.bucket, self._bucket.endpoint),
+            is_verified=is_verified(place.bucket, self._bucket.endpoint),
         )
 
     @classmethod
@@ -115,7 +115,7 @@ class S3Store(HttpStore):
         wanted_bytes = part_bytes_of(url, options)
         filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
         endpoint = str(client.meta.endpoint_url)
-        grows = is_vouched_for(place.bucket, endpoint)
+        grows = is_verified(place.bucket, endpoint)
         part_bytes = wanted_bytes or (None if grows else PART_BYTES)
         facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
         store = cls(filesystem, client, place, facts, options.ask, part_bytes=part_bytes)

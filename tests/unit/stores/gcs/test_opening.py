@@ -128,7 +128,7 @@ def test_an_emulator_is_named_by_the_environment(
     store = opening(endpoint_url=None)
     responder.script(said(resource()))
     assert isinstance(runner.run(store.stat(PATH)), Entry)
-    assert store.unvouched == f"{responder.url}/bucket"
+    assert store.unverified_endpoint == f"{responder.url}/bucket"
 
 
 def test_a_connector_of_the_user_stays_open(runner: asyncio.Runner, responder: Responder) -> None:
@@ -309,7 +309,7 @@ class TestCapabilities:
     def test_of_google_all_is_known(self, opened: Any, options: dict[str, Any]) -> None:
         store = opened(**options)
         facts = store.capabilities
-        assert store.unvouched is None
+        assert store.unverified_endpoint is None
         assert choose(facts).committer == "manifest"
         assert facts.facts() == {
             "atomic_rename": AtomicRename.FILE,
@@ -341,7 +341,7 @@ class TestCapabilities:
     ) -> None:
         store = opened(endpoint_url=endpoint)
         facts = store.capabilities
-        assert store.unvouched is not None
+        assert store.unverified_endpoint is not None
         assert facts.exclusive_create is facts.exclusive_rename is None
         assert facts.consistent_listing is facts.delete_if_match is None
         assert facts.atomic_rename is AtomicRename.FILE
@@ -349,7 +349,7 @@ class TestCapabilities:
 
     def test_another_universe_is_google(self, opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GOOGLE_CLOUD_UNIVERSE_DOMAIN", "universe.example")
-        assert opened().unvouched is None
+        assert opened().unverified_endpoint is None
 
     def test_a_single_writer_needs_less(self, opened: Any) -> None:
         store = opened(endpoint_url="http://127.0.0.1:4443", single_writer=True)

@@ -118,8 +118,8 @@ def test_aws_marks_from_the_first_answer_on() -> None:
         "fsspec_commit.form": "",
     }
     put = OPERATIONS["put_object"]
-    assert Provenance(always_marks=False).vouches_for(put, dict(answer), in_range=False)
-    assert not Provenance(always_marks=True).vouches_for(put, dict(answer), in_range=False)
+    assert Provenance(always_marks=False).is_from_s3(put, dict(answer), in_range=False)
+    assert not Provenance(always_marks=True).is_from_s3(put, dict(answer), in_range=False)
 
 
 @pytest.mark.parametrize("status", [403, 404])

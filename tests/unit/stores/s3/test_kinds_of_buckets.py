@@ -43,8 +43,8 @@ def opened(
 def test_another_store_at_a_host_of_aws_is_tried_out(runner: asyncio.Runner, bucket: str) -> None:
     """An Outpost knows no conditional writes: two drivers would both have committed."""
     store = opened(runner, f"s3://{bucket}/out", AWS)
-    assert store.unvouched is not None
-    assert store.unvouched.endswith(f"/{bucket}")
+    assert store.unverified_endpoint is not None
+    assert store.unverified_endpoint.endswith(f"/{bucket}")
     facts = store.capabilities.facts()
     for name in ("exclusive_create", "replace_if_match", "delete_if_match", "consistent_listing"):
         assert facts[name] is None, name
@@ -53,9 +53,9 @@ def test_another_store_at_a_host_of_aws_is_tried_out(runner: asyncio.Runner, buc
 @pytest.mark.parametrize(
     "bucket", ["bucket", "name-ab12cd34ef56-s3alias", "n--use1-az4--x-s3", "n--use1-az4--xa-s3"]
 )
-def test_s3_itself_is_vouched_for(runner: asyncio.Runner, bucket: str) -> None:
+def test_s3_itself_is_verified(runner: asyncio.Runner, bucket: str) -> None:
     store = opened(runner, f"s3://{bucket}/out", AWS)
-    assert store.unvouched is None
+    assert store.unverified_endpoint is None
     assert store.capabilities.exclusive_create is True
     assert (store.files is not None) is bucket.endswith(("--x-s3", "--xa-s3"))
 
@@ -91,7 +91,7 @@ def test_what_anybody_may_run_at_a_host_of_aws_is_tried_out(
 ) -> None:
     """MinIO behind a load balancer deletes whatever stands there, on any condition."""
     store = opened(runner, "s3://bucket/out", {**AWS, "endpoint_url": f"https://{host}"})
-    assert store.unvouched == f"https://{host}/bucket"
+    assert store.unverified_endpoint == f"https://{host}/bucket"
     assert store.capabilities.delete_if_match is None
 
 

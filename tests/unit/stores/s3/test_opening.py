@@ -172,7 +172,7 @@ class TestCapabilities:
     def test_of_aws_all_is_known(self, opened: Any, options: dict[str, Any]) -> None:
         store = opened(**options)
         facts = store.capabilities
-        assert store.unvouched is None
+        assert store.unverified_endpoint is None
         assert choose(facts).committer == "magic"
         assert facts.facts() == {
             "atomic_rename": AtomicRename.NONE,
@@ -199,7 +199,7 @@ class TestCapabilities:
     ) -> None:
         store = opened(endpoint_url=endpoint)
         facts = store.capabilities
-        assert store.unvouched == f"{endpoint}/bucket"
+        assert store.unverified_endpoint == f"{endpoint}/bucket"
         assert choose(facts).committer is None
         for name in (
             *("exclusive_create", "replace_if_match", "delete_if_match"),
@@ -223,7 +223,7 @@ class TestCapabilities:
         assert store.capabilities.token_survives_rename is None
         assert store.capabilities.unique_tokens is False
 
-    def test_a_single_writer_vouches_for_what_only_concurrency_needs(self, opened: Any) -> None:
+    def test_a_single_writer_promises_what_only_concurrency_needs(self, opened: Any) -> None:
         facts = opened(endpoint_url="http://127.0.0.1:9000", single_writer=True).capabilities
         for name in ("consistent_listing", "unique_tokens", "delete_if_match"):
             assert facts.facts()[name] is True

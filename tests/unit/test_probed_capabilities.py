@@ -13,16 +13,16 @@ from fsspec_commit.store import Capabilities, OpenOptions, registry
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
 
 
-class Unvouched(MemoryStore):
+class UnverifiedEndpoint(MemoryStore):
     """Nobody says whether its listings are consistent, and a probe cannot tell."""
 
-    unvouched = None
+    unverified_endpoint = None
     paged = False
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
         store = cls(StorePath("/" + url.partition("://")[2]))
-        store.unvouched = url  # type: ignore[assignment]  # every other memory is vouched for
+        store.unverified_endpoint = url  # type: ignore[assignment]  # every other memory is verified
         unknown = {"consistent_listing": None, "exclusive_create": None}
         known = CAPABILITIES.known("declared", paged_listing=cls.paged, **unknown)
         if options.single_writer:
@@ -33,15 +33,15 @@ class Unvouched(MemoryStore):
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setitem(registry._registered, "unvouched", Unvouched)
-    return f"unvouched://{uuid4().hex}/out"
+    monkeypatch.setitem(registry._registered, "unverified", UnverifiedEndpoint)
+    return f"unverified://{uuid4().hex}/out"
 
 
 def test_a_fact_that_was_assumed_before_is_judged_when_it_is_not(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where listings are paged, so that a probe can tell."""
-    monkeypatch.setattr(Unvouched, "paged", True)
+    monkeypatch.setattr(UnverifiedEndpoint, "paged", True)
     for single_writer in (True, False):
         facts = fc.explain(url, single_writer=single_writer).capabilities
         assert facts.consistent_listing is True
