@@ -119,7 +119,7 @@ async def confirm(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
             unanswered = unanswered or (not observing and error.reply is Reply.UNKNOWN)
             trouble = trouble or Trouble(pace.silence)
             trouble.failed(error.reply, is_last=tried == TRIES_MAX)
-            pace.heard(error)
+            pace.slow_down(error)
         finally:
             pace.leave()
     if last is not None and not doubt:
@@ -183,7 +183,7 @@ async def ask(
                 ends = error.reply is Reply.REFUSED if go_on is None else not error.can_go_on
                 if ends or backoff == TRIES_MAX:
                     raise
-                pace.heard(error)
+                pace.slow_down(error)
                 question = go_on or question
             finally:
                 pace.leave()

@@ -46,8 +46,8 @@ class Pace:
         self.in_flight_max = in_flight_max
         self.silence = Silence()
 
-    def heard(self, error: StoreError) -> None:
-        """Slow down: as the store asked, and with fewer calls at once from now on."""
+    def slow_down(self, error: StoreError) -> None:
+        """Wait as long as the store asked for, and have fewer calls in flight from now on."""
         if error.retry_after_s is not None:
             asked = min(error.retry_after_s, ASKED_S_MAX)
             self._asked_to_wait_s = max(self._asked_to_wait_s, asked)

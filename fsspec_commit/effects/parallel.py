@@ -30,13 +30,13 @@ async def for_each(
     feed = _Feed(batches)
     workers: list[asyncio.Future[None]] = []
 
-    def hire() -> None:
-        # Each worker that finds something to do hires the next, so that their number follows the
-        # work however it is cut into batches.
+    def start_worker() -> None:
+        # A worker that finds something to do starts the next one, so that there are as many as
+        # the work needs, however it is cut into batches.
         if len(workers) < in_flight_max:
-            workers.append(asyncio.ensure_future(_work(feed, run, progress, hire)))
+            workers.append(asyncio.ensure_future(_work(feed, run, progress, start_worker)))
 
-    hire()
+    start_worker()
     try:
         while working := [worker for worker in workers if not worker.done()]:
             await asyncio.wait(working)
@@ -78,13 +78,13 @@ async def _work(
     feed: "_Feed[T]",
     run: Callable[[T], Awaitable[None]],
     progress: Progress | None,
-    hire: Callable[[], None],
+    start_worker: Callable[[], None],
 ) -> None:
     streak, alone = 0, True
     while (items := feed.ready()) is not None or (items := await feed.fill()) is not None:
         if alone:
             alone = False
-            hire()
+            start_worker()
         for item in items:
             try:
                 await run(item)

@@ -98,9 +98,9 @@ def test_who_backs_off_holds_no_slot() -> None:
 def test_the_store_is_left_alone_as_long_as_it_asked() -> None:
     async def throttled() -> list[float]:
         on = pace(jitter=0)
-        on.heard(StoreError("slow down", retry_after_s=3))
-        on.heard(StoreError("slow down", retry_after_s=1))
-        on.heard(StoreError("no time named"))
+        on.slow_down(StoreError("slow down", retry_after_s=3))
+        on.slow_down(StoreError("slow down", retry_after_s=1))
+        on.slow_down(StoreError("no time named"))
         return [await call(on, nth=1, lasting_s=0), await call(on, nth=1, lasting_s=0)]
 
     assert run(throttled())[0] == [3, 3]
@@ -112,7 +112,7 @@ def test_no_store_is_left_alone_for_a_week(asked: float) -> None:
 
     async def throttled() -> float:
         on = pace(jitter=0)
-        on.heard(StoreError("down for maintenance", retry_after_s=asked))
+        on.slow_down(StoreError("down for maintenance", retry_after_s=asked))
         return await call(on, nth=1, lasting_s=0)
 
     assert run(throttled())[0] == ASKED_S_MAX
@@ -124,7 +124,7 @@ def round_of(on: Pace, *failures: StoreError) -> None:
     while on.enter_now():
         taken += 1
     for error in failures:
-        on.heard(error)
+        on.slow_down(error)
     for _ in range(taken):
         on.leave()
 
@@ -182,7 +182,7 @@ def test_under_a_limited_rate_nearly_every_call_is_answered_at_once(rate_per_s: 
                     await asyncio.sleep(0.02)
                     if answered:
                         return
-                    on.heard(StoreError("slow down", reply=Reply.NOT_DONE))
+                    on.slow_down(StoreError("slow down", reply=Reply.NOT_DONE))
                 finally:
                     on.leave()
             raise AssertionError("a call was given up")
