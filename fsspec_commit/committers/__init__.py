@@ -124,17 +124,17 @@ class Committer(Protocol):
         directories: Iterable[Partition],
         expected: Expectations,
         *,
-        again: bool,
+        resuming: bool,
         lost: Lost | None,
         progress: Progress | None,
     ) -> int:
         """Make every file visible and return how many are.
 
         Args:
-            manifests: Of the chosen attempts.
-            directories: With these, all are made that their files are to be in.
+            manifests: Those of the chosen attempts.
+            directories: Their files' directories; making these makes all that are needed.
             expected: What must stand at each target.
-            again: Somebody may have begun to, and died.
+            resuming: An earlier driver may have published some of them.
             lost: Told of each file that is gone for good, if the job is to go on without it.
             progress: Told how many files have become visible.
 

@@ -207,20 +207,22 @@ class MagicCommitter:
         directories: Iterable[Partition],  # noqa: ARG002  # objects need no directories
         expected: Expectations,
         *,
-        again: bool,
+        resuming: bool,
         lost: Lost | None,
         progress: Progress | None,
     ) -> int:
-        """One completion a file.
+        """Complete the upload of every file.
 
-        A completion consumes its upload, so repeating all of it publishes what is missing and
-        nothing else: upload gone and target with its nonce is done. Of one that may be repeated
-        only the file itself is believed.
+        A completion consumes its upload, so repeating all of them publishes what is missing and
+        nothing else: upload gone and target with its nonce is done. When resuming, only the file
+        itself shows that its upload has been completed.
         """
 
         async def complete(file: PendingFile) -> None:
             expecting = expected[file.target]
-            if not await self._uploads.complete(file.upload, expecting=expecting, again=again):
+            if not await self._uploads.complete(
+                file.upload, expecting=expecting, resuming=resuming
+            ):
                 report_lost(file.target, lost, _LOST)
 
         return await for_each(
@@ -259,7 +261,7 @@ class MagicCommitter:
         """
         upload = marker_upload(layout.destination, marker)
         expecting = Expect.ABSENT if stale is None else Token(stale.token)
-        return await self._uploads.complete(upload, expecting=expecting, yielding=True)
+        return await self._uploads.complete(upload, expecting=expecting, accept_existing=True)
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """Abort the marker's upload."""

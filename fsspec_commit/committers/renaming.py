@@ -73,7 +73,7 @@ class RenamingCommitter:
         directories: Iterable[Partition],
         expected: Expectations,
         *,
-        again: bool,  # noqa: ARG002  # the second rename of a source is refused: nothing to verify
+        resuming: bool,  # noqa: ARG002  # a source is renamed once only: nothing to verify
         lost: Lost | None,
         progress: Progress | None,
     ) -> int:
@@ -146,7 +146,7 @@ class RenamingCommitter:
                 token=Token(token),
                 expecting=Expect.ABSENT if stale is None else Token(stale.token),
                 within=layout.destination.root,
-                yielding=True,
+                accept_existing=True,
             )
 
         if await publish(marker.token):

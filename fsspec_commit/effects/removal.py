@@ -216,7 +216,7 @@ class TrashRemoval(_Retiring):
                 token=entry.token,
                 expecting=Expect.ABSENT,
                 within=layout.area,
-                looks=1,
+                observations=1,
             )
         taken = await self._store.stat(trash)
         if isinstance(taken, Entry) and taken.token == entry.token:
@@ -271,8 +271,8 @@ class TrashRemoval(_Retiring):
             token=taken.token,
             expecting=Expect.ABSENT,
             within=layout.destination.root,
-            looks=1,
-            yielding=True,
+            observations=1,
+            accept_existing=True,
         )
         return await self._store.stat(trash) is None
 

@@ -44,7 +44,7 @@ from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry
 
 _RETIRED_WITHIN = timedelta(minutes=15)
-_LATER_AGAIN = timedelta(minutes=30)
+_LATER_PER_RETRY = timedelta(minutes=30)
 _LATEST = datetime.max.replace(tzinfo=UTC) - deletion.LATE_DELETES_END
 _DIGEST_CHARACTERS = 16
 _DIGESTS_A_NAME = 15
@@ -55,7 +55,7 @@ async def leave_late_deletes(
     published: Standing[Published],
     replaced: ReplacedFiles,
     *,
-    again: int = 0,
+    retries: int = 0,
 ) -> deletion.Permit:
     """Say what requests of this job may still delete, before ``job.json`` goes.
 
@@ -66,8 +66,8 @@ async def leave_late_deletes(
         job: The job, bound.
         published: Its files are in place.
         replaced: What it has deleted.
-        again: How often that took too long before. The record then names a time that is not yet,
-            and counts from there.
+        retries: How often removing the area has taken longer than its permit lasts. The record
+            then names a time to come, and counts from there.
 
     Returns:
         The permit to remove the job's area: for a time, if there was something to say.
@@ -76,7 +76,7 @@ async def leave_late_deletes(
     if published.record.lost or not replaced.late_count:
         return permit
     layout = job.layout.destination
-    moment = job.store.ids.now() + again * _LATER_AGAIN
+    moment = job.store.ids.now() + retries * _LATER_PER_RETRY
     directory = layout.deleted(moment, job.store.ids.nonce())
 
     async def mark(name: str) -> None:

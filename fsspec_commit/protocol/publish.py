@@ -75,7 +75,7 @@ async def publish_files(
         new.manifests,
         new.partitions.lowest(),
         replaced,
-        again=resuming,
+        resuming=resuming,
         lost=None if lost is None else lost.append,
         progress=placing.count,
     )

@@ -21,8 +21,8 @@ async def retire_job(
     job: BoundJob, new: NewFiles, published: Standing[Published], replaced: ReplacedFiles
 ) -> list[str]:
     """Leave what later jobs must know, then remove the area; the data is right in any case."""
-    for again in range(_RETIREMENTS_MAX):
-        permit = await leave_late_deletes(job, published, replaced, again=again)
+    for retries in range(_RETIREMENTS_MAX):
+        permit = await leave_late_deletes(job, published, replaced, retries=retries)
         ids = new.manifests.chosen.attempt_ids
         try:
             await job.removal.retire(job.layout, permit, published=ids)

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from fsspec_commit.effects.confirm import Effect, Undone
 from fsspec_commit.effects.confirmed.counted import Counted
-from fsspec_commit.effects.confirmed.one_shot import LOOKS_MAX, Seen, look_again, publish_once
+from fsspec_commit.effects.confirmed.one_shot import (
+    OBSERVATIONS_MAX,
+    Seen,
+    observe_again,
+    publish_once,
+)
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
@@ -81,8 +86,8 @@ class ConfirmedFiles(Counted):
         expecting: Expectation,
         within: StorePath,
         carried: Carried | None = None,
-        looks: int = LOOKS_MAX,
-        yielding: bool = False,
+        observations: int = OBSERVATIONS_MAX,
+        accept_existing: bool = False,
     ) -> bool:
         """Bring the content *token* from *source* to *target*; safe to repeat, by anyone.
 
@@ -93,8 +98,8 @@ class ConfirmedFiles(Counted):
             expecting: What must stand at *target*.
             within: Directories of *target* below it are made as needed.
             carried: By what it is recognised at *target*, where it may have another token there.
-            looks: How often to look again while neither source nor target shows the content.
-            yielding: Another's file at *target* is as good as ours.
+            observations: How often to observe while neither source nor target shows the content.
+            accept_existing: A file of another writer at *target* is as good.
 
         Returns:
             False when neither the source nor the expected content at the target is there: the
@@ -104,9 +109,9 @@ class ConfirmedFiles(Counted):
             StoreError: It certainly did not happen: something else stands at the target.
             CommitStateUnknownError: The store would not say.
         """
-        move = _Move(source, target, token, carried, within, yielding)
+        move = _Move(source, target, token, carried, within, accept_existing)
 
-        async def look(expecting: Expectation) -> Seen | Undone:
+        async def observe(expecting: Expectation) -> Seen | Undone:
             there = await self._store.stat(target)
             if isinstance(there, Entry) and move.is_done_by(there):
                 return Seen.DONE
@@ -122,7 +127,7 @@ class ConfirmedFiles(Counted):
         def attempt(expecting: Expectation) -> Effect[Seen]:
             return Effect(
                 lambda: self._rename(move, expecting),
-                lambda: look_again(lambda: look(expecting), looks),
+                lambda: observe_again(lambda: observe(expecting), observations),
                 "renaming",
                 source,
             )
@@ -142,10 +147,10 @@ class ConfirmedFiles(Counted):
             )
         except StoreError as error:
             self._statistics.failed("op_rename")
-            told = move.heard(error)
-            if told is error:
+            classified = move.classify(error)
+            if classified is error:
                 raise
-            raise told from error
+            raise classified from error
         self._statistics.took("op_rename", self.clock() - begin)
         return Seen.DONE
 
@@ -159,28 +164,31 @@ class _Move:
     token: Token
     carried: Carried | None
     within: StorePath
-    yielding: bool
+    accept_existing: bool
     refusal: StoreError | None = None
 
-    def heard(self, error: StoreError) -> StoreError:
-        """What a failure of the rename says; what is in the way of one that yields may go."""
+    def classify(self, error: StoreError) -> StoreError:
+        """*error*; a refusal is remembered, and final unless another's file is accepted.
+
+        Then what is in the way may go, and the rename may be tried again.
+        """
         if error.reply is not Reply.REFUSED:
             return error
         self.refusal = error
-        return StoreError(str(error), path=error.path) if self.yielding else error
+        return StoreError(str(error), path=error.path) if self.accept_existing else error
 
     def undone(self) -> Undone:
-        """What it says that the source is still there.
+        """What it means that the source is still there.
 
-        Where files are removed by way of a trash others take them to look at them, and put them
-        back: one that was missing is tried again.
+        Where files are removed by way of a trash, another driver may take one to identify it and
+        put it back: a source that was missing for a moment is tried again.
         """
         missed = self.refusal is not None and self.refusal.errno == errno.ENOENT
         return Undone.OVERTAKEN if missed else Undone.UNDONE
 
     def is_done_by(self, there: Entry) -> bool:
-        """Whether what stands at the target is what was to come, or as good."""
-        if self.yielding:
+        """Whether the file at the target is the renamed one, or accepted in its place."""
+        if self.accept_existing:
             return True
         if there.token == self.token:
             return True

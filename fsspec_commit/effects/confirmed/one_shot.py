@@ -15,7 +15,7 @@ from fsspec_commit.store import Expect, Expectation
 
 T = TypeVar("T")
 
-LOOKS_MAX = 4
+OBSERVATIONS_MAX = 4
 
 
 class Seen(Enum):
@@ -26,9 +26,9 @@ class Seen(Enum):
     MADE_WAY = "made way"
     """It was refused, and the file that it was to replace is not there any more."""
     NEITHER = "neither"
-    """It is at neither, as for a moment while a request is carried out: look again."""
+    """It is at neither, as for a moment while a request is carried out: observe again."""
     LOST = "lost"
-    """It is at neither, however often one looks; or another's content is at the source."""
+    """It is at neither after all observations; or another's content is at the source."""
 
 
 async def publish_once(
@@ -54,12 +54,12 @@ async def publish_once(
     return seen is Seen.DONE
 
 
-async def look_again(look: Callable[[], Awaitable[Seen | T]], looks: int) -> Seen | T:
-    """What *look* sees; lost where that is neither content, *looks* times."""
-    for number in range(looks):
-        seen = await look()
+async def observe_again(observe: Callable[[], Awaitable[Seen | T]], observations: int) -> Seen | T:
+    """What *observe* answers first but ``NEITHER``; ``LOST`` after that many *observations*."""
+    for number in range(observations):
+        seen = await observe()
         if seen is not Seen.NEITHER:
             return seen
-        if number + 1 < looks:
+        if number + 1 < observations:
             await asyncio.sleep(0.01 * 4**number)
     return Seen.LOST

@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 
 from fsspec_commit.effects.confirm import Effect, Undone
 from fsspec_commit.effects.confirmed.counted import Counted
-from fsspec_commit.effects.confirmed.one_shot import LOOKS_MAX, Seen, look_again, publish_once
+from fsspec_commit.effects.confirmed.one_shot import (
+    OBSERVATIONS_MAX,
+    Seen,
+    observe_again,
+    publish_once,
+)
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.errors import Reply, StoreError
@@ -83,18 +88,18 @@ class ConfirmedUploads(Counted):
         upload: PendingUpload,
         *,
         expecting: Expectation,
-        again: bool = False,
-        looks: int = LOOKS_MAX,
-        yielding: bool = False,
+        resuming: bool = False,
+        observations: int = OBSERVATIONS_MAX,
+        accept_existing: bool = False,
     ) -> bool:
         """Make the file of *upload* visible; safe to repeat, by anyone.
 
         Args:
             upload: All of it, parts included.
             expecting: What must stand at its path.
-            again: Somebody may have tried before, so what the store says of it is verified.
-            looks: How often to look again while the upload is gone and the file is not there.
-            yielding: Another's file at the path is as good as ours.
+            resuming: An earlier driver may have tried, so the store's answer is verified.
+            observations: How often to observe while the upload is gone and the file is not there.
+            accept_existing: A file of another writer at the path is as good.
 
         Returns:
             False when neither the upload nor its file is there: the content is lost, and nothing
@@ -104,33 +109,35 @@ class ConfirmedUploads(Counted):
             StoreError: It certainly did not happen: something else stands at the path.
             CommitStateUnknownError: The store would not say.
         """
-        doubt = again
+        doubt = resuming
 
         def attempt(expecting: Expectation) -> Effect[Seen]:
             nonlocal doubt
-            completion = _Completion(upload, expecting, doubt=doubt, yielding=yielding)
+            completion = _Completion(
+                upload, expecting, doubt=doubt, accept_existing=accept_existing
+            )
             doubt = True
 
-            async def look() -> Seen | Undone:
+            async def observe() -> Seen | Undone:
                 return completion.seen_by(await self._store.stat(upload.path))
 
             return Effect(
-                lambda: self._complete(completion, looks),
-                lambda: look_again(look, looks),
+                lambda: self._complete(completion, observations),
+                lambda: observe_again(observe, observations),
                 "completing",
                 upload.path,
             )
 
         return await publish_once(attempt, expecting, self._pace)
 
-    async def _complete(self, completion: "_Completion", looks: int) -> Seen:
+    async def _complete(self, completion: "_Completion", observations: int) -> Seen:
         # Not through `_counted`: a job completes every file of it.
         begin = self.clock()
         try:
             await self._ability.complete(completion.upload, expecting=completion.expecting)
         except StoreError as error:
             self._statistics.failed("multipart_upload_completed")
-            completion.heard(error)
+            completion.note(error)
             raise
         self._statistics.took("multipart_upload_completed", self.clock() - begin)
         if not completion.doubt:
@@ -138,14 +145,14 @@ class ConfirmedUploads(Counted):
 
         # A server that died while it completed can say that it is done, for it finds the upload
         # half taken apart (versitygw 1.8.0): of a second completion the file alone is believed.
-        async def look() -> Seen:
+        async def observe() -> Seen:
             there = await self._store.stat(completion.upload.path)
             return Seen.DONE if completion.is_done_by(there) else Seen.NEITHER
 
         try:
-            return await look_again(look, looks)
+            return await observe_again(observe, observations)
         except StoreError as error:
-            # Why it cannot be looked at says nothing of the completion.
+            # Why the file cannot be observed says nothing of the completion.
             raise StoreError(
                 str(error), path=error.path, retry_after_s=error.retry_after_s
             ) from error
@@ -186,10 +193,10 @@ class _Completion:
     upload: PendingUpload
     expecting: Expectation
     doubt: bool
-    yielding: bool
+    accept_existing: bool
     refusals: list[StoreError] = field(default_factory=list)
 
-    def heard(self, error: StoreError) -> None:
+    def note(self, error: StoreError) -> None:
         """Remember a failure of the completion."""
         if error.reply is Reply.REFUSED:
             self.refusals.append(error)
@@ -208,7 +215,7 @@ class _Completion:
         if there is None and not isinstance(self.expecting, Expect):
             return Seen.MADE_WAY
         if not _as_expected(there, self.expecting):
-            is_as_good = self.yielding and isinstance(there, Entry)
+            is_as_good = self.accept_existing and isinstance(there, Entry)
             return Seen.DONE if is_as_good else Undone.UNDONE
         is_gone = any(refusal.errno in _GONE for refusal in self.refusals)
         return Seen.NEITHER if is_gone else Undone.UNDONE

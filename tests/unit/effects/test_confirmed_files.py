@@ -58,7 +58,9 @@ class Server:
             raise StoreError(step, reply=reply, path=path)
         return answer
 
-    def rename(self, expecting: Expectation = Expect.ABSENT, *, yielding: bool = False) -> bool:
+    def rename(
+        self, expecting: Expectation = Expect.ABSENT, *, accept_existing: bool = False
+    ) -> bool:
         async def confirmed() -> bool:
             store = FlatStore(StorePath("b/out"), self.bucket, capabilities_of(self.bucket.habits))
             files = ConfirmedStore(
@@ -72,7 +74,7 @@ class Server:
                 carried=Carried(OURS, 4),
                 expecting=expecting,
                 within=StorePath("b/out"),
-                yielding=yielding,
+                accept_existing=accept_existing,
             )
 
         return run(confirmed())[0]
@@ -181,7 +183,7 @@ def test_another_file_in_the_way_is_no_loss(kind: str) -> None:
     with pytest.raises(StoreError, match="it exists"):
         server.rename()
     assert server.shown == {"source": b"ours", "target": b"none"}
-    assert server.rename(yielding=True), "as good as ours"
+    assert server.rename(accept_existing=True), "as good as ours"
     assert server.shown == {"source": b"ours", "target": b"none"}
 
 

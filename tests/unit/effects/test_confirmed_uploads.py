@@ -192,7 +192,9 @@ def test_a_marker_yields(stands: bool, gone: bool) -> None:
     if stands:
         server.put(b"another's")
     done = server.use(
-        lambda uploads: uploads.complete(upload, expecting=Expect.ABSENT, looks=1, yielding=True)
+        lambda uploads: uploads.complete(
+            upload, expecting=Expect.ABSENT, observations=1, accept_existing=True
+        )
     )
     assert done == (stands or not gone)
     assert server.shown == (b"another's" if stands else None if gone else b"ours")
@@ -205,7 +207,7 @@ def test_a_completion_that_cannot_be_looked_at_may_have_happened(reply: Reply) -
     upload = server.begin()
     server.unseen = reply
     with pytest.raises(CommitStateUnknownError):
-        server.use(lambda uploads: uploads.complete(upload, expecting=Expect.ABSENT, again=True))
+        server.use(lambda uploads: uploads.complete(upload, expecting=Expect.ABSENT, resuming=True))
     assert server.shown == b"ours"
 
 

@@ -62,7 +62,7 @@ def test_a_conflict_is_settled_by_what_stands(
     async def complete() -> bool:
         settled = ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics()).uploads
         assert settled is not None
-        return await settled.complete(UPLOAD, expecting=Expect.ABSENT, looks=2)
+        return await settled.complete(UPLOAD, expecting=Expect.ABSENT, observations=2)
 
     assert runner.run(complete()) is done
     assert left == []
