@@ -18,7 +18,7 @@ from typing import Literal, TypedDict
 import typer
 
 import fsspec_commit as fc
-from fsspec_commit.cli.interrupts import hear_interrupts, ignore_interrupts
+from fsspec_commit.cli.interrupts import catch_interrupts, ignore_interrupts
 from fsspec_commit.cli.options import Redactor, StorageOptions, storage_options
 from fsspec_commit.cli.output import Output, printable, put_error
 from fsspec_commit.cli.wording import in_options
@@ -252,7 +252,7 @@ def ending(run: Run) -> Iterator[Run]:
     """
     with _logging(run):
         try:
-            hear_interrupts()
+            catch_interrupts()
             yield run
         except typer.Exit:
             raise

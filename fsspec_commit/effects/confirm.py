@@ -21,15 +21,15 @@ T = TypeVar("T")
 class Undone(Enum):
     """What ``observe`` answers when the change certainly has not happened.
 
-    ``OVERTAKEN`` says more: what the last refusal was for is so no longer. It is tried again.
+    ``OUTDATED`` also says that the reason for the last refusal is gone: the change is tried again.
     """
 
     UNDONE = "undone"
-    OVERTAKEN = "overtaken"
+    OUTDATED = "outdated"
 
 
-OVERTAKEN_MAX = 4
-"""How often a refusal is taken for one that is so no longer."""
+OUTDATED_MAX = 4
+"""How many refusals may be taken for outdated."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Effect(Generic[T]):
 
 
 async def classified(call: Awaitable[T]) -> T:
-    """What an adapter answers; what it raises and has not classified leaves open what happened.
+    """What an adapter answers; an error that it has not classified counts as unknown.
 
     Raises:
         StoreError: The call failed.
@@ -67,16 +67,16 @@ async def classified(call: Awaitable[T]) -> T:
 
 
 def unclassified(error: Exception) -> StoreError:
-    """What is made of an error that no adapter should let out: a fault of it, or of its client.
+    """The error for an exception that no adapter should raise: a bug in it, or in its client.
 
-    What it says is not repeated: nobody has looked whether a secret is in it.
+    Its text is not repeated: it may hold a secret.
     """
     message = f"the store's adapter failed with {type(error).__name__}, which is the cause of this"
     return StoreError(message, reply=Reply.UNKNOWN)
 
 
 async def confirm(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
-    """Apply until done, certainly refused, or beyond knowing.
+    """Apply *effect* until it is done, certainly refused, or cannot be known.
 
     *backoff* is how many requests of its kind have failed just before.
 
@@ -88,7 +88,7 @@ async def confirm(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
     refusal: StoreError | None = None
     trouble: Trouble | None = None
     doubt = unanswered = False
-    overtaken = 0
+    outdated = 0
     for tried in range(1, TRIES_MAX + 1):
         if (backoff or not pace.enter_now()) and not await pace.enter(backoff, trouble):
             break
@@ -99,10 +99,9 @@ async def confirm(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
                 pace.silence.end()
                 if not isinstance(seen, Undone):
                     return seen
-                overtaken += seen is Undone.OVERTAKEN
-                is_obsolete = seen is Undone.OVERTAKEN and overtaken <= OVERTAKEN_MAX
-                # Of what is sent from now on it says nothing.
-                refusal = None if is_obsolete else refusal
+                outdated += seen is Undone.OUTDATED
+                is_outdated = seen is Undone.OUTDATED and outdated <= OUTDATED_MAX
+                refusal = None if is_outdated else refusal
                 _raise_unless_repeated(effect, refusal, last, unanswered=unanswered)
             observing = False
             done = await classified(effect.apply())
@@ -130,10 +129,10 @@ async def confirm(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
 def _raise_unless_repeated(
     effect: Effect[T], refusal: StoreError | None, last: StoreError | None, *, unanswered: bool
 ) -> None:
-    """Of a change that has not been seen to happen: whether it may be sent again.
+    """Raise unless a change that was not seen to happen may be sent again.
 
-    A refusal is certain only of the request that was refused: one that was not answered before it
-    may still be carried out.
+    A refusal is certain only for the request that was refused: an earlier one that was not
+    answered may still be carried out.
     """
     if refusal is not None and not unanswered:
         raise refusal
@@ -157,8 +156,8 @@ async def ask(
     Args:
         question: What to ask.
         pace: How fast, and how often.
-        go_on: What to ask after a failure, where it is a writer that is asked. It looks itself
-            what has arrived, and says itself whether it can go on.
+        go_on: What to ask a writer after a failure. A writer finds out itself what has arrived,
+            and says whether it can go on.
 
     Raises:
         StoreError: It refused, or did not answer in the end.

@@ -11,7 +11,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.job_records import standing_decision
-from fsspec_commit.protocol.overtaken import ended_by_another
+from fsspec_commit.protocol.superseded import ended_by_another
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision
 

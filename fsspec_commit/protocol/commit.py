@@ -32,11 +32,6 @@ from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_enda
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.marks import begin_epoch, is_done, mark_done, mark_lost
 from fsspec_commit.protocol.old_partitions import FilesOutside
-from fsspec_commit.protocol.overtaken import (
-    is_over,
-    over_after_deciding,
-    settled_by_another,
-)
 from fsspec_commit.protocol.publish import Placing, losses, publish_files, say_published
 from fsspec_commit.protocol.replaced import list_replaced, may_write, recall_replaced
 from fsspec_commit.protocol.result import Finished
@@ -49,6 +44,11 @@ from fsspec_commit.protocol.success import (
     remove_stale_success,
     seen_success,
     withdraw_success,
+)
+from fsspec_commit.protocol.superseded import (
+    is_over,
+    over_after_deciding,
+    settled_by_another,
 )
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision

@@ -1,4 +1,4 @@
-"""The old files go, each on a permit that is renewed as long as ``job.json`` stands (P9)."""
+"""Deletion of the replaced files, on a permit that is renewed while ``job.json`` stands (P9)."""
 
 import asyncio
 from datetime import timedelta
@@ -16,7 +16,7 @@ from fsspec_commit.store import Entry
 
 _SHOWN_MAX = 3
 LASTS = timedelta(minutes=5)
-"""How long after a look for ``job.json`` files are still deleted because of it."""
+"""How long files are deleted after ``job.json`` was last read."""
 
 
 async def delete_replaced(
@@ -24,15 +24,15 @@ async def delete_replaced(
 ) -> tuple[str, ...]:
     """Remove every listed file that still stands as it was listed.
 
-    ``job.json`` is read before each batch, and again when that has taken long: a driver that was
-    overtaken by a resumer which finished must not delete beside a later job.
+    ``job.json`` is read before each batch, and again when a batch takes long: a driver that was
+    superseded, by a resumer that finished the job, must not delete files of a later job.
 
     Returns:
-        What to warn of: old files that stay, since they are not what was listed any more.
+        Warnings: old files that stay, since they have changed since they were listed.
 
     Raises:
-        PartialCommitError: This driver was overtaken, perhaps; or a file that is not the listed
-            one was taken and cannot be put back.
+        PartialCommitError: This driver may have been superseded; or a file that is not the listed
+            one was moved to the trash and cannot be put back.
     """
     kept: list[Entry] = []
     changed_count, changed = 0, list[str]()
@@ -66,7 +66,7 @@ async def delete_replaced(
 
 
 def _staying(count: int, names: list[str]) -> tuple[str, ...]:
-    """What to warn of: nothing, or *count* old files, the first of which have these names."""
+    """The warning that *count* old files stay, the first of which are *names*; none for none."""
     if not count:
         return ()
     shown = ", ".join(map(repr, sorted(names)))
@@ -79,7 +79,7 @@ def _staying(count: int, names: list[str]) -> tuple[str, ...]:
 
 
 class _Lease:
-    """A permit to delete replaced files, for a while after each look for ``job.json``."""
+    """A permit to delete replaced files, for a while after each time ``job.json`` was read."""
 
     def __init__(self, job: BoundJob, permit: deletion.Permit) -> None:
         self._job = job
@@ -91,7 +91,7 @@ class _Lease:
         """The permit, renewed if it has to be.
 
         Raises:
-            PartialCommitError: There is no ``job.json``: this driver was overtaken, perhaps.
+            PartialCommitError: There is no ``job.json``: this driver may have been superseded.
         """
         async with self._renewing:
             now = self._job.store.ids.now()

@@ -23,10 +23,10 @@ from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import commit_job
 from fsspec_commit.protocol.file_names import FileNames
-from fsspec_commit.protocol.overtaken import is_over, over_after_deciding
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
+from fsspec_commit.protocol.superseded import is_over, over_after_deciding
 from fsspec_commit.records.job import Decision
 
 State: TypeAlias = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]

@@ -26,8 +26,8 @@ from fsspec_commit.protocol.damaged import Check
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
-from fsspec_commit.protocol.overtaken import ended_by_another, is_over
 from fsspec_commit.protocol.result import Finished
+from fsspec_commit.protocol.superseded import ended_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
 
 

@@ -107,7 +107,7 @@ async def publish_success(
 ) -> tuple[str, ...]:
     """Publish the marker that the decision names, if it names one.
 
-    One that is lost is never prepared again: a driver that has been overtaken could complete the
+    One that is lost is never prepared again: a driver that has been superseded could complete the
     second one when the next job has begun to publish.
 
     Returns:

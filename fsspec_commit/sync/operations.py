@@ -22,9 +22,9 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.clean import clean as clean_up
 from fsspec_commit.protocol.job_records import begun_record, reached
-from fsspec_commit.protocol.overtaken import ended
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
+from fsspec_commit.protocol.superseded import ended
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Selection, leftover_uploads, retiring
 from fsspec_commit.store import OpenOptions

@@ -23,9 +23,9 @@ from fsspec_commit.testing.committer_contract.lifecycle import LifecycleContract
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
-from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
 from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
+from fsspec_commit.testing.committer_contract.superseded import SupersededContract
 from tests.protocol.invariants import AREA
 from tests.scenes.hdfs_places import HdfsPlace
 from tests.scenes.places import keep_versions
@@ -111,7 +111,7 @@ on_ministack = pytest.mark.parametrize("s3_server", ["ministack"], indirect=True
 
 
 @on_ministack
-class TestS3Commits(OnS3, Usual, OvertakenContract, NeighboursContract):
+class TestS3Commits(OnS3, Usual, SupersededContract, NeighboursContract):
     """All that is S3's own. Damaged records are tried by day on other kinds of stores."""
 
 
@@ -185,7 +185,7 @@ strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 class TestGcsCommits(
     OnGcs,
     Usual,
-    OvertakenContract,
+    SupersededContract,
     DamagedContract,
     NamesContract,
     NeighboursContract,
@@ -227,7 +227,7 @@ on_azurite = pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
 
 @on_gen2
 class TestGen2Commits(
-    OnAzure, Usual, OvertakenContract, ModesContract, NamesContract, NeighboursContract
+    OnAzure, Usual, SupersededContract, ModesContract, NamesContract, NeighboursContract
 ):
     """All but what the committer does alike on GCS."""
 
@@ -236,7 +236,7 @@ class TestGen2Commits(
 
 @some_tests_by_day(2)
 @on_azurite
-class TestFlatCommits(OnAzure, Usual, OvertakenContract, ModesContract):
+class TestFlatCommits(OnAzure, Usual, SupersededContract, ModesContract):
     """What depends on uploads that are keyed by path."""
 
     chosen = "magic"
@@ -300,7 +300,7 @@ class OnHdfs(OnServer):
 
 @pytest.mark.parametrize("hdfs_directory", ["hdfs"], indirect=True)
 class TestHdfsCommits(
-    OnHdfs, Usual, OvertakenContract, ModesContract, NamesContract, NeighboursContract
+    OnHdfs, Usual, SupersededContract, ModesContract, NamesContract, NeighboursContract
 ):
     """All but what the committer does alike on a local disk."""
 

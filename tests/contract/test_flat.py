@@ -18,8 +18,8 @@ from fsspec_commit.testing.committer_contract.lost_replies import LostRepliesCon
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
-from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
+from fsspec_commit.testing.committer_contract.superseded import SupersededContract
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
@@ -106,7 +106,7 @@ class TestFlatJobs(
     OnFlat,
     LifecycleContract,
     AttemptsContract,
-    OvertakenContract,
+    SupersededContract,
     DamagedContract,
     NamesContract,
 ):

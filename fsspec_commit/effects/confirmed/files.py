@@ -184,7 +184,7 @@ class _Move:
         put it back: a source that was missing for a moment is tried again.
         """
         missed = self.refusal is not None and self.refusal.errno == errno.ENOENT
-        return Undone.OVERTAKEN if missed else Undone.UNDONE
+        return Undone.OUTDATED if missed else Undone.UNDONE
 
     def is_done_by(self, there: Entry) -> bool:
         """Whether the file at the target is the renamed one, or accepted in its place."""

@@ -107,7 +107,7 @@ class ConfirmedStore(StoreReads):
                 return content.data
             if within is not None and await self._store.stat(within) is None:
                 return None
-            return Undone.OVERTAKEN if was_in_the_way else Undone.UNDONE
+            return Undone.OUTDATED if was_in_the_way else Undone.UNDONE
 
         return await confirm(Effect(apply, observe, "creating", path), self._pace)
 

@@ -12,9 +12,9 @@ from fsspec_commit.testing.committer_contract.lost_replies import LostRepliesCon
 from fsspec_commit.testing.committer_contract.modes import ModesContract
 from fsspec_commit.testing.committer_contract.names import NamesContract
 from fsspec_commit.testing.committer_contract.neighbours import NeighboursContract
-from fsspec_commit.testing.committer_contract.overtaken import OvertakenContract
 from fsspec_commit.testing.committer_contract.partitions import PartitionsContract
 from fsspec_commit.testing.committer_contract.rewrites import RewritesContract
+from fsspec_commit.testing.committer_contract.superseded import SupersededContract
 
 
 @pytest.mark.committer_contract
@@ -24,7 +24,7 @@ class CommitterContract(
     AttemptsContract,
     RewritesContract,
     DriversContract,
-    OvertakenContract,
+    SupersededContract,
     DamagedContract,
     ModesContract,
     PartitionsContract,

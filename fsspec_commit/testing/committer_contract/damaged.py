@@ -20,7 +20,7 @@ from fsspec_commit.testing.committer_contract.given import (
     shown,
     write,
 )
-from fsspec_commit.testing.committer_contract.overtaken import before
+from fsspec_commit.testing.committer_contract.superseded import before
 from fsspec_commit.testing.faults import Crash
 
 _OTHER_JOB = "20200101T000000-ffffffffffffffff"

@@ -34,7 +34,7 @@ def ctrl_c() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def is_heard(by: int = signal.SIGINT) -> bool:
+def is_raised(by: int = signal.SIGINT) -> bool:
     try:
         signal.raise_signal(by)
     except KeyboardInterrupt:
@@ -45,8 +45,8 @@ def is_heard(by: int = signal.SIGINT) -> bool:
 def test_the_second_stops_and_has_time_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     at_s = iter((100.0, 100.1, 100.3, 100.4, 102.2, 102.4))
     monkeypatch.setattr(time, "monotonic", lambda: next(at_s))
-    interrupts.hear_interrupts()
-    assert [is_heard() for _ in range(6)] == [
+    interrupts.catch_interrupts()
+    assert [is_raised() for _ in range(6)] == [
         True,
         False,  # the same press
         True,
@@ -58,25 +58,25 @@ def test_the_second_stops_and_has_time_to_say_so(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
 def test_what_ends_a_process_is_taken_for_ctrl_c(by: int) -> None:
-    interrupts.hear_interrupts()
-    assert is_heard(by)
-    assert not is_heard(signal.SIGINT)
+    interrupts.catch_interrupts()
+    assert is_raised(by)
+    assert not is_raised(signal.SIGINT)
 
 
 def test_nohup_keeps_a_command_at_work() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    interrupts.hear_interrupts()
-    assert not is_heard(signal.SIGHUP)
-    assert is_heard()
+    interrupts.catch_interrupts()
+    assert not is_raised(signal.SIGHUP)
+    assert is_raised()
 
 
 def test_what_is_ignored_or_handled_stays_so() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told = []
     signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
-    interrupts.hear_interrupts()
-    assert not is_heard(signal.SIGINT)
-    assert not is_heard(signal.SIGTERM)
+    interrupts.catch_interrupts()
+    assert not is_raised(signal.SIGINT)
+    assert not is_raised(signal.SIGTERM)
     assert told == [signal.SIGTERM]
 
 
@@ -107,12 +107,12 @@ def test_a_handler_that_python_has_not_set_stays_where_it_is(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_nothing_is_heard_of_a_run_that_has_ended() -> None:
-    interrupts.hear_interrupts()
+def test_nothing_interrupts_after_a_run_that_has_ended() -> None:
+    interrupts.catch_interrupts()
     interrupts.ignore_interrupts()
-    assert not is_heard(signal.SIGINT)
-    assert not is_heard(signal.SIGTERM)
-    assert not is_heard(signal.SIGHUP)
+    assert not is_raised(signal.SIGINT)
+    assert not is_raised(signal.SIGTERM)
+    assert not is_raised(signal.SIGHUP)
 
 
 def test_a_command_that_is_run_in_a_thread_has_its_status(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fsspec_commit.effects.confirm import OVERTAKEN_MAX, Effect, Undone, ask, confirm
+from fsspec_commit.effects.confirm import OUTDATED_MAX, Effect, Undone, ask, confirm
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
@@ -75,7 +75,7 @@ class Creation:
         reply = self.observing.pop(0) if self.observing else None
         if reply is not None:
             raise StoreError(f"observe: {reply.value}", reply=reply, path="x")
-        absent = Undone.OVERTAKEN if self.is_repeated and self._refused else Undone.UNDONE
+        absent = Undone.OUTDATED if self.is_repeated and self._refused else Undone.UNDONE
         seen = self.stands or absent
         self._catch_up()
         return seen
@@ -239,22 +239,22 @@ def test_a_refusal_that_is_so_no_longer_is_tried_again() -> None:
 
     async def observe() -> Undone:
         calls.append("observe")
-        return Undone.OVERTAKEN
+        return Undone.OUTDATED
 
     effect = Effect(apply, observe, "creating", "a")
-    times = OVERTAKEN_MAX
+    times = OUTDATED_MAX
     assert run(confirm(effect, pace()))[0] == "done"
     assert calls == [*["apply", "observe"] * times, "apply"]
     calls, times = [], TRIES_MAX
-    with pytest.raises(StoreError, match=f"refused {OVERTAKEN_MAX}"):
+    with pytest.raises(StoreError, match=f"refused {OUTDATED_MAX}"):
         run(confirm(effect, pace()))
-    assert calls == ["apply", "observe"] * (1 + OVERTAKEN_MAX)
+    assert calls == ["apply", "observe"] * (1 + OUTDATED_MAX)
 
 
 def test_a_refusal_that_is_so_no_longer_says_nothing_of_what_comes_after() -> None:
     """The second try is in doubt: it may happen late, and the first one's refusal is not its."""
     answers = [StoreError("refused", reply=REFUSED), StoreError("lost", reply=UNKNOWN)]
-    observed = [Undone.OVERTAKEN, Undone.UNDONE]
+    observed = [Undone.OUTDATED, Undone.UNDONE]
     calls: list[str] = []
 
     async def apply() -> str:

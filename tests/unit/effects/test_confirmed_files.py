@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from fsspec_commit.effects.confirm import OVERTAKEN_MAX
+from fsspec_commit.effects.confirm import OUTDATED_MAX
 from fsspec_commit.effects.confirmed.files import Carried
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
@@ -152,7 +152,7 @@ def test_a_refusal_that_stays_is_one(kind: str) -> None:
     server.before = before
     with pytest.raises(StoreError, match="no"):
         server.rename()
-    assert server.calls.count("rename") == 1 + OVERTAKEN_MAX
+    assert server.calls.count("rename") == 1 + OUTDATED_MAX
     assert server.shown == {"source": b"ours"}
 
 

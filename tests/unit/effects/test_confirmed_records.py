@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from fsspec_commit.effects.confirm import OVERTAKEN_MAX
+from fsspec_commit.effects.confirm import OUTDATED_MAX
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
@@ -62,7 +62,7 @@ class Others:
         return run(created())[0]
 
 
-@pytest.mark.parametrize("times", [1, OVERTAKEN_MAX])
+@pytest.mark.parametrize("times", [1, OUTDATED_MAX])
 def test_what_was_in_the_way_and_went_is_not(times: int) -> None:
     """An abort that retires its decision while a commit looks for it: absence decides nothing."""
     others = Others(EEXIST, times)
@@ -70,7 +70,7 @@ def test_what_was_in_the_way_and_went_is_not(times: int) -> None:
     assert others.calls == [*["create", "read", "stat"] * times, "create"]
 
 
-@pytest.mark.parametrize(("number", "tries"), [(EEXIST, 1 + OVERTAKEN_MAX), (EACCES, 1)])
+@pytest.mark.parametrize(("number", "tries"), [(EEXIST, 1 + OUTDATED_MAX), (EACCES, 1)])
 def test_what_is_refused_each_time_is(number: int, tries: int) -> None:
     others = Others(number, 99)
     with pytest.raises(StoreError, match="another's stands there"):

@@ -114,7 +114,7 @@ def test_a_file_is_written_again_over_what_was_seen(
 def test_another_that_comes_meanwhile_stays(
     runner: asyncio.Runner, store: GcsStore, uploads: Uploads
 ) -> None:
-    async def overtaken() -> Reply:
+    async def superseded() -> Reply:
         writer = store.writer(PATH, within=ROOT)
         await writer.write(b"".join(PIECES))
         await write(store, b"other")
@@ -123,7 +123,7 @@ def test_another_that_comes_meanwhile_stays(
         await writer.discard()
         return caught.value.reply
 
-    assert runner.run(overtaken()) is REFUSED
+    assert runner.run(superseded()) is REFUSED
     assert uploads.content == b"other"
 
 

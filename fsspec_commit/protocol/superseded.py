@@ -1,4 +1,4 @@
-"""What a driver is told whose job somebody else has ended: a resumer, an aborter, a twin."""
+"""The errors of a driver whose job somebody else has ended: a resumer, an aborter, a twin."""
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import (
@@ -20,17 +20,17 @@ from fsspec_commit.protocol.marks import epochs_among
 
 
 async def is_over(job: BoundJob) -> bool:
-    """Whether a job that has decided to commit has been finished; an unanswered question is no.
+    """Whether a job that has decided to commit has been finished; no, if the store does not say.
 
-    ``job.json`` is gone then, no decision stands that was not published, and an epoch does, as
-    one does wherever a job has finished: what is only absent proves nothing, since it may not have
-    been the store that was asked.
+    Then ``job.json`` is gone, no decision stands without its ``published``, and an epoch stands,
+    as it does wherever a job has finished. Absence alone would prove nothing: the answer may not
+    have come from the store.
     """
     return await _has_finished(job.store, job.layout)
 
 
 async def _has_finished(store: ConfirmedStore, layout: JobLayout) -> bool:
-    """The same by its layout alone, for whoever has no record of it."""
+    """:func:`is_over`, for a job known by its layout alone."""
     try:
         return await _shows_end(store, layout)
     except CommitError:
@@ -49,18 +49,18 @@ async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
 
 
 def finished_by_another(job: BoundJob) -> JobNotActiveError:
-    """The end of a driver that was overtaken after its own decision: the job is committed."""
+    """The error of a driver that was superseded after its own decision: the job is committed."""
     job_id = job.record.job_id
     message = f"job {job_id} was finished by somebody else, who resumed it; it is committed"
     return JobNotActiveError(message, job_id=job_id, outcome="committed", stage="finish")
 
 
 async def over_after_deciding(job: BoundJob, names: FileNames) -> JobNotActiveError:
-    """The end of a driver whose job is over, though its own decision was not carried out by it.
+    """The error of a driver whose decision was carried out, or given up, by somebody else.
 
-    A resumer has: then all *names* are there, unless a later job has replaced them. Or a person has
-    given the job up as damaged, and what was not published by then never will be; nor will the old
-    files go that were still there.
+    If a resumer has finished the job, all *names* are there, unless a later job has replaced them.
+    If a person has given the job up as damaged, files that were not yet published never will be,
+    and old files that were not yet deleted stay.
     """
     if await _all_stand(job, names):
         return finished_by_another(job)
@@ -94,11 +94,12 @@ async def _count(job: BoundJob, wanted: NameIndex) -> int:
 
 
 async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveError | None:
-    """What *error*, met before a decision of ours stood, is really due to, if to somebody else.
+    """The error to raise instead of *error*, if somebody else has settled the job meanwhile.
 
-    A job that another settles looks like many things: a manifest that is gone, a name that is
-    taken. ``None`` while nobody has settled it, or when that is not known: then *error* says so
-    itself, unless it is a failure of the store, which nobody else's work looks like.
+    *error* came before this driver's own decision, and its cause may be the settling of the job:
+    a manifest that is gone, a name that is taken. ``None`` if nobody has settled it, or if that is
+    not known: then *error* is made to say so, unless it is a failure of the store, which has
+    nothing to do with others.
     """
     doubtful = "unknown" if isinstance(error, JobNotActiveError) else "not_committed"
     if error.outcome != doubtful:
@@ -116,7 +117,7 @@ async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveE
 
 
 async def ended_by_another(job: BoundJob) -> JobNotActiveError:
-    """The end of whoever finds the job gone that they would have settled."""
+    """The error of a caller who would have settled the job, and finds it gone."""
     return await ended(job.store, job.layout, job.record.destination, stage="decide")
 
 
@@ -126,8 +127,8 @@ async def ended(
     """What is known of a job that has no ``job.json``.
 
     No tombstone says how the job ended, but its files do: their names carry its id, and only a
-    committed job has any. Without one it is not known: a later job may have replaced them. Nor is
-    it of a job that somebody has given up, or some files of it, which leaves word of that.
+    committed job has any. Without a file it is not known how it ended: a later job may have
+    replaced them. Nor is it known of a job that somebody has given up in part, as a mark says.
     """
     job_id = layout.job_id
     if await _has_finished(store, layout) and await _shows_all(store, layout):
@@ -142,9 +143,9 @@ async def ended(
 
 
 async def _shows_all(store: ConfirmedStore, layout: JobLayout) -> bool:
-    """Whether a file is named by the job, which nobody has given up; an unanswered question is no.
+    """Whether a file carries the job's id, and nobody has given the job up; if in doubt, no.
 
-    Of one that was given up a file may be there, and others lost.
+    Of a job that was given up, some files may be there and others lost.
     """
     try:
         return await _lists_files(store, layout) and not await _is_given_up(store, layout)
@@ -176,9 +177,9 @@ async def _is_anothers(
     path: StorePath,
     known: dict[StorePath, bool],
 ) -> bool:
-    """Whether *path* may be of another destination, which is below the one that was asked about.
+    """Whether *path* may belong to a destination nested below this one.
 
-    There the job may be unfinished. *known* is what was found out, of each directory.
+    There the job may be unfinished. *known* caches the answer for each directory.
     """
     for other in destination.others_between(path):
         if other.root not in known:

@@ -1,4 +1,4 @@
-"""Jobs that somebody settles between two requests of another: nobody believes what is over."""
+"""Jobs that somebody else settles between two requests: no driver acts on outdated knowledge."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -58,7 +58,7 @@ def before(
 
 
 @pytest.mark.guarantees("P5", "P6", "P7")
-class OvertakenContract(Given):
+class SupersededContract(Given):
     """Where nothing refuses a record in an area that is gone, one that comes too late stands there.
 
     What it says is not so: it was written when the job had been settled otherwise.
