@@ -1,7 +1,7 @@
-"""URL -> adapter -> capabilities -> choice -> store -> committer: the one place that wires.
+"""Opening a destination: its adapter, capabilities, committer and store are wired here alone.
 
-Opening a place makes a private store, so that the caller's own filesystem instance is neither
-changed nor closed.
+Each opening makes a store of its own, so that the caller's filesystem instance is neither changed
+nor closed.
 """
 
 import logging
@@ -16,7 +16,7 @@ from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import DestinationLayout, StorePath
-from fsspec_commit.location import Place
+from fsspec_commit.location import Location
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Bound, Request, Selection, bind, choose
@@ -39,10 +39,10 @@ The key is the endpoint and bucket, and the facts that were assumed, which the p
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class OpenDestination:
     """An opened destination: its store, and what the store is."""
 
-    place: Place
+    location: Location
     store: ConfirmedStore
     ids: IdSource
     _raw: Store
@@ -89,22 +89,21 @@ class Destination:
         return selection
 
     async def say_if_nothing_is_there(self) -> None:
-        """Say so to users who found no job here, and may have misspelt the destination.
+        """Log it if the destination is missing, for users who may have misspelt it.
 
-        It is no error: before its first job a destination is like that.
+        It is no error: a destination may be missing before its first job.
         """
         if await self.store.is_known_missing(self.store.root):
-            url = self.place.url
+            url = self.location.url
             _log.info("nothing is at %r so far", url, extra={"nothing_at": url})
 
     def bind(self, record: JobRecord) -> BoundJob:
         """Bind the committer that *record* names; it is never selected again.
 
-        The job is where it was found: a directory may have been moved since the record was
-        written, and a record may say anything. Messages and commands name the place that was
-        opened.
+        The job is where it was found, whatever its record says: the directory may have been moved
+        since. Messages and commands name the location that was opened.
         """
-        record = structs.replace(record, destination=self.place.url)
+        record = structs.replace(record, destination=self.location.url)
         self._raw.go_by(record.capabilities)
         bound = self._bound(record)
         layout = DestinationLayout(self.store.root).job(record.job_id)
@@ -118,10 +117,10 @@ class Destination:
         )
 
     def check(self, record: JobRecord) -> None:
-        """Look whether *record* could be bound; what other jobs are seen by stays as it is.
+        """Check that *record* could be bound, without a change to this store.
 
         Raises:
-            UnsafeStoreError: The store lacks what its committer takes.
+            UnsafeStoreError: The store lacks an ability that its committer needs.
         """
         self._bound(record)
 
@@ -134,19 +133,21 @@ class Destination:
         )
 
 
-async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource) -> ProbeReport:
-    """Open the store of a place and try out what it can do.
+async def probe_destination(
+    location: Location, options: OpenOptions, *, ids: IdSource
+) -> ProbeReport:
+    """Open the store of *location* and try out what it can do.
 
     Raises:
         UnknownProtocolError: No adapter serves it.
         StoreError: It cannot be reached, or nothing can be written there.
     """
-    store = await _opened(where, replace(options, choosing=True), ids)
+    store = await _opened(location, replace(options, choosing=True), ids)
     try:
         scratch = DestinationLayout(store.root).probe(ids.nonce())
         observed = await _probed(store, scratch, ids, long=True)
         return ProbeReport(
-            destination=where.url,
+            destination=location.url,
             capabilities=observed,
             differences=differences(store.capabilities, observed),
         )
@@ -154,23 +155,25 @@ async def probe_destination(where: Place, options: OpenOptions, *, ids: IdSource
         await store.close()
 
 
-async def open_destination(where: Place, options: OpenOptions, *, ids: IdSource) -> Destination:
-    """Open the store of a place.
+async def open_destination(
+    location: Location, options: OpenOptions, *, ids: IdSource
+) -> OpenDestination:
+    """Open the store of *location*.
 
     Raises:
         UnknownProtocolError: No adapter serves it.
         StoreError: It cannot be reached.
     """
-    store = await _opened(where, options, ids)
+    store = await _opened(location, options, ids)
     confirmed = ConfirmedStore(
         store, ids=ids, statistics=Statistics(), in_flight_max=options.concurrency
     )
-    return Destination(where, confirmed, ids, store)
+    return OpenDestination(location, confirmed, ids, store)
 
 
-async def _opened(where: Place, options: OpenOptions, ids: IdSource) -> Store:
-    options = replace(options, storage_options=where.storage_options, ask=_patient(ids))
-    return await open_store(where.url, options)
+async def _opened(location: Location, options: OpenOptions, ids: IdSource) -> Store:
+    options = replace(options, storage_options=location.storage_options, ask=_patient(ids))
+    return await open_store(location.url, options)
 
 
 async def _probed(
@@ -180,7 +183,7 @@ async def _probed(
 
 
 def _patient(ids: IdSource) -> Ask:
-    """Asks as the confirmed store does, for what is asked before there is one."""
+    """An `Ask` that repeats like the confirmed store, for use before there is one."""
     pace = Pace(ids)
 
     async def asking(question: Callable[[], Awaitable[T]], /) -> T:

@@ -1,7 +1,7 @@
 """What a caller may give as a destination: a path, a URL, a ``UPath``, a path with a filesystem.
 
-It is turned into a :class:`Place`: text and options, nothing opened. On a store nothing is read;
-of the local disk only, and only whether a path stands that reads like a secret.
+It is turned into a :class:`Location`: text and options, nothing opened. Nothing is read from a
+store; on the local disk it is only checked whether a path exists that reads like a secret.
 """
 
 import os
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class UniversalPath(Protocol):
-    """What a ``UPath`` is known by; its package need not be installed for types to be known."""
+    """The attributes of a ``UPath`` that are used here, so that its package need not be there."""
 
     @property
     def protocol(self) -> str:
-        """That of its URL."""
+        """The protocol of its URL."""
 
     @property
     def path(self) -> str:
-        """Where it is, in the terms of its filesystem."""
+        """The path, as its filesystem names it."""
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
-        """What its filesystem is opened with."""
+        """The options its filesystem is opened with."""
 
 
 DestinationLike: TypeAlias = "str | os.PathLike[str] | UniversalPath"
@@ -43,7 +43,7 @@ _DISKS = frozenset({"file", "local"})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A destination as a URL, and the options to open its store with.
 
     The options may hold secrets: they are in no ``repr``, and nothing writes them down.
@@ -53,16 +53,16 @@ class Place:
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-def place(
+def locate(
     destination: DestinationLike,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-) -> Place:
-    """What the caller named; a relative path is made absolute at once.
+) -> Location:
+    """The location that the caller names; a relative path is made absolute.
 
     Raises:
-        RequestError: Both kinds of options are given, or one is of a wrong type; the URL holds a
-            secret, or is of another store than the filesystem, or of one that cannot be known.
+        RequestError: Both kinds of options are given, or one has a wrong type; or the URL holds a
+            secret, or names another store than *filesystem*, or one that cannot be determined.
     """
     if filesystem is not None and storage_options is not None:
         message = "give storage_options= or filesystem=, not both: a filesystem has its own"
@@ -71,7 +71,7 @@ def place(
     if filesystem is not None:
         return _of_filesystem(text, filesystem)
     own = getattr(destination, "storage_options", {}) if _is_universal(destination) else {}
-    return Place(_checked(text), {**own, **_options(storage_options)})
+    return Location(_checked(text), {**own, **_options(storage_options)})
 
 
 def _is_universal(destination: object) -> bool:
@@ -91,7 +91,7 @@ def _options(given: object) -> Mapping[str, object]:
 
 
 def _text(destination: object) -> str:
-    """A destination as it is written; a ``UPath`` is one by its URL."""
+    """A destination as text: a ``UPath`` by its URL."""
     if _is_universal(destination):
         return str(destination)
     text = os.fspath(destination) if isinstance(destination, os.PathLike) else destination
@@ -130,7 +130,7 @@ def _checked(url: str) -> str:
     return absolute if path == url else f"{protocol}://{absolute}"
 
 
-def _of_filesystem(path: str, filesystem: Any) -> Place:
+def _of_filesystem(path: str, filesystem: Any) -> Location:
     from fsspec import AbstractFileSystem  # noqa: PLC0415  # only for callers who have it
 
     refuse_secrets(path)  # before it is taken apart
@@ -150,7 +150,7 @@ def _of_filesystem(path: str, filesystem: Any) -> Place:
         message = f"cannot reopen {kind}: it was made with positional arguments; use keywords"
         raise RequestError(message, kind="invalid_option")
     url = _url(path, protocol, filesystem)
-    return Place(_checked(url), dict(filesystem.storage_options))
+    return Location(_checked(url), dict(filesystem.storage_options))
 
 
 def _url(path: str, protocol: str, filesystem: Any) -> str:
@@ -166,7 +166,7 @@ def _url(path: str, protocol: str, filesystem: Any) -> str:
 
 
 def _refuse_disagreement(path: str, filesystem: Any, kind: str) -> None:
-    """Refuse a URL that names another store than the filesystem is of: one of them is a mistake.
+    """Refuse a URL that names another store than the filesystem: one of them is a mistake.
 
     Raises:
         RequestError: The protocols differ, or the URL names another account or host.
@@ -179,7 +179,7 @@ def _refuse_disagreement(path: str, filesystem: Any, kind: str) -> None:
         message = (
             f"the destination is a {protocol!r} URL, and filesystem= is {kind}, which serves "
             f"{' and '.join(map(repr, known))}: give the URL alone, with storage_options=, or a "
-            "path of that filesystem"
+            "path on that filesystem"
         )
         raise RequestError(message, kind="store_mismatch")
     named: Mapping[str, object] = filesystem._get_kwargs_from_urls(path)  # noqa: SLF001
@@ -187,9 +187,9 @@ def _refuse_disagreement(path: str, filesystem: Any, kind: str) -> None:
         own = filesystem.storage_options.get(name, getattr(filesystem, name, None))
         if own is not None and str(own) != str(named[name]):
             message = (
-                f"the destination's URL and filesystem= disagree about {name}: the one names "
-                f"{named[name]!r}, the other is of another; give the URL alone, with "
-                "storage_options=, or a path of that filesystem"
+                f"the destination's URL and filesystem= disagree about {name}: the URL names "
+                f"{named[name]!r}, the filesystem another; give the URL alone, with "
+                "storage_options=, or a path on that filesystem"
             )
             raise RequestError(message, kind="store_mismatch")
 

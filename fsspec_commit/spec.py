@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from msgspec import Meta
 
-from fsspec_commit.destination import Destination, open_destination
+from fsspec_commit.destination import OpenDestination, open_destination
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.ids import IdSource
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 from fsspec_commit.records import JsonRecord, text_bytes
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import OpenOptions
@@ -109,20 +109,20 @@ async def open_spec(
     storage_options: Mapping[str, object] | None,
     filesystem: "AbstractFileSystem | None",
     ids: IdSource,
-) -> Destination:
+) -> OpenDestination:
     """Open the destination of a spec with this process's own credentials.
 
     The committer is the one that the spec names: it is never selected again.
     """
     options = storage_options if storage_options is not None else spec.storage_options
-    where = place(spec.destination, None if filesystem is not None else options, filesystem)
+    location = locate(spec.destination, None if filesystem is not None else options, filesystem)
     record = spec.record
     opening = OpenOptions(
         durability=record.durability,
         single_writer=record.single_writer,
         concurrency=spec.concurrency,
     )
-    return await open_destination(where, opening, ids=ids)
+    return await open_destination(location, opening, ids=ids)
 
 
 def check_task_id(task_id: object, job: JobRecord) -> None:

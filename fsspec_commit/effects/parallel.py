@@ -64,14 +64,14 @@ async def all_of(
     """What *run* gives for each item, in their order; after the first error as :func:`for_each`."""
     given: dict[int, R] = {}
 
-    async def one(place: int) -> None:
-        given[place] = await run(items[place])
+    async def one(index: int) -> None:
+        given[index] = await run(items[index])
 
-    async def places() -> AsyncIterator[Sequence[int]]:
+    async def indexes() -> AsyncIterator[Sequence[int]]:
         yield range(len(items))
 
-    await for_each(places(), one, in_flight_max=in_flight_max)
-    return [given[place] for place in range(len(items))]
+    await for_each(indexes(), one, in_flight_max=in_flight_max)
+    return [given[index] for index in range(len(items))]
 
 
 async def _work(

@@ -56,7 +56,7 @@ async def recall(
         raise damaged(layout, path, str(data)) from data
     try:
         record = kind.decode(data)
-        record.check_place(layout, path)
+        record.check_path(layout, path)
     except RecordError as error:
         raise damaged(layout, path, str(error)) from error
     return Standing(record)

@@ -89,8 +89,8 @@ class AttemptIds(Container[str]):
     def __contains__(self, attempt_id: object) -> bool:
         number = int(str(attempt_id), 16)
         bucket = self._buckets[number % _BUCKETS]
-        place = bisect_left(bucket, number)
-        return place < len(bucket) and bucket[place] == number
+        index = bisect_left(bucket, number)
+        return index < len(bucket) and bucket[index] == number
 
 
 def chosen_by(job: BoundJob, decision: Decision) -> ChosenTasks:

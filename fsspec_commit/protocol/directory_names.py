@@ -87,8 +87,8 @@ class DirectoryNames(Iterable[Partition]):
             if self._open is None or self._open[0] != number:
                 self._open = number, whole.chunk(number)
             names = self._open[1]
-            place = bisect_left(names, begin, key=_components) if number == first else 0
-            yield from islice(names, place, None)
+            index = bisect_left(names, begin, key=_components) if number == first else 0
+            yield from islice(names, index, None)
 
     def _end_run(self) -> None:
         run = FileNames()

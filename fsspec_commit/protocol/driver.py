@@ -6,7 +6,7 @@ loop's: ``Job`` bridges to it, and a simulator runs it as it is.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import Progress
@@ -34,18 +34,6 @@ State: TypeAlias = Literal["new", "open", "deciding", "committed", "skipped", "a
 
 STARTS_MAX = 8
 """How many job ids are tried before a job that cannot be created is given up."""
-
-
-class Opened(Protocol):
-    """A place that is open for a new job."""
-
-    @property
-    def store(self) -> ConfirmedStore:
-        """Its store."""
-
-    @property
-    def next_job(self) -> Callable[[], BoundJob]:
-        """The job under an id that nobody has: each call takes another one."""
 
 
 def not_started() -> RuntimeError:
@@ -78,26 +66,30 @@ class Driver:
         # The files of the one that has stood.
         self._stood: FileNames | None = None
 
-    async def start(self, opened: Opened) -> bool:
-        """Look whether the mode allows the job, and create ``job.json``: the job exists.
+    async def start(self, store: ConfirmedStore, with_new_id: Callable[[], BoundJob]) -> bool:
+        """Check that the mode allows the job, and create ``job.json``: the job exists.
 
-        An id whose creation was not answered is spent, and the job begins under another one.
+        If the creation under one id is not answered, the job begins under another one.
+
+        Args:
+            store: The store of the destination.
+            with_new_id: Binds the job to an id of its own, another one at each call.
 
         Returns:
-            Whether this very call did it; else it was started, or aborted, before.
+            Whether this call has started the job; otherwise it was started, or aborted, before.
 
         Raises:
-            DestinationExistsError: ``mode="error"`` and data stands.
+            DestinationExistsError: ``mode="error"``, and the destination holds data.
             CommitFailedError: It could not be created. The store is closed after any failure.
         """
         async with self._settling:
             if self.state != "new":
-                await opened.store.close()
+                await store.close()
                 return False
             try:
-                await self._start(opened)
+                await self._start(with_new_id)
             except Exception:
-                await opened.store.close()
+                await store.close()
                 raise
             except BaseException:
                 self.state = "open"  # The request that creates it may be on its way.
@@ -105,10 +97,10 @@ class Driver:
             self.state = "open"
             return True
 
-    async def _start(self, opened: Opened) -> None:
+    async def _start(self, with_new_id: Callable[[], BoundJob]) -> None:
         unknown: str | None = None
         for failed in range(STARTS_MAX):
-            self.job = job = opened.next_job()
+            self.job = job = with_new_id()
             self.is_skipped = self.is_skipped or await has_nothing_to_do(job)
             unknown = await create_job(job, failed=failed)
             if unknown is None:

@@ -119,7 +119,7 @@ class NameIndex(Container[str]):
         """Whether *name* was added."""
         return self._find(name) is not None
 
-    def place(self, name: str) -> int | None:
+    def position(self, name: str) -> int | None:
         """A number below the count that no other name has, if *name* was added."""
         found = self._find(name)
         return None if found is None else found[0].begin + found[1]
@@ -134,11 +134,11 @@ class NameIndex(Container[str]):
         bucket = self._buckets.get(high % _BUCKETS)
         if bucket is None:
             return None
-        place = bisect_left(bucket.highs, high)
-        while place < len(bucket.highs) and bucket.highs[place] == high:
-            if bucket.lows[place] == low:
-                return bucket, place
-            place += 1
+        position = bisect_left(bucket.highs, high)
+        while position < len(bucket.highs) and bucket.highs[position] == high:
+            if bucket.lows[position] == low:
+                return bucket, position
+            position += 1
         return None
 
 
@@ -163,15 +163,15 @@ class SomeOf:
 
     def add(self, name: str) -> bool:
         """Add *name*, if the index holds it, and return whether it does."""
-        place = self._index.place(name)
-        if place is not None:
-            self._marks[place] = True
-        return place is not None
+        position = self._index.position(name)
+        if position is not None:
+            self._marks[position] = True
+        return position is not None
 
     def holds(self, name: str) -> bool:
         """Whether *name* was added."""
-        place = self._index.place(name)
-        return place is not None and bool(self._marks[place])
+        position = self._index.position(name)
+        return position is not None and bool(self._marks[position])
 
 
 class NameTokens:

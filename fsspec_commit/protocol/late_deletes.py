@@ -156,8 +156,8 @@ class _Left:
 
     def holds(self, digest: str) -> bool:
         wanted = int(digest, 16)
-        place = bisect_left(self.digests, wanted)
-        return place < len(self.digests) and self.digests[place] == wanted
+        index = bisect_left(self.digests, wanted)
+        return index < len(self.digests) and self.digests[index] == wanted
 
 
 async def _what_was_left(job: BoundJob, ends: Mapping[StorePath, datetime]) -> list[_Left]:

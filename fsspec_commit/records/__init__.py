@@ -35,7 +35,7 @@ class Record(Protocol):
             RecordError: *data* is anything else.
         """
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:
         """Check that it belongs to the job in whose area, and under the name, it was found.
 
         Raises:

@@ -58,7 +58,7 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     delete_by_name: bool = False
     host: ShortText = ""
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
         """Refuse another job's."""
         must_be(self.job_id, layout.job_id, "job")
 
@@ -133,7 +133,7 @@ class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
     nonce: NonceText
     message: TaskCommit
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:
         """Refuse another task's, or one of another job's attempt."""
         if layout.chosen(self.message.task_id) != path:
             raise RecordError(f"it is another task's: of task {self.message.task_id}")
@@ -161,7 +161,7 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     reusable_names: bool = True
     key_digest: Digest | None = None
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:
         """Refuse another job's, and one under another's name."""
         must_be(self.job_id, layout.job_id, "job")
         must_be(layout.claim(self.nonce), path, "place")
@@ -224,7 +224,7 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
         """How many attempts it publishes."""
         return len(self.chosen) if self.chosen_list is None else self.chosen_list.count
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
         """Refuse another job's, and one that no driver of the job would have taken."""
         must_be(self.job_id, layout.job_id, "job")
         if self.claim is not None:
@@ -247,7 +247,7 @@ class Published(JsonRecord, frozen=True, kw_only=True):
     decision: NonceText
     lost: Count = 0
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
         """Refuse another job's."""
         must_be(self.job_id, layout.job_id, "job")
 

@@ -25,7 +25,7 @@ class UploadRecord(JsonRecord, frozen=True, kw_only=True):
     name: ShortText
     upload_id: Annotated[str, Meta(min_length=1, max_length=4096)]
 
-    def check_place(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # any name
+    def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # any name
         """Refuse another job's."""
         must_be(self.job_id, layout.job_id, "job")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
 from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.ids import SYSTEM_IDS
-from fsspec_commit.location import DestinationLike, place
-from fsspec_commit.opening import open_for_new_job
+from fsspec_commit.location import DestinationLike, locate
+from fsspec_commit.new_job import open_new_job
 from fsspec_commit.options import JobOptions, check_options, refuse_positional
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver, not_started
@@ -56,7 +56,9 @@ class Job:
         refuse_positional(unnamed)
         check_options(options)
         self._options: JobOptions = options
-        self._place = place(destination, options.get("storage_options"), options.get("filesystem"))
+        self._location = locate(
+            destination, options.get("storage_options"), options.get("filesystem")
+        )
         self._progress = ProgressReport(options.get("callback"))
         self._selection: Selection | None = None
         self._tasks = LocalTasks()
@@ -96,7 +98,7 @@ class Job:
     @property
     def destination(self) -> str:
         """Where the job writes, as it is written down: a URL, or an absolute path."""
-        return self._place.url
+        return self._location.url
 
     @property
     def mode(self) -> Mode:
@@ -115,7 +117,7 @@ class Job:
         options = self._options
         return JobSpec(
             self._started().record,
-            self._place.storage_options if options.get("share_secrets") else None,
+            self._location.storage_options if options.get("share_secrets") else None,
             wait_s=options.get("wait_s", WAIT_S),
             concurrency=options.get("concurrency"),
         )
@@ -270,10 +272,10 @@ class Job:
             error.add_note(f"the job could not be aborted ({failure}); settle it with: {command}")
 
     async def _start(self) -> bool:
-        """Start, unless another thread that was first has, or has aborted the job."""
-        opened = await open_for_new_job(self._place, self._options, ids=SYSTEM_IDS)
-        self._selection = opened.selection
-        return await self._driver.start(opened)
+        """Start, unless another thread has started or aborted the job first."""
+        new = await open_new_job(self._location, self._options, ids=SYSTEM_IDS)
+        self._selection = new.selection
+        return await self._driver.start(new.store, new.with_new_id)
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread that was first has."""

@@ -7,14 +7,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from fsspec_commit.destination import Destination, open_destination, probe_destination
+from fsspec_commit.destination import OpenDestination, open_destination, probe_destination
 from fsspec_commit.effects.stored_records import damaged
 from fsspec_commit.errors import RequestError, UnsafeStoreError
 from fsspec_commit.hadoop.jobs import HadoopJob
 from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
-from fsspec_commit.location import DestinationLike, place
+from fsspec_commit.location import DestinationLike, locate
 from fsspec_commit.options import check_choice
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.abort import abort_job
@@ -200,11 +200,11 @@ async def clean(
     if isinstance(damaged, str) or not isinstance(damaged, Collection):
         message = f"damaged is a list of job ids, not one: write [{damaged!r}]"
         raise RequestError(message, kind="invalid_option")
-    where = place(destination, storage_options, filesystem)
+    location = locate(destination, storage_options, filesystem)
 
     async def cleaned() -> CleanReport:
         options = OpenOptions(single_writer=single_writer, choosing=True)
-        async with _closing(await open_destination(where, options, ids=SYSTEM_IDS)) as to:
+        async with _closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
             facts = await to.capabilities(probing=probe)
             report = await clean_up(
                 to.store,
@@ -274,9 +274,9 @@ async def probe(
     Raises:
         StoreError: The store does not answer, or nothing can be written there.
     """
-    where = place(destination, storage_options, filesystem)
+    location = locate(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
-    return await probe_destination(where, options, ids=SYSTEM_IDS)
+    return await probe_destination(location, options, ids=SYSTEM_IDS)
 
 
 def _check_age(age: object) -> None:
@@ -291,14 +291,14 @@ async def _open(
     storage_options: Mapping[str, object] | None,
     filesystem: "AbstractFileSystem | None",
     options: OpenOptions,
-) -> AsyncIterator[Destination]:
-    where = place(destination, storage_options, filesystem)
-    async with _closing(await open_destination(where, options, ids=SYSTEM_IDS)) as to:
+) -> AsyncIterator[OpenDestination]:
+    location = locate(destination, storage_options, filesystem)
+    async with _closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
         yield to
 
 
 @asynccontextmanager
-async def _closing(to: Destination) -> AsyncIterator[Destination]:
+async def _closing(to: OpenDestination) -> AsyncIterator[OpenDestination]:
     try:
         yield to
     finally:
@@ -315,19 +315,19 @@ async def _open_job(
     single_writer: bool,
 ) -> AsyncIterator[BoundJob]:
     """A job that goes on, on a store that flushes what the job's own driver flushes."""
-    where = place(destination, storage_options, filesystem)
+    location = locate(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
-    async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
+    async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
         record = await _record(to, job_id)
         if record.durability == options.durability:
             yield _bound(to, record)
             return
     options = replace(options, durability=record.durability)
-    async with _closing(await reached(open_destination(where, options, ids=SYSTEM_IDS))) as to:
+    async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
         yield _bound(to, record)
 
 
-def _bound(to: Destination, record: JobRecord) -> BoundJob:
+def _bound(to: OpenDestination, record: JobRecord) -> BoundJob:
     """A job that goes on as its record says.
 
     Raises:
@@ -337,7 +337,7 @@ def _bound(to: Destination, record: JobRecord) -> BoundJob:
     return to.bind(record)
 
 
-def _check(to: Destination, record: JobRecord) -> None:
+def _check(to: OpenDestination, record: JobRecord) -> None:
     try:
         to.check(record)
     except UnsafeStoreError as error:
@@ -346,9 +346,9 @@ def _check(to: Destination, record: JobRecord) -> None:
         raise damaged(layout, layout.spec, why) from error
 
 
-async def _record(to: Destination, job_id: str) -> JobRecord:
+async def _record(to: OpenDestination, job_id: str) -> JobRecord:
     layout = DestinationLayout(to.store.root).job(job_id)
     record = await begun_record(to.store, layout)
     if record is None:
-        raise await ended(to.store, layout, to.place.url, stage="open")
+        raise await ended(to.store, layout, to.location.url, stage="open")
     return record

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import fsspec_commit as fc
 from fsspec_commit.destination import open_destination
 from fsspec_commit.ids import SYSTEM_IDS
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.registry import adapter, wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
@@ -300,7 +300,7 @@ async def learn(request: Request) -> None:
 
     On a loop of its own, so that no thread is there when they are forked.
     """
-    where = place(request["destination"], request["storage_options"])
+    where = locate(request["destination"], request["storage_options"])
     destination = await open_destination(where, OpenOptions(choosing=True), ids=SYSTEM_IDS)
     await destination.capabilities(probing=True)
     await destination.store.close()

@@ -96,7 +96,7 @@ DESTINATIONS = [
     Mistake(
         "a URL in memory, a filesystem of disks",
         a_job_at("memory://bucket/x", filesystem=LocalFileSystem()),
-        ("'memory' URL", "LocalFileSystem", "'file' and 'local'", "or a path of that filesystem"),
+        ("'memory' URL", "LocalFileSystem", "'file' and 'local'", "or a path on that filesystem"),
         "store_mismatch",
     ),
     Mistake(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 from tests.integration.cli.command import command
 from tests.servers.faults import AnswerInstead, LoseReply, Rule
 
@@ -129,7 +129,7 @@ def test_a_job_and_all_that_belongs_to_it(
     s3_bucket: S3Bucket, options: dict[str, Any], ears: Ears
 ) -> None:
     url = f"{s3_bucket.url}/out"
-    ears.heard("place", place(url, options))
+    ears.heard("place", locate(url, options))
     write(url, options, ears, mode="append", success="json")
     write(url, options, ears, mode="overwrite")
     ears.heard("explained", fc.explain(url, storage_options=options))

@@ -21,7 +21,7 @@ from fsspec import AbstractFileSystem
 import fsspec_commit as fc
 from fsspec_commit.cli import main
 from fsspec_commit.errors import StoreError
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 from fsspec_commit.options import JobOptions
 from fsspec_commit.store import OpenOptions, registry
 from fsspec_commit.testing import Crash, Fault, inject
@@ -111,7 +111,7 @@ def test_a_job_and_all_that_belongs_to_it(how: str, tmp_path: Path, ears: Ears) 
     destination = tmp_path / "out"
     url = f"vault:/{destination}"
     options = given(how)
-    ears.heard("place", place(url, **options))
+    ears.heard("place", locate(url, **options))
     with fc.Job(url, mode="append", success="json", **options) as job:
         ears.heard("job", job)
         ears.heard("selection", job.selection)

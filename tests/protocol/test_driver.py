@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.destination import Destination
+from fsspec_commit.destination import OpenDestination
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.ids import SYSTEM_IDS
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 from fsspec_commit.names import Target
-from fsspec_commit.opening import open_for_new_job
+from fsspec_commit.new_job import open_new_job
 from fsspec_commit.protocol.attempt import commit_attempt
 from fsspec_commit.protocol.driver import Driver
 from tests.scenes.memory_place import MemoryPlace
@@ -21,6 +21,7 @@ from tests.scenes.memory_place import MemoryPlace
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
+    from fsspec_commit.options import JobOptions
     from fsspec_commit.records.job import TaskCommit
 
 
@@ -41,9 +42,9 @@ def no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def started(out: MemoryPlace) -> Driver:
     driver = Driver()
-    await driver.start(
-        await open_for_new_job(place(out.url), {"mode": "append", "names": "exact"}, ids=SYSTEM_IDS)
-    )
+    options: JobOptions = {"mode": "append", "names": "exact"}
+    new = await open_new_job(locate(out.url), options, ids=SYSTEM_IDS)
+    await driver.start(new.store, new.with_new_id)
     return driver
 
 
@@ -101,11 +102,11 @@ def test_what_is_interrupted_before_there_is_a_job_leaves_no_store_open(
     async def close(store: ConfirmedStore) -> None:
         closed.append(store)
 
-    monkeypatch.setattr(Destination, "select", wait)
+    monkeypatch.setattr(OpenDestination, "select", wait)
     monkeypatch.setattr(ConfirmedStore, "close", close)
 
     async def interrupted() -> None:
-        opening = asyncio.create_task(open_for_new_job(place(out.url), {}, ids=SYSTEM_IDS))
+        opening = asyncio.create_task(open_new_job(locate(out.url), {}, ids=SYSTEM_IDS))
         await asyncio.sleep(0)
         opening.cancel()
         with pytest.raises(asyncio.CancelledError):

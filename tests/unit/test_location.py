@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 from fsspec_commit.errors import RequestError
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def cluster() -> Any:
 )
 def test_a_path_on_a_cluster_keeps_its_first_directory(given: str, url: str, cluster: Any) -> None:
     """It was taken for the host, and the job written beside: to ``/out``."""
-    found = place(given, filesystem=cluster)
+    found = locate(given, filesystem=cluster)
     assert found.url == url
     assert found.storage_options["host"] == "one"
 
@@ -46,19 +46,19 @@ def test_a_path_on_a_cluster_keeps_its_first_directory(given: str, url: str, clu
 )
 def test_a_url_of_another_cluster_is_refused(given: str, what: str, cluster: Any) -> None:
     with pytest.raises(RequestError, match=what) as caught:
-        place(given, filesystem=cluster)
+        locate(given, filesystem=cluster)
     assert caught.value.kind == "store_mismatch"
 
 
 def test_two_names_of_one_protocol_agree() -> None:
     memory, disk = fsspec.filesystem("memory"), fsspec.filesystem("file")
-    assert place("memory://a/b", filesystem=memory).url == "memory://a/b"
-    assert place("/a/b", filesystem=memory).url == "memory://a/b"
-    assert place("local:///a/b", filesystem=disk).url == "/a/b"
+    assert locate("memory://a/b", filesystem=memory).url == "memory://a/b"
+    assert locate("/a/b", filesystem=memory).url == "memory://a/b"
+    assert locate("local:///a/b", filesystem=disk).url == "/a/b"
     directory = fsspec.filesystem("dir", path="/a", fs=disk)
-    assert place("b", filesystem=directory).url == "/a/b"
+    assert locate("b", filesystem=directory).url == "/a/b"
     with pytest.raises(RequestError, match="is a 'file' URL"):
-        place("file:///a/b", filesystem=directory)
+        locate("file:///a/b", filesystem=directory)
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "LOCALHOST"])
@@ -66,9 +66,9 @@ def test_localhost_is_this_machine_and_no_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert place(f"file://{host}/data/clicks").url == "file:///data/clicks"
+    assert locate(f"file://{host}/data/clicks").url == "file:///data/clicks"
     for relative in ("./clicks", "../clicks"):
-        assert place(f"file://{relative}").url == f"file://{os.path.normpath(tmp_path / relative)}"
+        assert locate(f"file://{relative}").url == f"file://{os.path.normpath(tmp_path / relative)}"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_localhost_is_this_machine_and_no_directory(
 def test_what_was_to_be_replaced_first_is_not_taken_literally(given: str, says: str) -> None:
     """It became a directory of that name, of the working directory, without a word."""
     with pytest.raises(RequestError) as caught:
-        place(given)
+        locate(given)
     assert says in str(caught.value)
     assert caught.value.kind == "invalid_url"
 
@@ -100,8 +100,8 @@ def test_what_is_called_so_is_taken(
     (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
     for given in (name, f"{name}/out", str(tmp_path / name / "out")):
-        assert place(given).url == str(tmp_path / given)
-    assert place("a$none_is_called_so").url == str(tmp_path / "a$none_is_called_so")
+        assert locate(given).url == str(tmp_path / given)
+    assert locate("a$none_is_called_so").url == str(tmp_path / "a$none_is_called_so")
 
 
 @pytest.mark.parametrize("name", ["plain", "a#b", "a?b", "a%20b", "a::b", "s3:", "user:pw@host"])
@@ -112,9 +112,9 @@ def test_a_relative_path_is_as_good_as_the_absolute_one(
     working = tmp_path / name
     working.mkdir()
     monkeypatch.chdir(working)
-    given = place("out")
+    given = locate("out")
     assert given.url == str(working / "out")
-    assert place(given.url) == given
+    assert locate(given.url) == given
 
 
 def test_a_working_directory_that_is_gone_is_named(
@@ -125,5 +125,5 @@ def test_a_working_directory_that_is_gone_is_named(
     monkeypatch.chdir(gone)
     gone.rmdir()
     with pytest.raises(RequestError, match="works in is gone; give an absolute path"):
-        place("out")
+        locate("out")
     os.chdir(tmp_path)

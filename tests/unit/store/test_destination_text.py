@@ -10,7 +10,7 @@ import fsspec
 import pytest
 
 from fsspec_commit.errors import RequestError
-from fsspec_commit.location import place
+from fsspec_commit.location import locate
 from fsspec_commit.store.destination_text import refuse_secrets
 
 SECRET = "Planted/With+Slashes42"
@@ -105,7 +105,7 @@ HOLDING_NONE = [
 @pytest.mark.parametrize("text", HOLDING)
 def test_a_secret_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(RequestError) as caught:
-        place(text)
+        locate(text)
     assert caught.value.kind == "secret_in_url"
     assert "pass it in storage_options= or through the environment" in str(caught.value)
     told = str(caught.value) + repr(vars(caught.value))
@@ -116,7 +116,7 @@ def test_a_secret_is_refused_and_not_repeated(text: str) -> None:
 def test_what_is_mistyped_is_no_path_on_this_disk(text: str) -> None:
     """It would be written there, under the working directory, and named in every message."""
     with pytest.raises(RequestError) as caught:
-        place(text)
+        locate(text)
     assert caught.value.kind == "invalid_url"
     scheme = text.partition(":")[0].strip("\ufeff \t").lower()
     assert f"begins with '{scheme}://'" in str(caught.value)
@@ -126,7 +126,7 @@ def test_what_is_mistyped_is_no_path_on_this_disk(text: str) -> None:
 
 def test_a_url_that_was_made_a_path_is_none() -> None:
     with pytest.raises(RequestError, match="neither a URL nor a path"):
-        place(PurePosixPath("s3://bucket/out"))
+        locate(PurePosixPath("s3://bucket/out"))
 
 
 @pytest.mark.parametrize("text", HOLDING_NONE)
@@ -160,7 +160,7 @@ def test_hostile_text_is_read_once(text: str) -> None:
     """Time in proportion to 200 kB; the cube of it would not end before the machine does."""
     for hostile in (text, "s3://b/" + text, "simplecache::" + text):
         with suppress(RequestError):
-            place(hostile)
+            locate(hostile)
 
 
 ODD_PATHS = ["run;tokens=5", "data?token_count=5", "/a:b@c/d", "a?sig=1"]
@@ -170,27 +170,27 @@ ODD_PATHS = ["run;tokens=5", "data?token_count=5", "/a:b@c/d", "a?sig=1"]
 def test_a_path_that_stands_is_one_whatever_it_is_called(name: str, tmp_path: Path) -> None:
     path = f"{tmp_path}/{name}"
     with pytest.raises(RequestError, match="write it as file:///") as caught:
-        place(path)
+        locate(path)
     assert name not in str(caught.value)
     Path(path).mkdir(parents=True)
-    assert place(path).url == os.path.normpath(path)
-    assert place(path, filesystem=fsspec.filesystem("file")).url == os.path.normpath(path)
+    assert locate(path).url == os.path.normpath(path)
+    assert locate(path, filesystem=fsspec.filesystem("file")).url == os.path.normpath(path)
 
 
 @pytest.mark.parametrize("name", ODD_PATHS)
 @pytest.mark.parametrize("scheme", ["file", "local", "FILE"])
 def test_a_file_url_is_of_this_machine(scheme: str, name: str, tmp_path: Path) -> None:
-    url = place(f"{scheme}://{tmp_path}/{name}").url
+    url = locate(f"{scheme}://{tmp_path}/{name}").url
     assert url == f"{scheme.lower()}://{os.path.normpath(f'{tmp_path}/{name}')}"
 
 
 @pytest.mark.parametrize("rest", [f"/x::s3://key:{PLAIN}@b/out", f"//user:{PLAIN}@host/share"])
 def test_what_is_hidden_in_a_file_url_is_found(rest: str) -> None:
     with pytest.raises(RequestError) as caught:
-        place(f"file://{rest}")
+        locate(f"file://{rest}")
     assert caught.value.kind == "secret_in_url"
     assert PLAIN not in str(caught.value)
 
 
 def test_the_working_directory_is_not_looked_at() -> None:
-    assert place("out").url == os.path.join(os.getcwd(), "out")  # noqa: PTH109, PTH118  # as text
+    assert locate("out").url == os.path.join(os.getcwd(), "out")  # noqa: PTH109, PTH118  # as text
