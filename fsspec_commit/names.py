@@ -107,7 +107,7 @@ def target(text: str) -> Target:
     return Target(text)
 
 
-def standing_name(text: str) -> Target:
+def existing_name(text: str) -> Target:
     """Check the name of a file that is there already: it may be longer than what we would write.
 
     Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
-from fsspec_commit.names import Target, standing_name
+from fsspec_commit.names import Target, existing_name
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import (
     Claim,
@@ -112,7 +112,7 @@ def of_replaced(
     for file in listed:
         if file.in_place:
             continue
-        path = layout.destination.final(standing_name(file.name))
+        path = layout.destination.final(existing_name(file.name))
         entries.append(Entry(path=path, size_bytes=file.size, token=Token(file.token)))
     paths = frozenset(entry.path for entry in entries)
     return Permit((), paths, "replaced, and every new file is in place"), entries

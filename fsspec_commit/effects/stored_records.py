@@ -15,8 +15,8 @@ async def establish(
 ) -> Standing[R] | None:
     """Create *record* exclusively; ``None`` when another stands there, or *within* is gone."""
     data = _checked(path, record)
-    standing = await store.create(path, data, within=within)
-    return Standing(record) if standing == data else None
+    stored = await store.create(path, data, within=within)
+    return Standing(record) if stored == data else None
 
 
 def _checked(path: StorePath, record: Record) -> bytes:

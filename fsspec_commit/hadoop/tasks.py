@@ -20,7 +20,7 @@ from fsspec_commit.hadoop.records import (
     hadoop_pending_set,
 )
 from fsspec_commit.layout import DestinationLayout, StorePath
-from fsspec_commit.names import HADOOP_TEMPORARY, Target, standing_name
+from fsspec_commit.names import HADOOP_TEMPORARY, Target, existing_name
 from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.store import Directory, Entry
 
@@ -123,7 +123,7 @@ async def _in_manifest(
     where = layout.relative(area)
     # Of every file, so that a manifest means the same whatever has become of its files.
     named = [
-        (manifest.working_name(file), standing_name(manifest.target_name(file, where)), file)
+        (manifest.working_name(file), existing_name(manifest.target_name(file, where)), file)
         for file in manifest.files
     ]
     expected = [(final, file.size_bytes) for working, final, file in named if working not in there]
@@ -196,7 +196,7 @@ async def _in_uploads(
     for upload in uploads:
         if upload.bucket != bucket or not upload.key.startswith(prefix):
             raise RecordError(f"{upload.bucket}/{upload.key} is not below the destination")
-        final = standing_name(upload.key[len(prefix) :])
+        final = existing_name(upload.key[len(prefix) :])
         if ((bucket, upload.key), upload.upload_id) not in pending:
             expected.append((final, upload.size_bytes))
     return HadoopTask(

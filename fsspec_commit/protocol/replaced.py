@@ -15,9 +15,9 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.names import (
     Target,
+    existing_name,
     is_summary_file,
     is_visible,
-    standing_name,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.directory_names import to_look_up
@@ -57,11 +57,11 @@ async def may_write(job: BoundJob, new: NewFiles) -> bool:
     mode = job.record.mode
     await refuse_two_spellings(job, new)
     if mode in {"error", "ignore"}:
-        standing = await first_visible(job)
-        if standing is not None and mode == "ignore":
+        existing = await first_visible(job)
+        if existing is not None and mode == "ignore":
             return False
-        if standing is not None:
-            raise destination_exists(job, standing)
+        if existing is not None:
+            raise destination_exists(job, existing)
     if mode in {"error", "ignore", "append"} and new.may_meet_others:
         await refuse_taken_names(job, new)
     return True
@@ -114,7 +114,7 @@ async def list_replaced(
 def _line(job: BoundJob, name: str, entry: Entry, *, in_place: bool) -> bytes:
     _refuse_unsafe(job, name, in_place=in_place)
     return msgspec.json.encode(
-        ReplacedFile(standing_name(name), entry.size_bytes, entry.token, in_place)
+        ReplacedFile(existing_name(name), entry.size_bytes, entry.token, in_place)
     )
 
 

@@ -31,10 +31,10 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
     if mode == "overwrite" and job.record.names == "unique":
         await refuse_what_must_stay(job)
     if mode in {"error", "ignore"}:
-        standing = await first_visible(job)
-        if standing is not None and mode == "error":
-            raise destination_exists(job, standing)
-        return standing is not None
+        existing = await first_visible(job)
+        if existing is not None and mode == "error":
+            raise destination_exists(job, existing)
+        return existing is not None
     return False
 
 
@@ -68,13 +68,13 @@ async def create_job(job: BoundJob, *, failed: int) -> str | None:
         )
         raise RequestError(message, kind="too_many_partitions", stage="start")
     try:
-        standing = await establish_unrepeated(store, layout.spec, record, backoff=failed)
+        created = await establish_unrepeated(store, layout.spec, record, backoff=failed)
     except CommitStateUnknownError as error:
         cause = error.__cause__
         if isinstance(cause, StoreError) and cause.reply is Reply.REFUSED:
             raise cause from error  # So would be any other id.
         return str(cause or error)
-    if standing is None:
+    if created is None:
         return f"{layout.spec!r} is another's"
     if store.directories is not None and await store.stat(layout.spec) is None:
         return f"{layout.area!r} was cleaned up before {layout.spec!r} was in it"

@@ -106,10 +106,10 @@ async def _file_renames(ground: TrialGround, files: RenamesFiles) -> Shown:
     # Where a rename is said to keep the token, another token is another object: a copy.
     copied = not kept and store.capabilities.token_survives_rename is True
     moved = not copied and all(left[number] is None for number in winners)
-    standing = [entry.token for entry in left if isinstance(entry, Entry)]
+    tokens_left = [entry.token for entry in left if isinstance(entry, Entry)]
     exclusive = (
         len(winners) == 1
-        and tokens[1 - winners[0]] in standing
+        and tokens[1 - winners[0]] in tokens_left
         and await answer(rename(1 - winners[0])) is None
     )
     return {

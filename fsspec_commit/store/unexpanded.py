@@ -63,10 +63,10 @@ def refuse_pattern(url: str, path: str) -> None:
 
 def _missing_part(path: str) -> str:
     """What is left of *path* below what stands already, which is called as it is called."""
-    standing = path
-    while standing and not os.path.lexists(standing):
-        standing = os.path.dirname(standing) if standing.strip("/") else ""  # noqa: PTH120
-    return path[len(standing) :].lstrip("/") if standing else path
+    existing = path
+    while existing and not os.path.lexists(existing):
+        existing = os.path.dirname(existing) if existing.strip("/") else ""  # noqa: PTH120
+    return path[len(existing) :].lstrip("/") if existing else path
 
 
 def _refusal(url: str, why: str) -> RequestError:

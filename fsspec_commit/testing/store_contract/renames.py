@@ -103,12 +103,12 @@ class RenamesContract(Given):
         """Neither file is touched; also when the other one is empty or the same."""
         _files(store)
         requires(store.capabilities.exclusive_rename, "exclusive_rename")
-        for standing in (b"stands", b"", b"data"):
-            await place(store, at, work__a=b"data", d__a=standing)
+        for existing in (b"stands", b"", b"data"):
+            await place(store, at, work__a=b"data", d__a=existing)
             token = (await entry(store, at("d/a"))).token
             with refused():
                 await _rename(store, at("work/a"), at("d/a"), Expect.ABSENT)
-            assert read_raw(at("d/a")) == standing
+            assert read_raw(at("d/a")) == existing
             assert read_raw(at("work/a")) == b"data"
             assert (await entry(store, at("d/a"))).token == token
 
