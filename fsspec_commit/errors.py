@@ -16,8 +16,8 @@
     └── StoreError (OSError)         one request to a store failed               .reply
 
 Only ``outcome == "not_committed"`` permits cleaning up or running the job again. Every class
-pickles with all its attributes, because executors send them to drivers. Wrong order of calls,
-second use, pickling what cannot be pickled: ``RuntimeError`` or ``TypeError``, never these.
+pickles with all its attributes, because executors send them to drivers. Misuse of an object (calls
+in the wrong order, second use, pickling) raises ``RuntimeError`` or ``TypeError`` instead.
 """
 
 from collections.abc import Callable, Coroutine
@@ -47,11 +47,11 @@ Stage: TypeAlias = Literal[
     "resume",
     "clean",
 ]
-"""The steps of the protocol, in the order of a job's life; then what others do to one."""
+"""The steps of the protocol, in the order of a job's life; then those of other callers."""
 
 
 class Reply(Enum):
-    """What a store's answer to one changing request says about its effect."""
+    """What is known of the effect of a request that failed."""
 
     NOT_DONE = "not done"
     """Certainly without effect, and worth sending again: throttled, or never sent."""
@@ -62,14 +62,15 @@ class Reply(Enum):
 
 
 class CommitError(Exception):
-    """Root of everything a job, a task or an operation raises about a commit.
+    """The base class of everything that a job, a task or an operation raises about a commit.
 
     Attributes:
-        outcome: What is on the store now. Only ``"not_committed"`` permits cleaning up.
+        outcome: What became of the job: ``"not_committed"``, ``"committed"``, ``"partial"`` or
+            ``"unknown"``. Only ``"not_committed"`` permits cleaning up.
         job_id: The job concerned, if one is known.
         task_id: The task concerned, if one is known.
         path: The file or record concerned, if one is known.
-        stage: The step of the protocol that raised, one of the words of ``Stage``, if one did.
+        stage: The step of the protocol that failed, a word of ``Stage``, if one did.
     """
 
     default_outcome: Outcome = "not_committed"
@@ -104,8 +105,8 @@ class CommitError(Exception):
 def _printable(message: str) -> str:
     """A message on one line, without control characters.
 
-    It may quote a record that anybody could have written: printed as they are, they would steer
-    a terminal or forge a line of a log.
+    It may quote a record that anybody could have written: control characters could steer a
+    terminal or forge a line of a log.
     """
     if message.isprintable():
         return message
@@ -129,13 +130,13 @@ _OUTCOMES_OF_KINDS: dict[str, Outcome] = {
     "committed": "partial",
     "perhaps_committed": "unknown",
 }
-"""Of a job that cannot be settled as was asked: its driver may commit it yet, or has."""
+"""The outcomes of requests to settle a job that its driver may still commit, or has committed."""
 
 
 class RequestError(CommitError, ValueError):
-    """The call cannot be honoured as it was made; nothing was changed.
+    """The call is wrong or cannot be carried out as it was made; nothing was changed.
 
-    Its outcome is ``"not_committed"``, but where it concerns a job that cannot be settled so.
+    Its outcome is ``"not_committed"``, except for a job that cannot be settled as requested.
 
     Attributes:
         kind: A stable code such as ``"missing_tasks"`` or ``"duplicate_file"``; new codes may
@@ -149,7 +150,7 @@ class RequestError(CommitError, ValueError):
 
 
 class UnsafeStoreError(RequestError):
-    """No committer is safe on this store, or not the one that was asked for."""
+    """No committer is safe on this store, or the requested one is not."""
 
     def __init__(self, message: str, *, kind: str = "unsafe_store", **where: Any) -> None:
         super().__init__(message, kind=kind, **where)
@@ -167,11 +168,11 @@ class ConflictError(CommitError):
 
 
 class DestinationExistsError(ConflictError, FileExistsError):
-    """The mode forbids writing where something already is."""
+    """The mode forbids writing to a destination that holds data."""
 
 
 class ConcurrentJobError(ConflictError):
-    """Another job on these partitions came first and did not end in time.
+    """Another job on the same partitions came first and did not end in time.
 
     This job's claim was withdrawn and it stays open: ``commit()`` may be called again.
 
@@ -187,27 +188,28 @@ class ConcurrentJobError(ConflictError):
 class JobNotActiveError(ConflictError):
     """This very job was settled by somebody else.
 
-    ``outcome`` is ``"committed"`` when a resumer or another driver has committed it, or there is
-    nothing left to resume; ``"not_committed"`` when it was aborted, which is also how an older job
-    fences this one; and ``"unknown"`` when it is over and nothing on the store says how it ended:
-    look at the destination before it is run again.
+    ``outcome`` is ``"committed"`` if a resumer or another driver has committed it, or there is
+    nothing left to resume; ``"not_committed"`` if it was aborted, which is also how an older job
+    fences this one; and ``"unknown"`` if it is over and nothing on the store shows how it ended:
+    look at the destination before you run it again.
     """
 
 
 class CommitFailedError(CommitError):
-    """The commit failed before its decision: nothing of it happened; abort, or try again.
+    """The commit failed before its decision, and nothing is visible: abort, or commit again.
 
-    But where ``outcome`` is ``"unknown"``: then an earlier attempt to commit, or somebody else, may
-    have decided the job, and who asks is not told: ``commit()`` and ``resume`` look first.
+    If ``outcome`` is ``"unknown"``, an earlier ``commit()``, or somebody else, may have decided the
+    job, and the store did not say: call ``commit()`` again or ``resume``, which read before they
+    act.
     """
 
 
 class PartialCommitError(CommitError):
-    """The job is decided and not finished: readers may see a part of it.
+    """The job is decided but not finished: readers may see a part of it.
 
     Attributes:
-        done: Files in place, when counted.
-        remaining: Files not yet in place, when counted.
+        done: How many files are in place, if they were counted.
+        remaining: How many files are not yet in place, if they were counted.
     """
 
     default_outcome: Outcome = "partial"
@@ -221,9 +223,9 @@ class PartialCommitError(CommitError):
 
 
 class CommitStateUnknownError(CommitError):
-    """The store did not say whether it happened, and could not be asked.
+    """The store did not say whether a change happened, and could not be asked afterwards.
 
-    Never delete and never write again: resume the job, which reads before it acts.
+    Do not delete anything and do not run the job again: resume it, which reads before it acts.
     """
 
     default_outcome: Outcome = "unknown"
@@ -236,21 +238,21 @@ class SnapshotUnstableError(CommitError):
 class RecordError(CommitError, ValueError):
     """A record on the store is torn, hostile, misplaced or from a newer release.
 
-    It is never acted on. By itself it leaves open what became of its job: before the decision of
-    the job that meets it, nothing of that is committed.
+    Such a record is never acted on. What became of its job is left open; the job that came across
+    it has committed nothing, if it has not decided yet.
     """
 
     default_outcome: Outcome = "unknown"
 
 
 class StoreError(CommitError, OSError):
-    """One request to a store failed; made by adapters only, from the raw status and code.
+    """One request to a store failed; raised by adapters, from the store's own status and code.
 
     Attributes:
-        reply: What the failure says about the request's effect.
-        retry_after_s: How long the store asked to be left alone, if it did.
-        can_go_on: Raised by a writer that has lost nothing: `write` of nothing, or `finish`, goes
-            on where it was, and looks before it sends anything again.
+        reply: What is known of the request's effect.
+        retry_after_s: How long the store asked callers to wait, if it did.
+        can_go_on: Whether a writer has lost nothing: ``write(b"")`` or ``finish()`` continues where
+            it stopped, and asks the store what has arrived before it sends anything again.
     """
 
     def __init__(
@@ -271,13 +273,13 @@ class StoreError(CommitError, OSError):
 def failing_as(
     kind: type[CommitError], stage: Stage
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Make a phase of the protocol raise *kind* for whatever a store left open in it.
+    """Make a phase of the protocol raise *kind* for every failure of the store in it.
 
-    The phase decides the outcome, no call site does: before the decision an unanswered request is
+    The phase decides the outcome, not the call: before the decision an unanswered request is
     harmless (``CommitFailedError``), after it the job must be finished (``PartialCommitError``).
-    Errors that already name an outcome of their own pass unchanged, but none that calls a job not
-    committed, or over, leaves a phase after the decision. What is no :class:`CommitError` at all,
-    a fault of an adapter or of ours, is left open by the store like anything else.
+    Errors with an outcome of their own pass unchanged; but after the decision, none that calls the
+    job not committed, or over. An exception that is no :class:`CommitError`, a bug in an adapter or
+    here, is treated as a failure of the store.
     """
 
     def decorate(
@@ -305,7 +307,7 @@ def failing_as(
 def unforeseen_as(
     kind: type[CommitError], stage: Stage
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Make a step raise *kind* for what is no :class:`CommitError`; those pass unchanged."""
+    """Make a step raise *kind* for other exceptions than :class:`CommitError`, which pass."""
 
     def decorate(
         step: Callable[P, Coroutine[Any, Any, T]],

@@ -1,4 +1,4 @@
-"""What a job can be told, checked before anything is done."""
+"""The options of a job, checked before anything is done."""
 
 import os
 import socket
@@ -32,31 +32,31 @@ class JobOptions(TypedDict, total=False):
     """The keyword arguments of :class:`~fsspec_commit.Job`, and of whatever starts a job.
 
     Attributes:
-        mode: What happens to what is there. ``"error"`` (default) refuses if data stands,
-            ``"ignore"`` then does nothing, ``"append"`` adds, ``"overwrite"`` replaces all,
-            ``"overwrite_partitions"`` the partitions written or declared.
+        mode: What happens to existing data. ``"error"`` (default) refuses if there is any,
+            ``"ignore"`` does nothing then, ``"append"`` adds to it, ``"overwrite"`` replaces all
+            of it, ``"overwrite_partitions"`` replaces the partitions written or declared.
         partitions: Directories such as ``"day=2026-11-20"`` that ``overwrite_partitions`` clears
             even if nothing is written there.
         names: ``"unique"`` (default) puts ``-<job>-<task>`` before a name's extension, so that
             tasks and jobs never collide; ``"exact"`` keeps names as given.
-        committer: ``"auto"`` (default), or one that is refused where it would be unsafe.
-        tasks: How many tasks there are: ids 0 to N-1 must all be committed, or the job is not.
-        collect: ``"store"`` where no message can travel back from a worker; needs *tasks*.
+        committer: ``"auto"`` (default), or a committer, which is refused where it is unsafe.
+        tasks: How many tasks there are: the job commits only if tasks 0 to N-1 all have.
+        collect: ``"store"`` if no message can travel back from a worker; needs *tasks*.
         idempotency_key: At most one job with this key ever commits at this destination.
         success: ``"marker"`` (default) an empty ``_SUCCESS``, ``"json"`` Hadoop's
             ``SuccessData/1``, ``"none"`` no marker.
-        allow_empty: Whether a job without files is meant.
+        allow_empty: Whether a job without files may commit.
         wait_s: How long to wait for a conflicting job that is committing.
         concurrency: The most calls in flight.
         durability: What data local disks flush: ``"none"`` (default), ``"marker"``, ``"full"``.
-        probe: Whether an unknown endpoint is probed once, or refused.
-        single_writer: A promise: one job at a time here.
-        delete_by_name: A promise, narrower, for servers that do not delete on condition: nobody
-            else replaces old files while this job deletes them.
+        probe: Whether an unverified endpoint is probed, once, or refused.
+        single_writer: The promise that only one job at a time writes to this destination.
+        delete_by_name: A narrower promise, for servers without conditional delete: nobody else
+            replaces old files while this job deletes them.
         storage_options: fsspec's options for the destination; never stored or logged.
         filesystem: An fsspec filesystem, instead of *storage_options*.
         share_secrets: Whether a *pickled* spec carries the options, secrets included.
-        callback: Told about files as they are published; driver side only.
+        callback: An fsspec callback, called as files are published; in the driver only.
     """
 
     mode: Mode
@@ -93,7 +93,7 @@ _TASKS_MAX = 1 << 31
 
 
 def check_options(options: JobOptions) -> None:
-    """Refuse what makes no sense, with a suggestion where one is near.
+    """Refuse options that make no sense, and suggest what may have been meant.
 
     Raises:
         TypeError: An option is unknown.
@@ -118,7 +118,7 @@ def refuse_positional(options: Sequence[object]) -> None:
     """Refuse options that were given without their names.
 
     Raises:
-        TypeError: There is one.
+        TypeError: An option was given without its name.
     """
     if not options:
         return
@@ -131,10 +131,10 @@ def refuse_positional(options: Sequence[object]) -> None:
 
 
 def check_choice(name: str, value: object) -> None:
-    """Refuse a value that an option does not have, with what may have been meant.
+    """Refuse a value that an option does not take, and suggest what may have been meant.
 
     Raises:
-        RequestError: It is none of them.
+        RequestError: The value is not one of the choices.
     """
     choices = _CHOICES[name]
     if value not in choices:
@@ -216,7 +216,7 @@ def record_of(
     capabilities: Capabilities,
     ids: IdSource,
 ) -> JobRecord:
-    """``job.json`` of a new job: every option that others need, and never a secret."""
+    """The record ``job.json`` of a new job: every option that others need, but no secret."""
     key = options.get("idempotency_key")
     return JobRecord(
         nonce=ids.nonce(),

@@ -1,4 +1,4 @@
-"""What a driver sends to its workers: a job as data, without secrets unless they are shared."""
+"""The spec that a driver sends to its workers: a job as data, with secrets only if shared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 WAIT_S = 60.0
-"""How long a job waits for a conflicting one, unless it is told."""
+"""How long a job waits for a conflicting one by default."""
 
 
 class SpecText(JsonRecord, frozen=True, kw_only=True):
-    """A spec as text: what ``job.json`` says, and what only whoever works on the job needs.
+    """A spec as text: the content of ``job.json``, and what only drivers and workers need.
 
     Attributes:
-        wait_s: ``None`` is for ever: JSON has no such number.
+        wait_s: How long to wait; ``None`` is for ever, since JSON has no infinity.
     """
 
     limit_bytes: ClassVar[int] = JobRecord.limit_bytes + 1024
@@ -39,7 +39,7 @@ class SpecText(JsonRecord, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """One job, as plain data: picklable, and as JSON for engines that carry only text.
+    """One job as plain data: it can be pickled, or sent as JSON by engines that carry only text.
 
     Neither ``repr`` nor JSON ever holds a secret; a pickle does with ``share_secrets=True``.
     """
@@ -51,27 +51,27 @@ class JobSpec:
 
     @property
     def job_id(self) -> str:
-        """The job."""
+        """The job's id."""
         return self.record.job_id
 
     @property
     def destination(self) -> str:
-        """Where it writes: a URL, or an absolute path."""
+        """Where the job writes: a URL, or an absolute path."""
         return self.record.destination
 
     def to_json(self) -> str:
-        """The job as text; no options of the store, so no secrets."""
+        """The job as text, without storage options and so without secrets."""
         wait_s = None if self.wait_s == inf else float(self.wait_s)
         text = SpecText(job=self.record, wait_s=wait_s, concurrency=self.concurrency)
         return text.encode().decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what :meth:`to_json` wrote; files and pipes may have added a line feed.
+        """Read a spec that :meth:`to_json` wrote; a line feed at its end is ignored.
 
         Raises:
-            RequestError: *text* is no text.
-            RecordError: *text* is anything else.
+            RequestError: *text* is not a ``str``.
+            RecordError: *text* is not a spec.
         """
         given: object = text
         if not isinstance(given, str):
@@ -92,10 +92,10 @@ class JobSpec:
 
 
 def check_spec(spec: object) -> None:
-    """Refuse what is no spec, with how to get one.
+    """Refuse anything but a spec, and say how to get one.
 
     Raises:
-        RequestError: It is none.
+        RequestError: *spec* is not one.
     """
     if not isinstance(spec, JobSpec):
         hint = "JobSpec.from_json(text) reads one" if isinstance(spec, str) else "send job.spec"
@@ -126,11 +126,11 @@ async def open_spec(
 
 
 def check_task_id(task_id: object, job: JobRecord) -> None:
-    """Refuse what is no part of a job's work.
+    """Refuse an id that no task of the job can have.
 
     Raises:
-        RequestError: *task_id* is not a number from 0 on; or nobody would look for its work, since
-            with ``collect="store"`` the driver reads the tasks that it was told to expect.
+        RequestError: *task_id* is not an integer from 0; or, with ``collect="store"``, it is not
+            below the number of tasks that the driver will read.
     """
     if isinstance(task_id, bool) or not isinstance(task_id, int) or task_id < 0:
         message = f"a task id is a number from 0 on, not {task_id!r}"
@@ -147,7 +147,7 @@ def check_task_id(task_id: object, job: JobRecord) -> None:
 
 
 def unpicklable(what: str) -> str:
-    """Why something that belongs to one process was not sent to another."""
+    """The message for an object of one process that cannot be sent to another."""
     return (
         f"{what} cannot be pickled: its files would never reach the driver; send job.spec, call "
         "Task.from_spec(spec, task_id) there and return task.message"

@@ -44,7 +44,7 @@ _COMPUTES = ("collect", "compute")
 
 @runtime_checkable
 class ArrowStreamExportable(Protocol):
-    """Whatever speaks Arrow's C stream: polars, DuckDB relations, pandas ≥ 3."""
+    """Anything that exports an Arrow C stream: polars, DuckDB relations, pandas ≥ 3."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Arrow's PyCapsule protocol."""
@@ -78,37 +78,38 @@ def write_dataset(
 ) -> CommitResult:
     """Write *data* as one job of one task: all of its files become visible, or none does.
 
-    Streams. The words are those of :func:`pyarrow.dataset.write_dataset`, less
-    ``existing_data_behavior`` (``mode`` decides), ``create_dir`` and ``base_dir``; what is left
-    out has pyarrow's defaults. Ctrl-C is heard within a second or so and aborts.
+    The data is streamed. The arguments are those of :func:`pyarrow.dataset.write_dataset`, except
+    ``existing_data_behavior`` (``mode`` decides), ``create_dir`` and ``base_dir``; the defaults
+    are pyarrow's. Ctrl-C aborts the job within about a second.
 
     Args:
         data: A table, a batch, a reader, a dataset, a scanner, an iterable of batches, or
-            anything with ``__arrow_c_stream__``, taken as it is. It is read on this thread.
+            anything with ``__arrow_c_stream__``. It is read on the calling thread.
         destination: A URL, a path or a ``UPath``.
         format: ``"parquet"``, ``"csv"``, ``"arrow"`` (``"ipc"``), ``"feather"`` or pyarrow's
-            object; a dataset's own unless given, else Parquet.
+            object; by default a dataset's own format, otherwise Parquet.
         partition_by: Columns that become Hive directories, ``day=…/``. Arrow percent-encodes
-            more of their values than Spark does (a space is ``%20``); both are read the same.
+            more of their values than Spark does (a space is ``%20``); readers decode both.
         partitioning: Another way to split rows, as pyarrow's object.
-        schema: What an iterable of batches holds; needed there, and only there.
+        schema: The schema of an iterable of batches; needed for an iterable, and only for one.
         basename_template: File names, with ``{i}`` for a number: ``"part-{i}.parquet"``.
-        file_options: What ``FileFormat.make_write_options`` gives.
+        file_options: The result of ``FileFormat.make_write_options``.
         use_threads: Whether Arrow writes with several threads.
         preserve_order: Whether rows keep their order.
-        max_partitions: At most so many directories for one batch; 1024 unless given.
-        max_open_files: At most so many files at once.
-        max_rows_per_file: Begin another file after so many rows; 0 for no end.
-        min_rows_per_group: Gather at least so many rows into a row group.
-        max_rows_per_group: At most so many rows in a row group.
-        file_visitor: Told ``path`` (the final name), ``metadata`` and ``size`` of each file.
-        **job: See :class:`JobOptions`, less ``tasks`` and ``collect``; ``allow_empty`` is True
-            unless given: a table without rows gives a job without files.
+        max_partitions: The most directories for one batch; 1024 by default.
+        max_open_files: The most files open at once.
+        max_rows_per_file: Begin another file after this many rows; 0 for no limit.
+        min_rows_per_group: Gather at least this many rows into a row group.
+        max_rows_per_group: The most rows in a row group.
+        file_visitor: Called with an object that has ``path`` (the final name), ``metadata`` and
+            ``size``, for each file.
+        **job: See :class:`JobOptions`, except ``tasks`` and ``collect``. ``allow_empty`` defaults
+            to True: a table without rows makes a job without files.
 
     Raises:
         RequestError: The call makes no sense: ``kind="unknown_column"``, ``"unknown_format"``, …
-        pyarrow.ArrowException: What Arrow cannot write; the job is aborted.
-        CommitError: As :meth:`Job.commit <fsspec_commit.Job.commit>`.
+        pyarrow.ArrowException: Arrow cannot write the data; the job is aborted.
+        CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
     """
     source = _Source(data, schema, use_threads=use_threads)
     options = {
@@ -128,7 +129,7 @@ def write_dataset(
 
 
 def _refuse_unknown(job: JobOptions) -> None:
-    """Name what was meant among all that may be given here, and not of the job's options alone.
+    """Refuse unknown options, and suggest one among all that may be given here.
 
     Raises:
         TypeError: There is no such option.
@@ -164,7 +165,7 @@ def _commit(
 
 
 def _fit_groups(options: dict[str, Any]) -> None:
-    """Make groups fit their file: Arrow refuses its own default for smaller files."""
+    """Make row groups fit their file: Arrow refuses its own default for smaller files."""
     file_rows = options.get("max_rows_per_file", 0)
     if 0 < file_rows < _BATCH_ROWS_MAX:
         options.setdefault("max_rows_per_group", file_rows)
@@ -239,8 +240,8 @@ class _Source:
     """Data as batches of one schema, counted.
 
     Attributes:
-        schema: What the batches have.
-        rows: How many were handed out so far.
+        schema: The schema of the batches.
+        rows: How many rows were handed out so far.
     """
 
     def __init__(self, data: ArrowData, schema: pa.Schema | None, *, use_threads: bool) -> None:
@@ -285,7 +286,7 @@ class _Source:
 
 
 def _batches_of(scanner: ds.Scanner) -> Iterator[Any]:
-    """The batches of a scanner, which starts to read only when the first is asked for."""
+    """The batches of a scanner; it starts to read when the first one is requested."""
     yield from scanner.to_batches()
 
 
@@ -315,7 +316,7 @@ def _check_schema(own: object, given: object, data: object) -> None:
 
 
 def _is_no_data(thing: object) -> bool:
-    """Whether *thing* gives no batches, although it can be iterated."""
+    """Whether *thing* can be iterated, but does not yield batches."""
     return isinstance(thing, str | bytes | dict) or any(hasattr(thing, verb) for verb in _COMPUTES)
 
 

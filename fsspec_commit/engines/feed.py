@@ -23,7 +23,7 @@ _EXIT_S = 3.0
 
 
 class StoppedError(Exception):
-    """Nothing more will come, and what came is not wanted any more."""
+    """The feed was stopped: no more items will come, and those that came are not needed."""
 
 
 class Feed(Generic[T]):
@@ -35,7 +35,7 @@ class Feed(Generic[T]):
         self._state: State = "open"
 
     def put(self, item: T) -> bool:
-        """Hand over one item when there is room; False when nobody wants it any more."""
+        """Hand over one item when there is room; False if the feed has ended."""
         with self._changed:
             while self._state == "open" and len(self._waiting) >= _DEPTH:
                 self._changed.wait()
@@ -46,19 +46,19 @@ class Feed(Generic[T]):
             return True
 
     def end(self) -> None:
-        """Say that this was all."""
+        """Mark the end of the items."""
         self._become("ended")
 
     def refuse(self) -> None:
-        """Take no more, for the writer: its items end quietly, and :meth:`put` takes nothing more.
+        """End the feed from the writer's side: its items end, and :meth:`put` takes no more.
 
-        Arrow waits for ever when its source raises while its queue is full, and whoever has
-        refused waits for Arrow.
+        The items end without an error: Arrow would wait for ever for a source that raises while
+        Arrow's queue is full.
         """
         self._become("refused")
 
     def stop(self) -> None:
-        """Give up: the writer's next look raises, and :meth:`put` takes nothing more."""
+        """Give up: the writer's next step raises, and :meth:`put` takes no more."""
         self._become("stopped")
 
     def __iter__(self) -> Iterator[T]:
@@ -87,10 +87,10 @@ class Feed(Generic[T]):
 
 
 def write_fed(items: Iterable[T], write: Callable[[Iterator[T]], R], feed: Feed[T]) -> R:
-    """Run *write* in a thread, hand it *items* from this one, and return what it does.
+    """Run *write* in a thread, feed it *items* from this one, and return its result.
 
-    After Ctrl-C, or an exception of *items*, the writer gets a second to end by itself. Then it
-    is left behind, so *write* must see to it that nothing is written after *feed* was stopped.
+    After Ctrl-C, or an exception of *items*, the writer has a second to end by itself. Then it is
+    abandoned, so *write* must ensure that nothing is written after *feed* was stopped.
     """
     ended: Future[R] = Future()
 

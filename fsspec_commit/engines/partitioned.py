@@ -31,7 +31,7 @@ def partitioning_of(
     """How rows of *schema* are split into directories.
 
     Raises:
-        RequestError: Both ways are given, or a column that there is not, or every one.
+        RequestError: Both arguments were given; or a column is unknown, or none would be left.
     """
     if partitioning is not None:
         if partition_by is not None:
@@ -80,7 +80,7 @@ def _fields(schema: pa.Schema, names: Sequence[str]) -> list[pa.Field]:
 
 
 def _refuse_all(schema: pa.Schema, names: Sequence[str]) -> None:
-    """Refuse files of no columns: what reads them finds no rows, and they are lost."""
+    """Refuse files without columns: readers would find no rows in them, and rows would be lost."""
     if names and len(names) == len(schema.names):
         message = (
             f"cannot partition by every column, {', '.join(map(repr, names))}: files of no "
@@ -90,18 +90,18 @@ def _refuse_all(schema: pa.Schema, names: Sequence[str]) -> None:
 
 
 class TaskFiles(FileSystemHandler):
-    """What Arrow takes for a file system: each new file is one of the task's.
+    """A file system for Arrow, whose new files are files of a task.
 
     It never fails. Arrow waits for ever when a file cannot be written while its queue is full
     (so does bare pyarrow 26 on a full disk). So the first error is kept, the source of rows ends
     as if it were exhausted, and whatever Arrow writes from then on is dropped.
 
     Attributes:
-        error: The first thing that went wrong.
+        error: The first error.
     """
 
     def __init__(self, task: Task | None, stop: Callable[[], None] = lambda: None) -> None:
-        """Take the task, or ``None`` to drop everything, and what is called on an error."""
+        """Take the task, or ``None`` to drop everything, and a function to call on an error."""
         self.error: BaseException | None = None
         self._task = task
         self._stop = stop
@@ -111,7 +111,7 @@ class TaskFiles(FileSystemHandler):
         self._published: dict[str, Target] = {}
 
     def open_output_stream(self, path: str, _metadata: object) -> pa.NativeFile:
-        """Open a file of the task; it is Arrow that buffers."""
+        """Open a file of the task, without a buffer: Arrow has one."""
         file = _TaskFile(self, path)
         if self._task is not None and not self._stopped:
             try:
@@ -121,7 +121,7 @@ class TaskFiles(FileSystemHandler):
         return pa.BufferedOutputStream(pa.PythonFile(file, mode="w"), _BUFFER_BYTES)
 
     def visitor(self, visit: Callable[[Any], object]) -> Callable[[Any], None]:
-        """*visit* for Arrow: it is told a file's final name, and may raise."""
+        """*visit* as Arrow calls it, with a file's final name; it may raise."""
 
         def visit_published(written: Any) -> None:
             if self._stopped:
@@ -135,14 +135,14 @@ class TaskFiles(FileSystemHandler):
         return visit_published
 
     def fail(self, error: BaseException) -> None:
-        """Keep the first error, and have the writing stopped."""
+        """Keep the first error, and stop writing."""
         with self._lock:
             self.error = self.error or error
         self.discard()
         self._stop()
 
     def discard(self) -> None:
-        """Let nothing be written any more, whatever Arrow still does."""
+        """Drop whatever Arrow writes from now on."""
         with self._lock:
             self._stopped = True
             files = list(self._open)
@@ -150,7 +150,7 @@ class TaskFiles(FileSystemHandler):
             file.discard()
 
     def opened(self, file: "_TaskFile") -> bool:
-        """Note an open file; False when nothing is to be written any more."""
+        """Note an open file; False if nothing may be written any more."""
         with self._lock:
             self._open.add(file)
             return not self._stopped
@@ -163,7 +163,7 @@ class TaskFiles(FileSystemHandler):
                 self._published[file.path] = published
 
     def get_type_name(self) -> str:
-        """What Arrow calls this."""
+        """The name by which Arrow knows this file system."""
         return "fsspec-commit"
 
     def normalize_path(self, path: str) -> str:

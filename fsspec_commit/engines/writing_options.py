@@ -1,6 +1,6 @@
-"""What pyarrow's writer can be told, checked first: its own words come late, and some values crash.
+"""The options of pyarrow's writer, checked first: its own errors come late, and some values crash.
 
-pyarrow 26 ends the process at ``max_open_files=0``.
+``max_open_files=0``, for example, ends the process with pyarrow 26.
 """
 
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ _COUNTS = {
 
 
 def check_writing(options: Mapping[str, object], file_visitor: object) -> None:
-    """Refuse what Arrow's writer does not take.
+    """Refuse values that Arrow's writer does not take.
 
     Raises:
-        RequestError: A value is of a wrong type, or too small.
+        RequestError: A value has a wrong type, or is too small.
     """
     for name, least in _COUNTS.items():
         count = options[name]

@@ -1,4 +1,4 @@
-"""Driver side, synchronous: one write of one dataset, a thin face on ``protocol.driver``."""
+"""The driver's side of one job, synchronous: a thin layer over ``protocol.driver``."""
 
 import logging
 import os
@@ -34,9 +34,9 @@ _log = logging.getLogger("fsspec_commit")
 class Job:
     """One write of one dataset: all of it becomes visible, or nothing does.
 
-    Use it as a context manager: entering starts, leaving commits, any exception aborts. A job is
-    used once. Its methods are safe to call from any thread but an event loop's; each waits for a
-    start, a commit or an abort that another thread has begun.
+    Use it as a context manager: entering starts the job, leaving commits it, and any exception
+    aborts it. A job is used once. Its methods may be called from any thread without a running event
+    loop; each waits for a start, a commit or an abort that another thread has begun.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Job:
 
         Args:
             destination: A URL, a path or a ``UPath``; a relative path is made absolute at once.
-            *unnamed: Refused: options have names.
+            *unnamed: Refused: options are keyword-only.
             **options: See :class:`JobOptions`.
 
         Raises:
-            RequestError: An option makes no sense; :class:`TypeError` for an unknown one, or one
-                without its name.
+            RequestError: An option makes no sense.
+            TypeError: An option is unknown, or was given without its name.
         """
         refuse_positional(unnamed)
         check_options(options)
@@ -76,7 +76,7 @@ class Job:
         filesystem: "AbstractFileSystem | None" = None,
         callback: "Callback | None" = None,
     ) -> Self:
-        """Another driver of a job that was started elsewhere; at most one of them commits."""
+        """Make another driver of a job that was started elsewhere; at most one of them commits."""
         check_spec(spec)
         job = cls(
             spec.destination,
@@ -97,12 +97,12 @@ class Job:
 
     @property
     def destination(self) -> str:
-        """Where the job writes, as it is written down: a URL, or an absolute path."""
+        """Where the job writes: a URL, or an absolute path."""
         return self._location.url
 
     @property
     def mode(self) -> Mode:
-        """What happens to what is there."""
+        """What happens to existing data."""
         return self._options.get("mode", "error")
 
     @property
@@ -112,7 +112,7 @@ class Job:
 
     @property
     def spec(self) -> JobSpec:
-        """What a worker needs; picklable, and without secrets unless they are shared."""
+        """The spec that workers need; it can be pickled, and holds secrets only if shared."""
         self._is_shared = True
         options = self._options
         return JobSpec(
@@ -124,22 +124,22 @@ class Job:
 
     @property
     def selection(self) -> Selection:
-        """Which committer, and why."""
+        """The committer, and why it was chosen."""
         if self._selection is None:
             raise not_started()
         return self._selection
 
     @property
     def skipped(self) -> bool:
-        """Whether there is nothing to do: data stands, or the job's key has committed."""
+        """Whether there is nothing to do: data exists, or the job's key has committed."""
         return self._driver.is_skipped
 
     @property
     def result(self) -> CommitResult:
-        """What was done; known once the job has committed, or had nothing to do.
+        """The result; known once the job has committed, or had nothing to do.
 
         Raises:
-            RuntimeError: It has not.
+            RuntimeError: The job has not committed.
         """
         if self._driver.result is None:
             state = self._driver.state
@@ -150,8 +150,8 @@ class Job:
         """Choose a committer, check the mode, and write ``job.json``: the job exists.
 
         Raises:
-            UnsafeStoreError: No committer is safe here, or not the one asked for.
-            DestinationExistsError: ``mode="error"`` and data stands.
+            UnsafeStoreError: No committer is safe here, or the requested one is not.
+            DestinationExistsError: ``mode="error"``, and the destination holds data.
             RuntimeError: The job was started before.
         """
         self._check_process()
@@ -167,7 +167,7 @@ class Job:
         return self
 
     def task(self, task_id: int | None = None) -> Task:
-        """An attempt at one part of the work: the next part, or *task_id* to try one again."""
+        """Begin an attempt at one part of the work: the next part, or part *task_id*."""
         self._check_process()
         bound = self._started()
         if self._driver.state != "open":
@@ -183,20 +183,20 @@ class Job:
         """Make exactly the chosen attempts visible.
 
         Args:
-            messages: What tasks elsewhere returned; those of this process are added by
-                themselves. None with ``collect="store"``. A commit that failed remembers them:
-                left out, and when the block is left, it is the same ones again.
+            messages: The messages of tasks in other processes; those of this process are added.
+                ``None`` with ``collect="store"``. After a commit that failed, they are remembered:
+                a call without them, and leaving the block, commit the same messages.
 
         Returns:
-            What was done; the same again when called again.
+            The result; a second call returns the same one.
 
         Raises:
-            RequestError: A message is missing, doubled or wrong; the job stays open.
-            ConcurrentJobError: Another job came first; ours stays open, call again.
+            RequestError: A message is missing, repeated or wrong; the job stays open.
+            ConcurrentJobError: Another job came first; this one stays open: call again.
             PartialCommitError: Decided but not finished: call again, or ``resume``.
             CommitStateUnknownError: It may be decided: call again, or ``resume``.
             JobNotActiveError: Somebody else has settled this job; see its ``outcome``.
-            CommitFailedError: Nothing is visible; call again, or abort.
+            CommitFailedError: Nothing is visible: call again, or abort.
         """
         self._check_process()
         bound = self._started()
@@ -222,12 +222,12 @@ class Job:
         return self.result
 
     def abort(self) -> None:
-        """Decide that the job never happens, and remove what it left; a second time, do nothing.
+        """Decide that the job never happens, and remove what it left; a second call does nothing.
 
         Files that its tasks have open in this thread are closed.
 
         Raises:
-            JobNotActiveError: It is committed, or somebody else has ended it: see its
+            JobNotActiveError: The job is committed, or somebody else has ended it: see its
                 ``outcome``; nothing is deleted.
         """
         self._check_process()
@@ -247,7 +247,7 @@ class Job:
         traceback: TracebackType | None,
     ) -> None:
         if self._pid != os.getpid():
-            return  # A forked child unwinds what it has inherited; the job is its parent's.
+            return  # A forked child leaves the block that it inherited; the job is its parent's.
         if error is None and self._driver.state == "open":
             try:
                 self.commit()
@@ -258,7 +258,7 @@ class Job:
             self._abort_after(error)
 
     def _abort_after(self, error: BaseException) -> None:
-        """Abort unless the job may be decided; an error meanwhile never hides *error*."""
+        """Abort unless the job may be decided; if that fails, *error* is raised all the same."""
         bound = self._driver.job
         if self._driver.state != "open" or bound is None:
             return
@@ -278,7 +278,7 @@ class Job:
         return await self._driver.start(new.store, new.with_new_id)
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
-        """Commit, unless another thread that was first has."""
+        """Commit, unless another thread has done so first."""
         if not await self._driver.commit(
             messages,
             wait_s=self._options.get("wait_s", WAIT_S),
@@ -300,7 +300,7 @@ class Job:
             interrupt.add_note(f"{result.state}: {result!r}")
         elif self._driver.state == "deciding":
             interrupt.add_note(
-                f"the job may be decided and be unfinished; delete nothing; finish it with: "
+                f"the job may be decided but unfinished; delete nothing; finish it with: "
                 f"{bound.settle_command('resume')}"
             )
 

@@ -1,4 +1,4 @@
-"""What one does to a whole destination: open it, call one protocol function, synchronously."""
+"""Operations on a whole destination: each opens it and calls one protocol function."""
 
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -46,7 +46,7 @@ async def jobs(
     probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
     single_writer: bool = False,
 ) -> list[JobInfo]:
-    """Every job that has a work area at *destination*, oldest first; a finished one has none."""
+    """List the jobs that have a work area at *destination*, oldest first; finished ones do not."""
     async with _open(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
@@ -65,10 +65,10 @@ async def hadoop_jobs(
     probe: bool = True,  # noqa: ARG001  # nothing is written where Hadoop's jobs are
     single_writer: bool = False,
 ) -> list[HadoopJob]:
-    """What jobs of Hadoop's own committers have left at *destination*, by name; only looks.
+    """List what jobs of Hadoop's own committers, such as Spark's, have left at *destination*.
 
-    Spark's jobs on the JVM are such. One that is still at work looks the same as one that died:
-    nothing of Hadoop's is ever changed or deleted here.
+    A job that is still at work looks the same as one that died, so nothing of Hadoop's is ever
+    changed or deleted here.
     """
     async with _open(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
@@ -87,26 +87,26 @@ def resume(
     probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
     single_writer: bool = False,
 ) -> CommitResult:
-    """Finish a job whose decision stands, whoever took it; safe to repeat, from anywhere.
+    """Finish a job that has decided to commit; safe to repeat, by anyone.
 
     Args:
         destination: Where the job writes.
         job_id: The job.
         accept_loss: Settle a job whose source files are gone for good: publish the rest, delete
             no replaced file, write no ``_SUCCESS``; what was lost is in the result's warnings.
-        callback: Told about files as they are published.
+        callback: An fsspec callback, called as files are published.
         storage_options: fsspec's options for the destination.
-        filesystem: The same as an fsspec filesystem.
-        probe: As everywhere; a job that has begun needs no probe.
-        single_writer: A promise: one job at a time here.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+        probe: Without effect, since a job that has begun needs no probe.
+        single_writer: The promise that only one job at a time writes to this destination.
 
     Raises:
         RequestError: The job has not decided; its driver may still commit it.
         JobNotActiveError: There is nothing to finish. ``outcome`` says what became of the job:
             ``"committed"``, it has been finished before; ``"not_committed"``, it was aborted;
             ``"unknown"``, it is over, and nothing shows how it ended.
-        CommitStateUnknownError: The store did not say whether it has decided.
-        PartialCommitError: It is still not finished.
+        CommitStateUnknownError: The store did not say whether the job has decided.
+        PartialCommitError: The job is still not finished.
     """
     progress = ProgressReport(callback)
 
@@ -125,7 +125,7 @@ def resume(
             progress.finish()
             return result_of(job, finished, clock() - begin)
 
-    # A decided job is better finished than left: the first Ctrl-C waits, the second stops.
+    # A decided job is better finished than left: the first Ctrl-C waits, the second one stops.
     result = run(finish(), may_interrupt=lambda: False)
     progress.raise_exit(result)
     return result
@@ -143,13 +143,13 @@ async def abort(
 ) -> None:
     """Fence a job and remove what it left: nothing of it is or ever becomes visible.
 
-    A driver of it that is still alive gets :class:`JobNotActiveError`.
+    If its driver is still alive, its commit raises :class:`JobNotActiveError`.
 
     Raises:
-        JobNotActiveError: It is committed (``outcome="committed"``), or over and nothing shows
-            how it ended (``"unknown"``); nothing was deleted.
-        CommitStateUnknownError: The store did not say whether it is, or refused the abort, so
-            that the job's driver may still commit it; nothing was deleted.
+        JobNotActiveError: The job is committed (``outcome="committed"``), or over and nothing
+            shows how it ended (``"unknown"``); nothing was deleted.
+        CommitStateUnknownError: The store did not say whether the job is committed, or refused the
+            abort, so that its driver may still commit it; nothing was deleted.
     """
     async with _open_job(
         destination, storage_options, filesystem, job_id, single_writer=single_writer
@@ -170,28 +170,28 @@ async def clean(
     probe: bool = True,
     single_writer: bool = False,
 ) -> CleanReport:
-    """Remove what jobs older than *older_than* have left that will never commit.
+    """Remove what jobs have left that are older than *older_than* and will never commit.
 
     Undecided jobs are fenced first; a decided, unfinished job is never touched, only shown. A
     clock picks the candidates; only the fence decides.
 
     Args:
         destination: Where to clean.
-        older_than: Jobs that started later are left alone; choose more than the longest job.
-            May be left out where *damaged* ones are named: then nothing goes by its age.
-        dry_run: Only say what would go.
-        damaged: Jobs that cannot be read, however young, to be removed: fenced first like any
-            other; one that is committed is refused, and so is one whose decision cannot be read.
-        accept_loss: Also remove of these whose decision cannot be read: a part of its files may
-            be in place, and stays; the rest is lost.
+        older_than: Jobs that started later are left alone; choose more than the longest job takes.
+            Without it, only the *damaged* jobs are removed.
+        dry_run: Only report what would be removed.
+        damaged: Jobs with unreadable records, to be removed whatever their age. Each is fenced
+            first; it is refused if it is committed, or if its decision cannot be read.
+        accept_loss: Remove *damaged* jobs even if their decision cannot be read: files that are in
+            place stay, and the rest is lost.
         storage_options: fsspec's options for the destination.
-        filesystem: The same as an fsspec filesystem.
-        probe: Whether an unknown endpoint is probed once, or refused.
-        single_writer: A promise: one job at a time here.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+        probe: Whether an unverified endpoint is probed, once, or refused.
+        single_writer: The promise that only one job at a time writes to this destination.
 
     Raises:
-        RequestError: Neither an age nor a job is named; or one that is damaged may have committed.
-        CommitStateUnknownError: The store did not say what a damaged job is.
+        RequestError: Neither an age nor a job was given; or a damaged job may have committed.
+        CommitStateUnknownError: The store did not say what state a damaged job is in.
     """
     if older_than is None and not damaged:
         message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
@@ -221,7 +221,7 @@ async def clean(
                 await to.say_if_nothing_is_there()
             return report
 
-    # Of a damaged job nobody knows whether it has committed while the store does not answer.
+    # Unless the store answers, nobody knows whether a damaged job has committed.
     return await (reached(cleaned()) if damaged else cleaned())
 
 
@@ -235,13 +235,13 @@ async def explain(
     probe: bool = True,
     single_writer: bool = False,
 ) -> Selection:
-    """Which committer a job would use here, and why.
+    """Say which committer a job would use here, and why.
 
-    Writes nothing, but where a probe is needed and allowed (see :func:`probe`).
+    Nothing is written, unless a probe is needed and allowed (see :func:`probe`).
 
     Returns:
-        The selection; ``committer`` is ``None`` where every job is refused, and the last reason
-        says what is missing.
+        The selection; ``committer`` is ``None`` if every job is refused, and the last reason says
+        what is missing.
 
     Raises:
         RequestError: There is no such committer.
@@ -262,14 +262,16 @@ async def probe(
 ) -> ProbeReport:
     """Try out what a store can really do, with some small files below ``_commit/``.
 
-    They are removed again. Where files are uploaded in parts, one of three parts is uploaded as
-    well, of 10 to 16 MiB. A probe refutes more than it proves: it is one client, at one moment.
+    The files are removed again. If the store has multipart uploads, a file of three parts, 10 to
+    16 MiB in all, is uploaded as well. A probe is one client at one moment: it can refute a
+    declaration, but hardly prove one.
 
     Args:
         destination: Where to try.
         storage_options: fsspec's options for the destination.
-        filesystem: The same as an fsspec filesystem.
-        single_writer: A promise: one job at a time here; what is assumed for it stays assumed.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+        single_writer: The promise that only one job at a time writes to this destination; what
+            follows from it stays assumed.
 
     Raises:
         StoreError: The store does not answer, or nothing can be written there.
@@ -314,7 +316,7 @@ async def _open_job(
     *,
     single_writer: bool,
 ) -> AsyncIterator[BoundJob]:
-    """A job that goes on, on a store that flushes what the job's own driver flushes."""
+    """Open a job that has begun, on a store that flushes what the job's own driver flushes."""
     location = locate(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
     async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
@@ -328,10 +330,10 @@ async def _open_job(
 
 
 def _bound(to: OpenDestination, record: JobRecord) -> BoundJob:
-    """A job that goes on as its record says.
+    """Bind a job that has begun, as its record says.
 
     Raises:
-        RecordError: It names a committer whose abilities this store does not have.
+        RecordError: The record names a committer for which this store lacks an ability.
     """
     _check(to, record)
     return to.bind(record)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class TaskOwner(Protocol):
-    """The job of a task in the same process: it is told how the task ended."""
+    """The job of a task in the same process, which is notified of how the task ends."""
 
     def task_committed(self, task: "Task", message: TaskCommit) -> None:
         """The task has a message."""
@@ -48,14 +48,15 @@ class Task:
     """One attempt at one part of a job's work: open files, write them, commit.
 
     Nothing is visible before the *job* commits with this attempt's :attr:`message`. Use it as a
-    context manager: leaving it commits, an exception drops the attempt and propagates. Made by
-    :meth:`Job.task <fsspec_commit.Job.task>` in the driver and by :meth:`from_spec` elsewhere.
+    context manager: leaving the block commits; an exception drops the attempt and propagates. Get
+    one from :meth:`Job.task <fsspec_commit.Job.task>` in the driver, and from :meth:`from_spec`
+    elsewhere.
 
     Files may be opened and closed on any thread; one file belongs to one thread at a time.
 
     Attributes:
-        task_id: Which part of the work.
-        attempt_id: Which attempt at it; unique for ever.
+        task_id: The number of the part.
+        attempt_id: The id of the attempt, which is never used again.
     """
 
     def __init__(self, job: BoundJob, task_id: int, *, owner: TaskOwner | None = None) -> None:
@@ -83,13 +84,13 @@ class Task:
         storage_options: Mapping[str, object] | None = None,
         filesystem: "AbstractFileSystem | None" = None,
     ) -> Self:
-        """An attempt in any process on any host; may be retried freely.
+        """Begin an attempt, in any process on any host; a task may be attempted repeatedly.
 
         Args:
-            spec: What the driver sent.
-            task_id: Which part of the work this is.
-            storage_options: Credentials of this worker, unless they are ambient.
-            filesystem: The same as an fsspec filesystem.
+            spec: The job's spec, as the driver sent it.
+            task_id: The number of the part of the work.
+            storage_options: fsspec's options for this worker, such as its credentials.
+            filesystem: An fsspec filesystem, instead of *storage_options*.
         """
         check_spec(spec)
         check_task_id(task_id, spec.record)
@@ -100,10 +101,10 @@ class Task:
 
     @property
     def message(self) -> TaskCommit:
-        """What the driver needs; known once the task has committed, at the end of its block.
+        """The message for the driver; known once the task has committed, at the end of its block.
 
         Raises:
-            RuntimeError: It has not.
+            RuntimeError: The task has not committed.
         """
         if self._message is None:
             message = (
@@ -114,7 +115,7 @@ class Task:
 
     @property
     def filesystem(self) -> "AttemptFileSystem":
-        """What libraries write through; paths are relative to the destination."""
+        """An fsspec filesystem for libraries to write to; paths are relative to the destination."""
         self._check("filesystem")
         if self._filesystem is None:
             from fsspec_commit.sync.filesystem import (  # noqa: PLC0415  # fsspec is slow to load
@@ -131,7 +132,7 @@ class Task:
         return self._filesystem
 
     def url(self, path: str = "") -> str:
-        """*path* as a URL for a library that :attr:`filesystem` was registered with."""
+        """*path* as a URL, for a library that takes URLs of registered filesystems."""
         # Of "scheme://" alone DuckDB strips the slashes, and takes the rest for a local path.
         return f"commit-{self.attempt_id}://{path or '.'}"
 
@@ -151,17 +152,17 @@ class Task:
         written whole or removed, the task does not commit.
 
         Args:
-            path: Its name relative to the destination; directories come by themselves.
-            mode: Binary or text; files are only ever written whole.
-            encoding: Of text; UTF-8 unless given.
-            newline: Of text, as in the built-in ``open``.
-            compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or another of fsspec's, or ``"infer"``
-                from the name's extension.
+            path: Its name relative to the destination; directories are made as needed.
+            mode: Binary or text; a file can only be written from its beginning.
+            encoding: The encoding of text; UTF-8 by default.
+            newline: The line ends of text, as for the built-in ``open``.
+            compression: ``"gzip"``, ``"zstd"``, ``"lz4"`` or another that fsspec knows, or
+                ``"infer"``: by the name's extension.
 
         Raises:
-            RequestError: The name leaves the destination, is kept for the protocol, too long, or
-                still open; or there is no such encoding, line end or compression.
-            io.UnsupportedOperation: The file would be read or appended to.
+            RequestError: The name leaves the destination, is reserved, too long, or still open;
+                or the encoding, line end or compression is unknown.
+            io.UnsupportedOperation: The mode would read the file or append to it.
             JobNotActiveError: The job was settled meanwhile.
         """
         self._check("open a file")
@@ -176,15 +177,18 @@ class Task:
         return LayeredFile(file, layers)  # type: ignore[return-value]  # has what a file has
 
     def local_file(self, path: "str | os.PathLike[str]") -> LocalFile:
-        """A path on a local disk for a writer that seeks: HDF5, GDAL, SQLite, Zarr.
+        """Give a path on a local disk to a writer that seeks: HDF5, GDAL, SQLite, Zarr.
 
-        ``with task.local_file("a.h5") as path:`` gives it. What stands there when the block ends
-        becomes a file of this attempt, named relative to the destination as *path* says; after an
-        exception nothing does. A directory that is made there becomes all the files in it, with
-        ``names="exact"`` only.
+        At the end of ``with task.local_file("a.h5") as local:`` the file at ``local`` becomes the
+        file *path* of this attempt; after an exception it does not. If a directory was made there,
+        all files in it become files of the attempt, with ``names="exact"`` only.
+
+        Args:
+            path: The name of the file, relative to the destination.
 
         Raises:
-            RequestError: As :meth:`open`; or nothing was written, or more than this file.
+            RequestError: The name is refused, as by :meth:`open`; or nothing was written, or more
+                than this file.
         """
         self._check("write a local file")
         return LocalFile(
@@ -218,10 +222,10 @@ class Task:
         return self._message
 
     def abort(self) -> None:
-        """Drop the attempt and what it wrote, and leave the task out of the job on purpose.
+        """Drop the attempt and what it wrote, and leave the task out of the job.
 
         Raises:
-            RuntimeError: The attempt has committed: whether it counts is the driver's choice now.
+            RuntimeError: The attempt has committed: the driver chooses now whether it counts.
         """
         if self._state == "committed":
             message = (
@@ -290,7 +294,7 @@ class Task:
             await self._let_go()
 
     async def _let_go(self) -> None:
-        """Close the store, unless it is the job's: a worker may run many tasks."""
+        """Close the store, unless it is the job's: a worker may run many tasks in turn."""
         if self._owner is None:
             await self._job.store.close()
 
@@ -312,9 +316,9 @@ class Task:
         return file
 
     def job_aborted(self) -> None:
-        """Discard what garbage has left and what this thread has open: there is no use for it.
+        """Discard abandoned files and those that this thread has open, which are of no use now.
 
-        Other threads may be writing theirs, and are told when they commit.
+        Other threads may be writing files of their own; their commit will raise.
         """
         for file in self._files.living():
             if file.thread_id == threading.get_ident():
@@ -329,7 +333,7 @@ class Task:
         return self._job.final_name(name, self._layout)
 
     def _explain(self, error: StoreError) -> None:
-        """Say that the job is over where that is why a file could not be written."""
+        """Say that the job is over, if that is why a file could not be written."""
         if bridge.run(read_record(self._job.store, self._job.layout)) is None:
             job_id = self._job.record.job_id
             message = (
@@ -370,7 +374,7 @@ class Task:
             raise RuntimeError(message)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: nothing of the attempt is finished, dropped or written from here."""
+        """Take part in nothing more: in a forked child, the attempt belongs to the parent."""
         self._names.leave_to_parent()
         for file in self._files.living():
             file.leave_to_parent()
@@ -386,5 +390,5 @@ class Task:
 
 
 def count_rows(task: Task, rows: int) -> None:
-    """Say how many rows the files of *task* hold: for engines, which know."""
+    """Set how many rows the files of *task* hold; for engines, which know it."""
     task._rows = rows  # noqa: SLF001  # not for callers, who could say anything
