@@ -1,8 +1,7 @@
 """What a file may be called: every name relative to a destination is checked here only (P10).
 
-A :data:`Target` is a checked name: no manifest, message or caller can name a place outside the
-destination or inside somebody else's work area. Where such a name stands on a store is said by
-:mod:`fsspec_commit.layout`.
+A :data:`Target` is a checked name: no manifest, message or caller can name a path outside the
+destination or inside somebody else's work area. :mod:`fsspec_commit.layout` turns it into a path.
 """
 
 import re
@@ -23,7 +22,7 @@ SUCCESS = "_SUCCESS"
 PENDING = ".pending"
 HADOOP_TEMPORARY = "_temporary"
 HADOOP_MAGIC = "__magic"
-"""How a name begins under which Hadoop's magic committer works: with more behind it since 3.4."""
+"""The directory of Hadoop's magic committer; since 3.4 a prefix of its name."""
 NAME_BYTES_MAX = 255
 """The longest name of one file or directory that every store and file system takes."""
 TARGET_BYTES_MAX = 1024
@@ -58,13 +57,13 @@ _UUID = re.compile(
 def is_plain(text: str) -> bool:
     """Whether *text* is a target, its own URI, and short enough for its working name.
 
-    True of almost every name; what it is false of takes the long way round.
+    That holds for almost every name; the others need every check.
     """
     return len(text) <= _PLAIN_MAX and _PLAIN.fullmatch(text) is not None
 
 
 def are_plain(texts: Sequence[str]) -> bool:
-    """Whether all of *texts* are, which one match says sooner than many."""
+    """Whether :func:`is_plain` holds for all of *texts*; one match is faster than many."""
     lines = "\n".join(texts)
     return not texts or (
         max(map(len, texts)) <= _PLAIN_MAX
@@ -77,8 +76,8 @@ def target(text: str) -> Target:
     """Check a caller's or a manifest's relative name.
 
     Raises:
-        RequestError: *text* leaves the destination, is a name this library keeps for itself, or
-            is one that some store cannot hold.
+        RequestError: *text* leaves the destination, is reserved for this library, or is a name
+            that some store cannot hold.
     """
     if is_plain(text):
         return Target(text)
@@ -108,11 +107,11 @@ def target(text: str) -> Target:
 
 
 def existing_name(text: str) -> Target:
-    """Check the name of a file that is there already: it may be longer than what we would write.
+    """Check the name of an existing file, which may be longer than the names this library writes.
 
     Raises:
-        RequestError: *text* is no path below the destination, lies in a work area, or cannot be
-            written down.
+        RequestError: *text* is no path below the destination, lies in a work area, is too long, or
+            is not Unicode.
     """
     if is_plain(text):
         return Target(text)
@@ -127,7 +126,7 @@ def existing_name(text: str) -> Target:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether *text* can be written down: it holds no half of a surrogate pair."""
+    """Whether *text* can be encoded: it holds no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -136,7 +135,7 @@ def is_unicode(text: str) -> bool:
 
 
 def outside(text: str) -> RequestError:
-    """The refusal of a name that is not below the destination."""
+    """The error for a name that is not below the destination."""
     message = (
         f"cannot write {text!r}: a name must be relative to the destination and stay inside it"
     )
@@ -154,16 +153,16 @@ def _reserved(text: str, name: str) -> RequestError:
 
 
 def unique_suffix(job_id: JobId, task_id: int, attempt_id: AttemptId | None = None) -> str:
-    """What ``names="unique"`` puts before a name's extension.
+    """The suffix that ``names="unique"`` puts before a name's extension.
 
-    Carries the attempt as well where pending uploads are keyed by path, so that two attempts
-    never share one.
+    It includes the attempt where pending uploads are keyed by path, so that two attempts never
+    share one.
     """
     return f"-{job_id}-{task_id}" if attempt_id is None else f"-{job_id}-{task_id}-{attempt_id}"
 
 
 def uniquely_named(name: Target, suffix: str) -> Target:
-    """*name* with *suffix* before its extension; hidden names (``_…``, ``.…``) keep theirs.
+    """*name* with *suffix* before its extension; hidden names (``_…``, ``.…``) are not changed.
 
     Raises:
         RequestError: The result is longer than stores take.
@@ -180,30 +179,30 @@ def uniquely_named(name: Target, suffix: str) -> Target:
 
 
 def job_named_in(name: str) -> JobId | None:
-    """The job that ``names="unique"`` made *name* for: the last one it names, if it names any.
+    """The job whose id ``names="unique"`` has put into *name*: the last one, if there is any.
 
-    Somebody may copy such files under their exact names, so this attributes a file only where
-    nothing else does.
+    Such files may be copied under their exact names, so this attributes a file only if nothing
+    else does.
     """
     found: list[str] = _JOB_IN_NAME.findall(name.rpartition("/")[2])
     return JobId(found[-1]) if found and is_job_id(found[-1]) else None
 
 
 def is_never_reused(name: str) -> bool:
-    """Whether no later file will have this name: it carries a job id or a UUID.
+    """Whether no later file will have this name, since it contains a job id or a UUID.
 
-    In the file's own name: a directory's id says nothing about the files that come into it.
+    Only the last component counts: an id in a directory's name says nothing about its files.
     """
     return job_named_in(name) is not None or _UUID.search(name.rpartition("/")[2]) is not None
 
 
 def is_hidden_name(name: str) -> bool:
-    """Readers skip such names: Spark, pyarrow and pandas by this very rule."""
+    """Whether readers skip *name*, by the rule of Spark, pyarrow and pandas."""
     return name.startswith(("_", "."))
 
 
 def is_visible(name: str) -> bool:
-    """Whether a reader would take *name*, relative to the destination, for data."""
+    """Whether readers take the file *name*, relative to the destination, for data."""
     return not any(is_hidden_name(part) for part in name.split("/"))
 
 
@@ -213,9 +212,9 @@ def is_in_work_area(name: str) -> bool:
 
 
 def is_summary_file(name: str) -> bool:
-    """``_metadata`` files describe other files, so an overwrite makes them wrong.
+    """Whether *name* is a ``_metadata`` file: it describes others, so an overwrite makes it wrong.
 
-    Not so in a hidden directory: what they describe there stays.
+    A file in a hidden directory does not count: an overwrite leaves alone what it describes.
     """
     directory, _, file_name = name.rpartition("/")
     return file_name in _SUMMARY_FILES and is_visible(directory)
@@ -227,7 +226,7 @@ def partition_of(name: Target) -> Partition:
 
 
 def partitions_of(names: Iterable[Target]) -> set[Partition]:
-    """The directories that *names* are in: of every file of a job, so without a call a name."""
+    """The directories that *names* are in; for all files of a job, so without a call per name."""
     return set(map(Partition, {name.rpartition("/")[0] for name in names}))
 
 
@@ -246,7 +245,7 @@ def declared_partition(text: str) -> Partition:
 
 
 def partition_key(partition: str) -> tuple[str, ...]:
-    """What two spellings of one partition have in common.
+    """A key that is equal for all spellings of one partition.
 
     Stores, engines and file systems spell one value in several ways (percent-escapes, unicode
     normal forms, case-folding file systems), so overlap is decided on one percent-decoding, NFC
@@ -258,7 +257,7 @@ def partition_key(partition: str) -> tuple[str, ...]:
 
 
 def folded(name: str) -> str:
-    """What is left of a name where neither case nor Unicode normal form counts."""
+    """A key that is equal for names that differ only in case and in Unicode normal form."""
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
@@ -271,7 +270,7 @@ def hive_path(**values: object) -> str:
     ``None`` and the empty string become ``__HIVE_DEFAULT_PARTITION__``.
 
     Raises:
-        RequestError: A value is several, or bytes: no directory is named so.
+        RequestError: A value is a collection, or bytes: no directory is named after one.
     """
     return "/".join(f"{_escaped(name)}={_hive_value(value)}" for name, value in values.items())
 
@@ -298,7 +297,7 @@ def uri_path(name: str) -> str:
 
 
 def from_uri_path(text: str) -> str:
-    """The name that :func:`uri_path` was given."""
+    """The name whose :func:`uri_path` is *text*."""
     return unquote(text, errors="strict") if "%" in text else text
 
 

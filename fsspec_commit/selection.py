@@ -1,4 +1,4 @@
-"""Capabilities and a request in, a committer and the reasons out: the only branch on capabilities.
+"""The choice of a committer, with its reasons, from capabilities: the only branch on them.
 
 :func:`choose` is pure; :func:`bind` hands the chosen committer the abilities its constructor
 names. The rule, in this order: no exclusive create and no exclusive rename -> refuse; listing not
@@ -42,9 +42,9 @@ class Selection:
     """Which committer, and why; picklable.
 
     Attributes:
-        committer: ``None``: none is safe here, and the reasons say what is missing.
+        committer: The committer; ``None`` if none is safe here.
         reasons: One sentence each, the decisive one last.
-        capabilities: The facts it was chosen from.
+        capabilities: The facts from which it was chosen.
     """
 
     committer: CommitterName | None
@@ -54,13 +54,13 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What the protocol works with on one store.
+    """A committer and a removal, bound to one store.
 
     Attributes:
         committer: Makes files visible.
         removal: Removes old files, and areas.
-        attempts_in_names: Whether unique names carry the attempt's id as well: where two attempts
-            of a task would otherwise share what is pending.
+        attempts_in_names: Whether unique names carry the attempt's id as well, because two attempts
+            of a task would otherwise share a pending upload.
     """
 
     committer: Committer
@@ -69,7 +69,7 @@ class Bound:
 
 
 def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
-    """Choose the committer that is safe on *capabilities*; refuse what *request* cannot have."""
+    """Choose a committer that is safe on *capabilities*; none, if *request* names another."""
     refusal = _refusal(capabilities)
     if refusal is not None:
         return Selection(None, refusal, capabilities)
@@ -91,7 +91,7 @@ def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
 
 
 def chosen_before(record: JobRecord) -> Selection:
-    """The choice that ``job.json`` says was made."""
+    """The selection that ``job.json`` records."""
     return Selection(record.committer, ("named by job.json",), record.capabilities)
 
 
@@ -102,7 +102,7 @@ def refused(selection: Selection, destination: str) -> UnsafeStoreError:
 
 
 def check_names(selection: Selection, names: Names) -> None:
-    """Refuse exact names where two attempts of one name would destroy each other.
+    """Refuse exact names where two attempts to write one would destroy each other.
 
     Raises:
         UnsafeStoreError: Pending uploads are keyed by path, and no rename publishes.
@@ -126,17 +126,17 @@ def bind(
     *,
     delete_by_name: bool = False,
 ) -> Bound:
-    """Hand a committer the abilities its constructor names.
+    """Construct a committer with the abilities that it needs.
 
     Args:
-        committer: The one that was chosen.
-        store: Where it is to work.
-        facts: What it was chosen from.
-        delete_by_name: The promise of whoever started the job that nobody else replaces old files
-            while it deletes them.
+        committer: The chosen committer.
+        store: The store it works on.
+        facts: The capabilities from which it was chosen.
+        delete_by_name: The caller's promise that nobody else replaces old files while the job
+            deletes them.
 
     Raises:
-        UnsafeStoreError: The store lacks one.
+        UnsafeStoreError: The store lacks an ability.
     """
     match committer:
         case "v1":
@@ -148,7 +148,7 @@ def bind(
 
 
 def leftover_uploads(store: ConfirmedStore, facts: Capabilities) -> LeftoverUploads | None:
-    """What finds pending uploads that no job will complete; ``None`` where nobody has to."""
+    """Finds pending uploads that no job will complete; ``None`` if there are none to be dropped."""
     if store.uploads is None or _uploads_go_by_themselves(facts):
         return None
     listable = facts.uploads_listable is True
@@ -156,7 +156,7 @@ def leftover_uploads(store: ConfirmedStore, facts: Capabilities) -> LeftoverUplo
 
 
 def retiring(store: ConfirmedStore, facts: Capabilities) -> Retirement:
-    """How an area goes: whole where that is one step, else in an order."""
+    """How an area is removed: in one step where the store can, else in an order."""
     # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
     # Half an area away, its decision but not its job.json, would let a late driver decide again.
     if facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False:
@@ -223,9 +223,9 @@ def _by_names(
 
 
 def _uploads_go_by_themselves(facts: Capabilities) -> bool:
-    """Whether pending uploads are blocks that wait under a name: no verb lists or drops those.
+    """Whether pending uploads are uncommitted blocks, which no verb lists or drops.
 
-    Azure drops them a week after the last, so a record of each would serve nobody.
+    Azure drops them a week after the last one, so there is no need to record them.
     """
     return facts.upload_keyed_by == "path" and facts.uploads_listable is False
 
@@ -248,7 +248,7 @@ def _refusal(facts: Capabilities) -> tuple[str, ...] | None:
 
 
 def _safe(facts: Capabilities) -> dict[CommitterName, str]:
-    """Every committer that is safe, the best first, with the reason."""
+    """Every committer that is safe, the best first, each with the reason."""
     safe: dict[CommitterName, str] = {}
     renames = facts.atomic_rename
     if renames is AtomicRename.DIRECTORY and facts.paged_listing is False:

@@ -2,8 +2,8 @@
 
 A record is canonical UTF-8 JSON with ``format``, ``version`` and a ``nonce`` that makes its bytes
 unlike any other's, so that equal bytes mean "ours". Decoding refuses whatever encoding would not
-have produced: unknown fields, duplicate keys, other spacing, other numbers. Nothing a record says
-is believed about places: names are checked by :mod:`fsspec_commit.names`.
+have produced: unknown fields, duplicate keys, other spacing, other numbers. Names in a record are
+not trusted: they are checked by :mod:`fsspec_commit.names`.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.store.json_forms import decode_json
 
 RECORD_BYTES_MAX = 64 << 20
-"""The longest record; what can grow beyond it is streamed."""
+"""The longest record; lists that can grow beyond it are streamed."""
 
 
 class Record(Protocol):
-    """What can be written down in a job's area."""
+    """A record in a job's area."""
 
     limit_bytes: ClassVar[int]
 
@@ -32,14 +32,14 @@ class Record(Protocol):
         """Read what :meth:`encode` wrote.
 
         Raises:
-            RecordError: *data* is anything else.
+            RecordError: *data* is not what encoding writes.
         """
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:
-        """Check that it belongs to the job in whose area, and under the name, it was found.
+        """Check that the record belongs to the job of *layout*, and to *path*.
 
         Raises:
-            RecordError: It was put there from elsewhere, or names what is not the job's.
+            RecordError: It comes from elsewhere, or names something that is not the job's.
         """
 
 
@@ -50,8 +50,8 @@ R_co = TypeVar("R_co", bound=Record, covariant=True)
 class Standing(Generic[R_co]):
     """A record that stands on the store for everyone: read back, or created exclusively.
 
-    Functions that need such a proof ask for this type; it is made in
-    :mod:`fsspec_commit.effects.stored_records` only.
+    Functions that need such a proof take this type, which is made only in
+    :mod:`fsspec_commit.effects.stored_records`.
     """
 
     record: R_co
@@ -76,10 +76,10 @@ class JsonRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 def must_be(found: str, expected: str, what: str) -> None:
-    """Refuse a record that names another *what* than the one it was found beside.
+    """Refuse a record that names another *what* than the one it was found with.
 
     Raises:
-        RecordError: It does.
+        RecordError: The two differ.
     """
     if found != expected:
         raise RecordError(f"it is of {what} {found!r}, not of {expected!r}")
@@ -89,7 +89,7 @@ T = TypeVar("T")
 
 
 def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
-    """Decode JSON *data* into *kind*, or raise :class:`RecordError` for whatever is wrong."""
+    """Decode JSON *data* into *kind*; raise :class:`RecordError` if anything is wrong with it."""
     if len(data) > limit_bytes:
         message = f"a {kind.__name__} record of {len(data)} bytes is over its cap of {limit_bytes}"
         raise RecordError(message)
@@ -100,10 +100,10 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
 
 
 def text_bytes(text: str, kind: type, limit_bytes: int) -> bytes:
-    """The bytes of *text* that came from elsewhere, for a decoder to judge; none of a huge one.
+    """Encode *text* that came from elsewhere for a decoder, unless it is huge.
 
     Raises:
-        RecordError: It is too long for a record of *kind*; it was not copied.
+        RecordError: *text* is too long for a record of *kind*; it was not copied.
     """
     if len(text) > limit_bytes:
         what = f"a {kind.__name__} of {len(text)} characters"

@@ -20,33 +20,33 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sized(Protocol[T_co]):
-    """Many things, to be iterated again and again; perhaps made anew each time."""
+    """A sized collection that can be iterated repeatedly; its items may be made anew each time."""
 
     def __len__(self) -> int:
-        """How many."""
+        """How many items there are."""
 
     def __iter__(self) -> Iterator[T_co]:
-        """Each, in order."""
+        """The items, in order."""
 
 
 def in_batches(many: Iterable[T]) -> Iterator[list[T]]:
-    """*many*, some at a time."""
+    """Split *many* into batches."""
     coming = iter(many)
     while batch := list(islice(coming, _BATCH_MAX)):
         yield batch
 
 
 class Entries(Generic[I, T]):
-    """What the items of one array stand for.
+    """The items of one array in a record, decoded a batch at a time.
 
     Args:
         data: The record.
-        span: Where in it the array is, brackets included.
-        decoder: Of the array's type.
-        between: What two items have between them, in canonical form: the end of one, a comma, and
-            the beginning of the next, which no string can hold.
-        read: Gives what some items stand for.
-        is_checked: Whether these very bytes were found canonical before.
+        span: Where in *data* the array is, brackets included.
+        decoder: A decoder of the array's type.
+        between: The canonical bytes between two items: the end of one, a comma, and the beginning
+            of the next, which no string can contain.
+        read: Turns decoded items into what they stand for.
+        is_checked: Whether these bytes are known to be canonical.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Entries(Generic[I, T]):
         self._is_checked = is_checked
 
     def __iter__(self) -> Iterator[list[T]]:
-        """Some at a time.
+        """The items, in batches.
 
         Raises:
             RecordError: The array is not as encoding writes it.
@@ -82,7 +82,7 @@ class Entries(Generic[I, T]):
             yield self._read(items)
 
     def _pieces(self) -> Iterator[bytes]:
-        """The array cut into arrays; wherever it is cut, equal pieces make an equal whole."""
+        """The array, cut into smaller arrays between two items."""
         begin = self._begin
         while begin < self._end:
             cut = -1
@@ -96,11 +96,11 @@ class Entries(Generic[I, T]):
 
 
 class Many(Generic[T]):
-    """What a record holds many of: kept where they are few, else read again each time.
+    """The many items of a record: kept if they are few, otherwise read anew each time.
 
     Args:
-        entries: All of it, some at a time.
-        check: Told of each batch, once; ``None`` where all was checked before.
+        entries: The items, in batches.
+        check: Called once with each batch; ``None`` if all items were checked before.
     """
 
     def __init__(self, entries: Iterable[list[T]], check: Callable[[list[T]], None] | None) -> None:
@@ -133,10 +133,10 @@ class Many(Generic[T]):
 
 
 def span_of(data: bytes, without: bytes, key: bytes) -> tuple[int, int]:
-    """Where in the record *data* the array is that is empty in the same record *without* it.
+    """Where in the record *data* the array is that is empty in the record *without*.
 
     Raises:
-        RecordError: They differ in more than that.
+        RecordError: The two records differ in more than that array.
     """
     begin = without.index(key) + len(key)
     end = len(data) - (len(without) - begin - 2)

@@ -29,11 +29,11 @@ _MESSAGE_BYTES_MAX = 64 << 10
 
 
 class JobRecord(JsonRecord, frozen=True, kw_only=True):
-    """``job.json``: every option that a worker, a resumer or a person needs; never a secret.
+    """``job.json``: every option that a worker, a resumer or a person needs, but no secret.
 
     Attributes:
-        capabilities: The facts that the committer was chosen from: whoever works on the job goes
-            by them, so that nobody has to find them out again, or finds others.
+        capabilities: The facts from which the committer was chosen. Everybody who works on the job
+            uses these, and nobody determines them anew.
     """
 
     limit_bytes: ClassVar[int] = 16 << 20
@@ -59,26 +59,26 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     host: ShortText = ""
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
-        """Refuse another job's."""
+        """Refuse another job's record."""
         must_be(self.job_id, layout.job_id, "job")
 
     def layout(self, root: StorePath) -> JobLayout:
-        """The job's paths below the destination as the opened store names it."""
+        """The job's paths below the destination, as the opened store names it."""
         return DestinationLayout(root).job(self.job_id)
 
 
 class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The proof of task commit: what an attempt tells the driver, and a line of the decision.
+    """The message of an attempt to the driver, which proves that the attempt has committed.
 
-    Small, picklable and comparable; without it the attempt never happened.
+    Small, picklable and comparable. Without it the attempt counts as never made.
 
     Attributes:
         task_id: The task.
-        attempt_id: The one attempt of it that this message speaks of.
+        attempt_id: The attempt that has committed.
         file_count: How many files the attempt wrote.
         bytes: How large they are together.
-        manifest: Where the list of them is kept, relative to the destination's work area.
-        digest: SHA-256 of that list.
+        manifest: The path of the attempt's manifest, relative to the destination's work area.
+        digest: The manifest's SHA-256.
         chosen: With ``collect="store"``: whether this attempt of the task came first.
     """
 
@@ -96,11 +96,11 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what :meth:`to_json` wrote.
+        """Read a message that :meth:`to_json` wrote.
 
         Raises:
-            RequestError: *text* is no text.
-            RecordError: *text* is anything else.
+            RequestError: *text* is not a ``str``.
+            RecordError: *text* is not a message.
         """
         given: object = text
         if not isinstance(given, str):
@@ -115,16 +115,16 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise RecordError(message) from error
 
     def told_chosen(self, *, chosen: bool) -> "TaskCommit":
-        """The message with the answer to whether its attempt came first."""
+        """The message with ``chosen``: whether its attempt came first."""
         return replace(self, chosen=chosen)
 
     def unbiased(self) -> "TaskCommit":
-        """The message as the decision holds it, whoever carried it here."""
+        """The message as the decision holds it, without ``chosen``."""
         return self if self.chosen is None else replace(self, chosen=None)
 
 
 class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
-    """``chosen/<task_id>``: the attempt that came first, where no messages travel."""
+    """``chosen/<task_id>``: the attempt of a task that came first, with ``collect="store"``."""
 
     limit_bytes: ClassVar[int] = 64 << 10
 
@@ -134,7 +134,7 @@ class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
     message: TaskCommit
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:
-        """Refuse another task's, or one of another job's attempt."""
+        """Refuse the record of another task, or of another job's attempt."""
         if layout.chosen(self.message.task_id) != path:
             raise RecordError(f"it is another task's: of task {self.message.task_id}")
         attempt = layout.attempt(self.message.task_id, self.message.attempt_id)
@@ -142,11 +142,11 @@ class ChosenRecord(JsonRecord, frozen=True, kw_only=True):
 
 
 class Claim(JsonRecord, frozen=True, kw_only=True):
-    """Commit has begun: what the job may touch until it is withdrawn or finished.
+    """``claim-<nonce>``: commit has begun, and this is what the job may touch.
 
-    ``partitions`` holds directories; ``None`` is the whole destination. What lies below them
-    counts as touched as well. ``reusable_names`` says whether the job writes a name that another
-    job could give to a file: what does not say so is taken to.
+    ``partitions`` are directories, with everything below them; ``None`` is the whole destination.
+    ``reusable_names`` says whether the job writes a name that another job could use as well; a
+    record without it counts as one that does.
     """
 
     limit_bytes: ClassVar[int] = 1 << 20
@@ -162,22 +162,22 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     key_digest: Digest | None = None
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:
-        """Refuse another job's, and one under another's name."""
+        """Refuse another job's claim, and one under another name."""
         must_be(self.job_id, layout.job_id, "job")
         must_be(layout.claim(self.nonce), path, "place")
 
 
 class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Names, counts and fixes by its digest the list of old files that will go."""
+    """The list of old files that will be removed: its name, count and digest."""
 
     count: Count
     digest: Digest
 
 
 class ChosenList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Names, counts and fixes by its digest the list of chosen attempts, where they are many.
+    """The list of chosen attempts, if they are many: its name, count and digest.
 
-    Its nonce is its own, and no claim's: the list is written before there is a claim.
+    Its nonce is its own, and not a claim's: the list is written before there is a claim.
     """
 
     nonce: NonceText
@@ -195,13 +195,13 @@ class FileIdentity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Decision(JsonRecord, frozen=True, kw_only=True):
     """``decision``: the commit point, one exclusive create of the whole record.
 
-    A committed decision is all that publication is done from, whoever does it: the claim it was
-    made under, the chosen manifests with their digests, the old files that go, the marker that
-    was prepared and the stale one that was seen.
+    Anybody can publish the job from a committed decision alone: it has the claim under which it was
+    made, the chosen manifests with their digests, the old files to be removed, the prepared marker
+    and the stale one.
 
     Attributes:
-        chosen: The attempts that are published, by task, where they are few.
-        chosen_list: The list of them beside the decision, where they are many.
+        chosen: The attempts to publish, by task, if they are few.
+        chosen_list: The list of these beside the decision, if they are many.
     """
 
     limit_bytes: ClassVar[int] = 2 << 20
@@ -221,11 +221,11 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
 
     @property
     def task_count(self) -> int:
-        """How many attempts it publishes."""
+        """How many attempts are published."""
         return len(self.chosen) if self.chosen_list is None else self.chosen_list.count
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
-        """Refuse another job's, and one that no driver of the job would have taken."""
+        """Refuse another job's decision, and one that no driver of the job would have made."""
         must_be(self.job_id, layout.job_id, "job")
         if self.claim is not None:
             must_be(self.claim.job_id, layout.job_id, "job")
@@ -236,7 +236,7 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
 
 
 class Published(JsonRecord, frozen=True, kw_only=True):
-    """``published``: every new file is in place, so old ones may go."""
+    """``published``: every new file is in place, so old ones may be removed."""
 
     limit_bytes: ClassVar[int] = 64 << 10
 
@@ -248,14 +248,14 @@ class Published(JsonRecord, frozen=True, kw_only=True):
     lost: Count = 0
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
-        """Refuse another job's."""
+        """Refuse another job's record."""
         must_be(self.job_id, layout.job_id, "job")
 
     def check_decision(self, decision: Decision) -> None:
-        """Refuse one that says it of another decision: old files go because it stands.
+        """Refuse a record about another decision: old files are removed because it stands.
 
         Raises:
-            RecordError: It does.
+            RecordError: It names another decision.
         """
         must_be(self.decision, decision.nonce, "decision")
 

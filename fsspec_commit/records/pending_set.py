@@ -41,7 +41,7 @@ class PendingFile:
     Attributes:
         target: Its name at the destination.
         size_bytes: Its size.
-        upload: What makes it visible when it is completed.
+        upload: The upload that makes it visible when completed.
     """
 
     target: Target
@@ -56,7 +56,7 @@ class _Etag(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class _NoStatistics(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """Hadoop adds up what uploading cost; ours is in the job's own statistics."""
+    """Hadoop's statistics of the uploads, left empty: a job keeps its own."""
 
 
 class _OfFile(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -106,9 +106,9 @@ class PendingSet:
     """The files of one attempt.
 
     Attributes:
-        layout: Whose they are.
+        layout: The attempt.
         nonce: Makes the record unlike any other.
-        created: When it was written, to the millisecond; only people read it.
+        created: When it was written, to the millisecond; for people only.
         files: Every file, by name.
         rows: How many rows they hold, where this library wrote the format.
     """
@@ -146,12 +146,12 @@ class PendingSet:
 
         Args:
             data: The record.
-            layout: The attempt's.
-            is_checked: Whether these very bytes were decoded before: the files are not compared
-                with each other again, nor with how they are written down.
+            layout: The attempt.
+            is_checked: Whether these bytes were decoded before: then files are not compared with
+                each other again, nor with their canonical form.
 
         Raises:
-            RecordError: *data* is anything else, names a key outside the destination, names one
+            RecordError: *data* is not canonical, names a key outside the destination, names one
                 file twice, or is another attempt's.
         """
         name = layout.manifest_name
@@ -169,7 +169,7 @@ class PendingSet:
 
 
 class _Form:
-    """How one attempt's files are written down; what a record says beside that is refused."""
+    """The form in which one attempt's files are recorded; anything else is refused."""
 
     def __init__(
         self, layout: AttemptLayout, created: datetime, *, is_checked: bool = False
@@ -185,7 +185,7 @@ class _Form:
         self._task_id = str(layout.task_id)
 
     def commit(self, file: PendingFile) -> _Commit:
-        """A file as Hadoop has it."""
+        """*file* as one of Hadoop's ``SinglePendingCommit``."""
         upload = file.upload
         return _Commit(
             uri=self._uri + uri_path(file.target),
@@ -207,7 +207,7 @@ class _Form:
         """The files that *commits* stand for.
 
         Raises:
-            RecordError: One is not as this attempt writes its files down, or has no such name.
+            RecordError: One does not have this attempt's form, or its name is not allowed.
         """
         try:
             return [self.file(commit) for commit in commits]
@@ -218,8 +218,8 @@ class _Form:
         """The file that *commit* stands for.
 
         Raises:
-            RecordError: It is not as this attempt writes its files down.
-            ValueError: Its name is none that a file may have, or a size is none.
+            RecordError: *commit* does not have this attempt's form.
+            ValueError: Its name, or a size, is not allowed.
         """
         if not commit.key.startswith(self._prefix):
             raise RecordError(f"{commit.key!r} is not below the destination")
@@ -245,7 +245,7 @@ class _Form:
 
 
 def _files(data: bytes, raw: _Set, form: _Form) -> Sized[PendingFile]:
-    """The files of *raw*, which *data* was decoded to: canonical, each named once."""
+    """The files of *raw*, decoded from *data*; checked to be canonical, and each named once."""
     if str(form.created_ms) != raw.extra.created:
         raise RecordError("not a canonical PendingSet record")
     without = msgspec.json.encode(msgspec.structs.replace(raw, commits=msgspec.Raw(b"[]")))
@@ -273,14 +273,14 @@ class _Marker(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
 
 
 def marker_identity(upload: PendingUpload) -> FileIdentity:
-    """A prepared marker as the decision fixes it: all that completing its upload takes."""
+    """A prepared marker as the decision records it, with all that completing its upload takes."""
     (part,) = upload.parts
     token = msgspec.json.encode(_Marker(upload.upload_id, upload.nonce, part.token)).decode()
     return FileIdentity(size=part.size_bytes, token=token)
 
 
 def marker_upload(layout: DestinationLayout, identity: FileIdentity) -> PendingUpload:
-    """The upload of the marker that :func:`marker_identity` was given.
+    """The upload of a marker with this :func:`marker_identity`.
 
     Raises:
         RecordError: The identity is not one of a pending upload.

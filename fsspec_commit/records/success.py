@@ -1,4 +1,4 @@
-"""``_SUCCESS`` as Hadoop's tools read it: written by jobs, and never read by them."""
+"""``_SUCCESS`` as Hadoop's tools read it; jobs write it and never read it."""
 
 from msgspec import Struct, field, json
 

@@ -2,8 +2,8 @@
 
 The format is ``org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest``,
 version 1 (Hadoop 3.5.0). Paths are relative URIs: a source to the attempt's directory, that to the
-job's area, a destination to the job's. Directories are all that the files need, those above first;
-whether they exist is not looked at. What Hadoop has no field for stands in ``extraData``.
+job's area, a destination to the job's. Directories are all that the files need, parents first;
+whether they exist is not checked. What Hadoop has no field for stands in ``extraData``.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class WorkingFile(Struct, frozen=True, gc=False):
         target: Its name at the destination.
         name: Its name in the attempt's directory.
         size_bytes: Its size.
-        token: Which content it is, where the attempt left it.
+        token: Identifies its content in the attempt's directory.
     """
 
     target: Target
@@ -92,11 +92,11 @@ class TaskManifest:
     """The files of one attempt.
 
     Attributes:
-        layout: Whose manifest it is.
-        nonce: Makes it unlike any other attempt's; its files carry it, where stores keep it.
+        layout: The attempt.
+        nonce: Makes the record unlike any other; the files carry it where the store keeps metadata.
         files: Every file, in the order in which they were finished.
         rows: How many rows they hold, where this library wrote the format.
-        directory: Where they are, relative to the job's area.
+        directory: The directory of the files, relative to the job's area.
     """
 
     limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
@@ -135,7 +135,7 @@ class TaskManifest:
         )
 
     def sources(self, files: Iterable[WorkingFile]) -> list[StorePath]:
-        """Where some of the files are, in their order."""
+        """The paths of *files*, in their order."""
         return self.layout.sealed_files(self.directory, (file.name for file in files))
 
     @classmethod
@@ -146,14 +146,14 @@ class TaskManifest:
 
         Args:
             data: The record.
-            layout: The attempt's.
-            directory: Where the attempt's files are.
-            is_checked: Whether these very bytes were decoded before: the files are not compared
-                with each other again.
+            layout: The attempt.
+            directory: The directory of the attempt's files.
+            is_checked: Whether these bytes were decoded before: then files are not compared with
+                each other again.
 
         Raises:
-            RecordError: *data* is anything else, names a place outside the destination, names
-                one file twice, or is another attempt's.
+            RecordError: *data* is not canonical, names a path outside the destination, names one
+                file twice, or is another attempt's.
         """
         raw = decode_strictly(data, _Manifest, cls.limit_bytes)
         if (raw.job_id, raw.task_id, raw.attempt_id, raw.attempt_directory) != (
@@ -172,7 +172,7 @@ class TaskManifest:
 
 
 def _files(data: bytes, raw: _Manifest, *, is_checked: bool) -> Sized[WorkingFile]:
-    """The files of *raw*, which *data* was decoded to: canonical, each named once."""
+    """The files of *raw*, decoded from *data*; checked to be canonical, and each named once."""
     without = msgspec.json.encode(msgspec.structs.replace(raw, files=msgspec.Raw(b"[]")))
     entries = Entries(
         data,

@@ -1,4 +1,4 @@
-"""The record of one pending upload that its key does not attribute to a job."""
+"""The record of a pending upload whose key does not name its job."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -11,9 +11,9 @@ from fsspec_commit.records.job import JobIdText, NonceText, ShortText
 
 
 class UploadRecord(JsonRecord, frozen=True, kw_only=True):
-    """Whose upload it is: created when the upload has begun, before its first part.
+    """Attributes an upload to a job; created after the upload has begun and before its first part.
 
-    So whatever holds data is attributed. A crash between the two leaves an upload without parts.
+    So every upload that holds data is attributed. A crash in between leaves one without parts.
     """
 
     limit_bytes: ClassVar[int] = 128 << 10
@@ -26,13 +26,13 @@ class UploadRecord(JsonRecord, frozen=True, kw_only=True):
     upload_id: Annotated[str, Meta(min_length=1, max_length=4096)]
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # any name
-        """Refuse another job's."""
+        """Refuse another job's record."""
         must_be(self.job_id, layout.job_id, "job")
 
     def path(self, layout: DestinationLayout) -> StorePath:
-        """What is uploaded, always below the destination.
+        """The path of the upload, always below the destination.
 
         Raises:
-            RequestError: The record names another place.
+            RequestError: The record names a path elsewhere.
         """
         return layout.success if self.name == SUCCESS else layout.final(target(self.name))

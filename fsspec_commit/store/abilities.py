@@ -1,8 +1,8 @@
-"""What an adapter implements: each verb one native request, classified, never retried or paced.
+"""What an adapter implements: each verb is one native request, classified, never retried or paced.
 
-A verb either returns, and then its effect is complete and seen by every client, or raises
+A verb either returns, and then its effect is complete and seen by every client, or raises a
 :class:`~fsspec_commit.errors.StoreError` whose ``reply`` says what is known of the effect. An
-ability a store lacks is ``None``, so that types follow the facts; a guarantee never has a default
+ability that a store lacks is ``None``, so that types follow the facts; no guarantee has a default
 implementation.
 """
 
@@ -31,21 +31,21 @@ Durability = Literal["none", "marker", "full"]
 
 
 class Ask(Protocol):
-    """Puts a question to a store, and repeats it until it is answered or refused.
+    """Asks a store a question, and repeats it until it is answered or refused.
 
-    ``await ask(question)`` gives what ``await question()`` gives.
+    ``await ask(question)`` returns what ``await question()`` returns.
     """
 
     async def __call__(self, question: Callable[[], Awaitable[T]], /) -> T:
-        """The answer of *question*, which changes nothing and is repeated unless it is refused.
+        """The answer to *question*, which changes nothing and is repeated unless it is refused.
 
         Raises:
-            StoreError: It was refused, or not answered in the end.
+            StoreError: It was refused, or never answered.
         """
 
 
 async def ask_once(question: Callable[[], Awaitable[T]], /) -> T:
-    """What *question* answers to the first try."""
+    """An :class:`Ask` that does not repeat."""
     return await question()
 
 
@@ -54,15 +54,16 @@ class OpenOptions:
     """How a caller wants a store opened.
 
     Attributes:
-        storage_options: fsspec's options for this protocol; may hold secrets, is never stored.
-        durability: What data a local disk is told to flush before a file counts as written.
-        single_writer: The caller promises one job at a time, so facts that only concurrency
-            needs may be assumed.
+        storage_options: fsspec's options for this protocol; they may hold secrets and are never
+            stored.
+        durability: What data a local disk flushes before a file counts as written.
+        single_writer: The caller promises one job at a time, so facts that only concurrent jobs
+            need may be assumed.
         concurrency: The most calls in flight; ``None`` leaves it to the adapter.
-        choosing: A committer is about to be chosen, so the store may be asked what it is. Who
-            goes by a choice that was made needs no answer.
-        ask: Repeats what nobody else can repeat, since no verb repeats a request: what an adapter
-            asks while it opens, and the pages of a listing after the first.
+        choosing: Whether a committer is about to be chosen, so that the adapter may ask the store
+            what it is. Not needed where a job's committer was chosen before.
+        ask: Repeats the requests that no caller of a verb can repeat: those that an adapter sends
+            while it opens, and those for the later pages of a listing.
     """
 
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -74,33 +75,33 @@ class OpenOptions:
 
 
 class Writer(Protocol[W_co]):
-    """A file being written through the loop; abandoned unless finished.
+    """A file that is written on the event loop; abandoned unless finished.
 
-    One whose `StoreError` says `can_go_on` has lost nothing of what it was given: it is asked
-    again, by a `write` of nothing or by `finish`.
+    If its `StoreError` says ``can_go_on``, nothing that was written is lost: call ``write(b"")``
+    or ``finish()`` to continue.
     """
 
     async def write(self, data: bytes) -> None:
         """Append *data*."""
 
     async def finish(self) -> W_co:
-        """Close the file; what it is called is the caller's affair from now on."""
+        """Close the file; what it is renamed to from now on is up to the caller."""
 
     async def discard(self) -> None:
-        """Leave nothing of it; safe to call at any time, also after an error."""
+        """Remove what was written; safe to call at any time, also after an error."""
 
 
 class DirectWriter(Protocol[W_co]):
-    """A file being written on the caller's own thread, without a loop."""
+    """A file that is written on the caller's thread, without an event loop."""
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
-        """Append *data*; raise ``OSError`` as a plain file would."""
+        """Append *data*; raise ``OSError`` like a plain file."""
 
     def finish(self) -> W_co:
-        """Close the file; what it is called is the caller's affair from now on."""
+        """Close the file; what it is renamed to from now on is up to the caller."""
 
     def discard(self) -> None:
-        """Leave nothing of it; safe to call at any time, also after an error."""
+        """Remove what was written; safe to call at any time, also after an error."""
 
 
 class WritesDirectly(Protocol):
@@ -109,12 +110,12 @@ class WritesDirectly(Protocol):
     def writer(self, path: StorePath, *, within: StorePath) -> DirectWriter[Entry]:
         """Create the file at *path*; directories below *within* are made as needed.
 
-        *within* itself must exist: an attempt of a job that is gone must not bring its area back.
+        *within* itself must exist: an attempt of a removed job must not create its area anew.
         """
 
 
 class RenamesFiles(Protocol):
-    """Rename of one file is atomic; never a copy."""
+    """One file can be renamed atomically, without a copy."""
 
     async def rename(
         self,
@@ -125,45 +126,52 @@ class RenamesFiles(Protocol):
         expecting: Expectation,
         within: StorePath,
     ) -> None:
-        """Rename the file *source* to *target*; its content stays what it was.
+        """Rename the file *source* to *target*, without a change to its content.
 
-        So does its token, where ``token_survives_rename``; elsewhere the nonce it was written
-        with, by which a rename whose answer was lost is recognised.
+        With ``token_survives_rename`` its token stays as well; elsewhere the nonce does that it was
+        written with. By these, a rename whose answer was lost is recognised.
 
-        ``Expect.ABSENT`` refuses an existing target atomically. A token refuses any other content
-        at the target: atomically where the store can, otherwise checked just before. Directories
-        of *target* below *within* are made as needed; a file in their way is refused by name.
-        *token*, when given and where the store can, pins the source's content.
+        Directories of *target* below *within* are made as needed; if a file is in their way, the
+        refusal names it.
+
+        Args:
+            source: The file.
+            target: Its new path.
+            token: Which content is to be renamed, where the store can check that.
+            expecting: ``Expect.ABSENT`` refuses an existing target, atomically. A token refuses
+                any other content at the target: atomically where the store can, otherwise by a
+                check just before.
+            within: A directory that exists.
         """
 
 
 class RenamesInBulk(Protocol):
-    """Many files are renamed by one call, each atomically: where a rename costs less than a call.
+    """Many files can be renamed in one call, each atomically.
 
-    Only for stores on which renames wait for nothing, and so gain nothing from being many in
-    flight.
+    Only for stores on which a rename costs less than a call and waits for nothing, so that it gains
+    nothing from being in flight with others.
     """
 
     async def rename_in_bulk(
         self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
     ) -> int:
-        """Rename sources to targets in turn, each as ``Expect.ABSENT`` would, until one fails.
+        """Rename sources to targets in turn, each with ``Expect.ABSENT``, until one fails.
 
-        Never raises :class:`~fsspec_commit.errors.StoreError`: what is the matter with the one
-        that failed, whoever asked finds out by :meth:`RenamesFiles.rename`.
+        Never raises :class:`~fsspec_commit.errors.StoreError`: the caller finds out by
+        :meth:`RenamesFiles.rename` why a rename failed.
 
         Returns:
-            How many are done; of the next one nothing is said, and none after it was tried.
+            How many were renamed; the next one may have been, and none after it was tried.
         """
 
 
 class RenamesDirectories(Protocol):
-    """Rename of a whole directory is atomic."""
+    """A whole directory can be renamed atomically."""
 
     async def rename_directory(
         self, source: StorePath, target: StorePath, *, within: StorePath
     ) -> None:
-        """Rename the directory *source* to *target*, refusing a target that exists.
+        """Rename the directory *source* to *target*; an existing target is refused.
 
         Directories of *target* below *within* are made as needed.
         """
@@ -172,24 +180,24 @@ class RenamesDirectories(Protocol):
 class MakesDirectories(Protocol):
     """Directories can be made before the files that need them.
 
-    For stores on which a rename into a missing directory costs a request that fails. It saves
-    requests only: renames make what is missing all the same.
+    For stores on which a rename into a missing directory costs a request that fails. This only
+    saves requests: renames make missing directories, too.
     """
 
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
-        """Make the directory *path* and those above it below *within*; one that is there is done.
+        """Make the directory *path* and those above it, below *within*; existing ones are kept.
 
-        A file in the way is refused by name. The caller knows that *within* exists. Many are made
-        at once, and none fails because another makes a directory that both need.
+        If a file is in the way, the refusal names it. *within* exists. Several calls may run at
+        once, and none fails because another one makes a directory that both need.
         """
 
 
 class CompletesUploads(Protocol):
-    """An upload is finished later, by any process, from plain data."""
+    """An upload can be completed later, by any process, from plain data."""
 
     @property
     def part_bytes(self) -> int | None:
-        """How long every part but the last is to be; ``None`` where parts may differ."""
+        """The length of every part but the last; ``None`` if parts may differ in length."""
 
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         """Begin an upload of *path* that carries *nonce* in its metadata; nothing is visible."""
@@ -209,7 +217,7 @@ class CompletesUploads(Protocol):
 
 @runtime_checkable
 class Store(Protocol):
-    """What every store gives.
+    """What every adapter implements.
 
     Paths are :data:`~fsspec_commit.layout.StorePath` below :attr:`root`. Listings never follow
     symbolic links, and a link inside the destination is refused wherever a verb meets one.
@@ -217,10 +225,10 @@ class Store(Protocol):
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
-        """Open the store of *url*, a whole destination; may ask the store what it is.
+        """Open the store of the destination *url*; this may send requests.
 
         Raises:
-            StoreError: It cannot be reached, or the credentials are refused.
+            StoreError: The store cannot be reached, or refuses the credentials.
             RequestError: *url* or an option makes no sense for this store.
         """
 
@@ -230,7 +238,7 @@ class Store(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this store declares of itself."""
+        """What this store is declared to do."""
 
     @property
     def unverified_endpoint(self) -> str | None:
@@ -242,7 +250,7 @@ class Store(Protocol):
 
     @property
     def direct(self) -> WritesDirectly | None:
-        """Writing on the caller's own thread."""
+        """Writing on the caller's thread."""
 
     @property
     def files(self) -> RenamesFiles | None:
@@ -250,7 +258,7 @@ class Store(Protocol):
 
     @property
     def bulk(self) -> RenamesInBulk | None:
-        """Renaming many files by one call; only beside :attr:`files`, and never needed."""
+        """Renaming many files in one call; optional, and only beside :attr:`files`."""
 
     @property
     def directories(self) -> RenamesDirectories | None:
@@ -258,39 +266,41 @@ class Store(Protocol):
 
     @property
     def directory_creation(self) -> MakesDirectories | None:
-        """Making directories; only beside :attr:`files`, and never needed."""
+        """Making directories; optional, and only beside :attr:`files`."""
 
     @property
     def uploads(self) -> CompletesUploads | None:
         """Multipart uploads that another process completes."""
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
-        """What stands at *path*."""
+        """The file or directory at *path*, if there is one."""
 
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
         """The whole file at *path*, if there is one.
 
+        Never a part of a file, or a mixture of two.
+
         Raises:
-            StoreError: It is longer than *limit_bytes* (``Reply.REFUSED``), or was replaced while
-                it was read (``Reply.NOT_DONE``); never a part or a mixture.
+            StoreError: The file is longer than *limit_bytes* (``Reply.REFUSED``), or was replaced
+                while it was read (``Reply.NOT_DONE``).
         """
 
     async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
-        """At most *length* bytes from *start*; ``None`` when there is no such file."""
+        """At most *length* bytes from *start*; ``None`` if there is no such file."""
 
     def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
-        """Every file below the directory *path*, in any order; nothing when it is missing.
+        """Every file below the directory *path*, in any order; none if it is missing.
 
-        The directory *without* and all below it are left out, and not walked where that is
-        possible: a listing for data need not read other jobs' work areas.
+        The directory *without* and everything below it are left out, and are not listed if that
+        can be avoided: a listing of data need not read the work areas of jobs.
         """
 
     def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
-        """What stands directly in the directory *path*; nothing when it is missing.
+        """Everything directly in the directory *path*; nothing if it is missing.
 
-        Also what is neither a file nor a directory, so that it does not hide the rest.
+        That includes what is neither a file nor a directory, as an :class:`Unusable`.
         """
 
     def writer(
@@ -298,8 +308,8 @@ class Store(Protocol):
     ) -> Writer[Entry]:
         """Write the file *path*; directories below *within* are made as needed.
 
-        The file carries *nonce* in its metadata where its token does not survive a rename, or a
-        change of these, and `stat` shows it from then on, under every name that the file gets.
+        Where a rename, or a change of metadata, changes a file's token, the file carries *nonce* in
+        its metadata: :meth:`stat` shows it under every name that the file is given.
         """
 
     async def put(
@@ -313,25 +323,25 @@ class Store(Protocol):
     ) -> Token:
         """Write a small file whole: a reader sees all of it or none.
 
-        On disks it is flushed before it can be seen. Directories below *within* are made as
-        needed, and *within* itself must exist where there are directories; ``None`` makes all.
+        On disks the file is flushed before it is visible. Directories below *within* are made as
+        needed; where there are directories, *within* itself must exist. ``None`` makes all of them.
         """
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
-        """Delete one file; a missing one is done, unless a token was expected."""
+        """Delete one file. A missing one counts as deleted, unless a token was expected."""
 
     async def delete_tree(self, path: StorePath) -> None:
-        """Delete a directory and all below it, never through a symbolic link."""
+        """Delete a directory and everything below it, never through a symbolic link."""
 
     def go_by(self, facts: Capabilities) -> None:
-        """Make tokens as *facts* say: those of the job that is worked on from now on.
+        """Make tokens in the form that *facts* imply: the capabilities in a job's record.
 
-        All processes of a job are given the same, so that their tokens are of one form, whatever
-        each of them may ask of the store. Where there is one form only, nothing is to do.
+        All processes of a job are given the same facts, so that their tokens have one form. An
+        adapter whose tokens have only one form does nothing.
         """
 
     async def close(self) -> None:
-        """Let go of what was opened; never of what the caller opened."""
+        """Close what this store has opened, but nothing that the caller opened."""
 
 
 __all__ = [

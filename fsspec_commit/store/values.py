@@ -1,4 +1,4 @@
-"""The values that cross the line between core and adapter: plain, frozen, picklable."""
+"""The values that the core and the adapters exchange: plain, frozen, picklable."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +13,7 @@ Token = NewType("Token", str)
 
 
 class Expect(Enum):
-    """What must stand at a path for a change to happen, when it is not one known content."""
+    """What must stand at a path for a change to happen, other than one known content."""
 
     ABSENT = "absent"
     ANYTHING = "anything"
@@ -29,8 +29,8 @@ class Entry:
     Attributes:
         path: Where it stands.
         size_bytes: How long it is.
-        token: Which content it is; changes whenever the content is replaced.
-        nonce: What we wrote beside the content to recognise it, where the store keeps metadata.
+        token: Identifies its content; changes whenever the content is replaced.
+        nonce: The nonce in its metadata, by which the file is recognised, if it carries one.
     """
 
     path: StorePath
@@ -48,13 +48,13 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Something that a listing shows and that is neither a file nor a directory: a link, say.
+    """Something in a listing that is neither a file nor a directory, such as a link.
 
-    Whoever lists data refuses it. It is a value, so that it does not hide what stands beside it
-    from those who only look for records of their own.
+    It is refused among data. It is a value and not an error, so that a listing of records can pass
+    over it.
 
     Attributes:
-        path: Where it stands, or what it is called in messages where its name cannot be written.
+        path: Where it stands; or a printable form of that, if its name is not Unicode.
         refusal: Why it is refused.
     """
 
@@ -85,10 +85,10 @@ class PendingUpload:
 
     Attributes:
         path: Where its object will stand.
-        upload_id: Which of the uploads of that path it is.
-        nonce: What its object will carry; empty where the upload was listed, as no listing of
-            uploads shows it. No entry carries an empty one.
-        parts: What was stored of it, as far as the caller knows.
+        upload_id: Identifies it among the uploads of that path.
+        nonce: The nonce that its object will carry; empty if the upload was listed, since listings
+            do not show it. No entry carries an empty one.
+        parts: The parts that were stored, as far as the caller knows.
     """
 
     path: StorePath
