@@ -1,9 +1,9 @@
 """Ids, nonces and jitter: the one source of randomness and of wall time.
 
-Everything that must differ between two runs is made here, so that a simulator which passes a
-seeded :class:`IdSource` repeats a run exactly. No correctness decision reads the clock but one,
-which lifts a refusal (see :mod:`fsspec_commit.protocol.late_deletes`): the time in a job id orders
-jobs for people and breaks ties between claims, where any fixed order would do.
+Everything that must differ between two runs is made here, so that a simulator with a seeded
+:class:`IdSource` repeats a run exactly. Only one decision about correctness reads the clock, to
+lift a refusal (see :mod:`fsspec_commit.protocol.late_deletes`). The time in a job id orders jobs
+for people, and breaks ties between claims, where any fixed order would do.
 """
 
 import random
@@ -25,25 +25,25 @@ _TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}")
 
 @dataclass(frozen=True, slots=True)
 class IdSource:
-    """Makes every id; a simulator passes a seeded one, nobody else passes any."""
+    """Makes every id; a simulator passes a seeded one."""
 
     random: random.Random
     now: Callable[[], datetime]
 
     def job_id(self) -> JobId:
-        """UTC time, so that jobs sort by age, and 64 random bits, so that no two are equal."""
+        """The UTC time, so that jobs sort by age, and 64 random bits, so that no two are equal."""
         return JobId(f"{timestamp(self.now())}-{self.random.getrandbits(64):016x}")
 
     def attempt_id(self) -> AttemptId:
-        """64 random bits: unique for ever, so attempts never share a path."""
+        """64 random bits, never used again, so that attempts never share a path."""
         return AttemptId(f"{self.random.getrandbits(64):016x}")
 
     def nonce(self) -> Nonce:
-        """Marks one write as ours."""
+        """A mark by which a writer recognises its own write."""
         return Nonce(f"{self.random.getrandbits(128):032x}")
 
     def jitter(self) -> float:
-        """Uniform in [0, 1)."""
+        """A random number, uniform in [0, 1)."""
         return self.random.random()
 
 
@@ -52,7 +52,7 @@ SYSTEM_IDS = IdSource(random.SystemRandom(), lambda: datetime.now(UTC))
 
 
 def is_job_id(text: object) -> bool:
-    """Whether *text* has the form of a job id, with a time that there is."""
+    """Whether *text* has the form of a job id, with a valid time."""
     if not isinstance(text, str):
         return False
     return JOB_ID.fullmatch(text) is not None and from_timestamp(text[:15]) is not None
@@ -64,12 +64,12 @@ def started(job_id: JobId) -> datetime:
 
 
 def timestamp(moment: datetime) -> str:
-    """A UTC time to the second, as names carry it: they sort by it."""
+    """A UTC time to the second, in a form that sorts by time, for use in names."""
     return f"{moment:%Y%m%dT%H%M%S}"
 
 
 def from_timestamp(text: str) -> datetime | None:
-    """The time that :func:`timestamp` was given; ``None`` when *text* is none."""
+    """The time whose :func:`timestamp` is *text*; ``None`` if there is none."""
     if _TIMESTAMP.fullmatch(text) is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """Every path under a destination: the only module that joins or splits one (P10).
 
-A :data:`StorePath` is where the store finds something. It is made here only, from checked names
-and checked ids: what a file may be called is said by :mod:`fsspec_commit.names`.
+A :data:`StorePath` is a path as the store takes it. It is made here only, from checked names and
+checked ids; :mod:`fsspec_commit.names` checks names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,17 +56,17 @@ class DestinationLayout:
 
     @property
     def is_whole_store(self) -> bool:
-        """Whether it is a whole disk, or a whole bucket, which is named without a slash."""
+        """Whether the destination is a whole disk, or a whole bucket: a root without a slash."""
         return "/" not in self.root.rstrip("/")
 
     @property
     def areas(self) -> StorePath:
-        """Where every job has its work area."""
+        """The directory of all work areas."""
         return self._below(AREA)
 
     @property
     def areas_in_capitals(self) -> StorePath:
-        """Where nothing stands, unless names of another case are taken for one."""
+        """A path at which nothing stands, unless the store folds case."""
         return self._below(AREA.upper())
 
     @property
@@ -75,29 +75,29 @@ class DestinationLayout:
         return self._below(SUCCESS)
 
     def final(self, name: Target) -> StorePath:
-        """Where a published file stands."""
+        """The path of a published file."""
         return self._below(name)
 
     def finals(self, names: Iterable[Target]) -> Iterator[StorePath]:
-        """Where published files stand."""
+        """The paths of published files."""
         root = self._below("")
         return (StorePath(root + name) for name in names)
 
     def object_name(self, path: StorePath) -> tuple[str, str]:
-        """The bucket, or container, that *path* is in, and its key there."""
+        """The bucket or container of *path*, and its key there."""
         bucket, _, key = path.partition("/")
         return bucket, key
 
     def directory(self, partition: Partition) -> StorePath:
-        """Where the files of a partition stand."""
+        """The directory of a partition."""
         return self._below(partition) if partition else self.root
 
     def relative(self, path: StorePath) -> str:
-        """What a listed path is called relative to the destination."""
+        """A listed path, relative to the destination."""
         return path[len(self._below("")) :]
 
     def others_above(self, path: StorePath) -> Iterator["DestinationLayout"]:
-        """Every other directory that *path* is below: each may be a destination as well."""
+        """Every directory above *path* except this destination: each may be a destination, too."""
         above = path.rpartition("/")[0]
         while above:
             if above != self.root:
@@ -105,12 +105,12 @@ class DestinationLayout:
             above = above.rpartition("/")[0]
 
     def others_between(self, path: StorePath) -> Iterator["DestinationLayout"]:
-        """Those of them that are below this one, the uppermost first."""
+        """The directories between this destination and *path*, the uppermost first."""
         above = [other for other in self.others_above(path) if len(other.root) > len(self.root)]
         return reversed(above)
 
     def epoch(self, nonce: Nonce) -> StorePath:
-        """The empty file by which a reader sees that a job has finished meanwhile."""
+        """The empty file that shows a reader that a job has finished meanwhile."""
         return self._below(f"{AREA}/{_EPOCH}{nonce}")
 
     def is_epoch(self, path: StorePath) -> bool:
@@ -119,49 +119,49 @@ class DestinationLayout:
 
     @property
     def hadoop_temporary(self) -> StorePath:
-        """Where Hadoop's renaming committers keep what is not published."""
+        """The directory in which Hadoop's renaming committers keep unpublished files."""
         return self._below(HADOOP_TEMPORARY)
 
     def is_hadoop_magic(self, path: StorePath) -> bool:
-        """Whether a listed child of the destination is where a magic job of Hadoop's works."""
+        """Whether a listed child of the destination is the directory of a magic job of Hadoop's."""
         return self.relative(path).startswith(HADOOP_MAGIC)
 
     def below(self, directory: StorePath, path: StorePath) -> str:
-        """What a path that was listed below *directory* is called there."""
+        """A path listed below *directory*, relative to it."""
         return path[len(directory) + 1 :]
 
     def done(self, key_digest: str) -> StorePath:
-        """The empty file that says: a job with this idempotency key has committed."""
+        """The empty file that says that a job with this idempotency key has committed."""
         return self._below(f"{AREA}/{_DONE}/{key_digest}")
 
     def lost(self, job_id: JobId) -> StorePath:
-        """The empty file that says: a person has given up this job, or some of its files."""
+        """The empty file that says that a person has given up this job, or some of its files."""
         return self._below(f"{AREA}/{_LOST}/{job_id}")
 
     def gone(self, nonce: Nonce) -> StorePath:
-        """Where a settled job's area is renamed to before it is deleted."""
+        """The path to which a settled job's area is renamed before it is deleted."""
         return self._below(f"{AREA}/{_GONE}{nonce}")
 
     def is_gone(self, path: StorePath) -> bool:
-        """Whether a listed child of :attr:`areas` is the remains of a settled job."""
+        """Whether a listed child of :attr:`areas` is the renamed area of a settled job."""
         return self._is_one_of_ours(path, _GONE)
 
     def taken_from(self, path: StorePath) -> JobId | None:
-        """The job whose area a listed child of :attr:`areas` was, if it was taken away."""
+        """The job whose area was renamed to *path*, a child of :attr:`areas`, to be inspected."""
         job_id, _, nonce = path.rpartition(_VOID)[2].rpartition("-")
         is_one = is_job_id(job_id) and NONCE.fullmatch(nonce) is not None
         return JobId(job_id) if is_one and path == self.taken(job_id, nonce) else None
 
     def taken(self, job_id: str, nonce: str) -> StorePath:
-        """Where an area is renamed to by whoever looks into it before it goes."""
+        """The path to which an area is renamed to be inspected before it is removed."""
         return self._below(f"{AREA}/{_VOID}{job_id}-{nonce}")
 
     def deleted(self, moment: datetime, nonce: Nonce) -> StorePath:
-        """Where a job that ended at *moment* says what a late request of its may still delete."""
+        """The directory in which a job that ended at *moment* records its possible late deletes."""
         return self._below(f"{AREA}/{_DELETED}{timestamp(moment)}-{nonce}")
 
     def deleted_at(self, path: StorePath) -> datetime | None:
-        """The end of the job that has left *path*, a child of :attr:`areas`, if it is one such."""
+        """The *moment* of :meth:`deleted`, if *path* is such a child of :attr:`areas`."""
         text, _, nonce = self.relative(path).removeprefix(f"{AREA}/{_DELETED}").partition("-")
         moment = from_timestamp(text)
         if moment is None or NONCE.fullmatch(nonce) is None:
@@ -169,19 +169,19 @@ class DestinationLayout:
         return moment if path == self.deleted(moment, Nonce(nonce)) else None
 
     def deleted_mark(self, directory: StorePath, mark: str) -> StorePath:
-        """An empty file of such a directory: its name is all that it says."""
+        """An empty file in such a directory, which says everything by its name."""
         return StorePath(f"{directory}/{mark}")
 
     def probe(self, nonce: Nonce) -> StorePath:
-        """Where one probe of the store writes, and nobody else."""
+        """The directory in which one probe of the store writes."""
         return self._below(f"{AREA}/{_PROBE}{nonce}")
 
     def is_probe(self, path: StorePath) -> bool:
-        """Whether a listed child of :attr:`areas` is what a probe left behind."""
+        """Whether a listed child of :attr:`areas` was left by a probe."""
         return self._is_one_of_ours(path, _PROBE)
 
     def is_in_probe(self, path: StorePath) -> bool:
-        """Whether *path* is a file that a probe may have left."""
+        """Whether *path* is a file that a probe may have left behind."""
         return self.is_probe(StorePath(path.rpartition("/")[0]))
 
     def job_of(self, path: StorePath) -> JobId | None:
@@ -193,7 +193,7 @@ class DestinationLayout:
         """The paths of one job.
 
         Raises:
-            RequestError: *job_id* is none; nothing is ever joined from an unchecked id.
+            RequestError: *job_id* is not a job id.
         """
         if not is_job_id(job_id):
             how = (
@@ -221,24 +221,24 @@ class JobLayout:
 
     @property
     def area(self) -> StorePath:
-        """The work area: everything of the job that is not published."""
+        """The work area, with everything of the job that is not published."""
         return StorePath(f"{self.destination.areas}/{self.job_id}")
 
     @property
     def spec(self) -> StorePath:
-        """``job.json``: the life of the job."""
+        """``job.json``, which stands as long as the job lives."""
         return self._record("job.json")
 
     def taken(self, nonce: Nonce) -> StorePath:
-        """Where the area is renamed to by whoever looks into it before it goes."""
+        """The path to which the area is renamed to be inspected before it is removed."""
         return self.destination.taken(self.job_id, nonce)
 
     def spec_in(self, taken: StorePath) -> StorePath:
-        """Where ``job.json`` is in the area renamed to *taken*."""
+        """The path of ``job.json`` in the area that was renamed to *taken*."""
         return StorePath(f"{taken}/job.json")
 
     def claim(self, nonce: str) -> StorePath:
-        """One claim on the partitions; a nonce is never used twice."""
+        """A claim on the partitions; its nonce is never used again."""
         return self._record(_CLAIM + nonce)
 
     def claim_nonce(self, path: StorePath) -> Nonce | None:
@@ -248,58 +248,58 @@ class JobLayout:
         return Nonce(nonce) if name != nonce and NONCE.fullmatch(nonce) else None
 
     def sign_of_life(self, nonce: Nonce) -> StorePath:
-        """The empty file by which others see that a committing job lives."""
+        """The empty file that shows others that a committing job is alive."""
         return self._record(_ALIVE + nonce)
 
     def is_sign_of_life(self, path: StorePath) -> bool:
-        """Whether a listed child of :attr:`area` changes while the job is at work: a claim, too."""
+        """Whether a listed child of :attr:`area` shows that the job is alive; a claim does."""
         name = path.rpartition("/")[2]
         return name.startswith((_ALIVE, _CLAIM))
 
     def replaced(self, claim_nonce: str) -> StorePath:
-        """The old files that will go, as listed under one claim."""
+        """The list of the old files to be removed, as listed under one claim."""
         return self._record(f"replaced-{claim_nonce}")
 
     @property
     def decision(self) -> StorePath:
-        """The commit point."""
+        """``decision``: the commit point."""
         return self._record("decision")
 
     @property
     def published(self) -> StorePath:
-        """Every new file is in place."""
+        """``published``: every new file is in place."""
         return self._record("published")
 
     def prepared_success(self, claim_nonce: str) -> StorePath:
-        """The marker before it is published, as one driver prepared it under its claim."""
+        """The marker before it is published, as prepared under one claim."""
         return self._record(f"{SUCCESS}-{claim_nonce}{PENDING}")
 
     def chosen(self, task_id: int) -> StorePath:
-        """Which attempt of a task came first, for engines whose workers send no messages."""
+        """The record of which attempt of a task came first, for workers that send no messages."""
         return self._record(f"chosen/{task_id}")
 
     def chosen_list(self, nonce: str) -> StorePath:
-        """The attempts that a decision publishes, where they are too many for the decision."""
+        """The list of the attempts to publish, if they are too many for the decision."""
         return self._record(f"chosen-{nonce}")
 
     def trash(self, name: str) -> StorePath:
-        """Where a replaced file waits for its deletion: the trash name encodes its path."""
+        """The path in the trash of the replaced file *name*, which its name encodes."""
         encoded = quote(name, safe="")
         if len(encoded) > NAME_BYTES_MAX or encoded in {".", ".."}:
             encoded = sha256(name.encode()).hexdigest()
         return self._record(f"trash/{encoded}")
 
     def trash_in(self, area: StorePath, name: str) -> StorePath:
-        """The same where the area is at *area*: it may have been renamed away."""
+        """:meth:`trash`, if the area is at *area*, where it may have been renamed."""
         return StorePath(f"{area}{self.trash(name)[len(self.area) :]}")
 
     @property
     def uploads(self) -> StorePath:
-        """Where uploads are recorded that a listing of uploads could not attribute."""
+        """The directory of the records of uploads that a listing could not attribute."""
         return self._record(_UPLOADS)
 
     def attempt_recorded_by(self, path: StorePath) -> AttemptId | None:
-        """The attempt that has recorded an upload at *path*, if it is one's."""
+        """The attempt that has recorded an upload at *path*, if one has."""
         if not path.startswith(f"{self.uploads}/"):
             return None
         attempt_id = path.rpartition("/")[0].rpartition("/")[2]
@@ -315,11 +315,11 @@ class JobLayout:
 
     @property
     def manifests(self) -> StorePath:
-        """Where every task that has committed has a directory."""
+        """The directory in which every committed task has a directory of manifests."""
         return self._record("manifests")
 
     def task_of(self, path: StorePath) -> int | None:
-        """Whose directory of manifests this is; ``None`` where it is no task's."""
+        """The task whose directory of manifests *path* is; ``None`` if it is not one."""
         name = path.removeprefix(f"{self.manifests}/")
         return int(name) if name.isdecimal() and name.isascii() else None
 
@@ -327,7 +327,7 @@ class JobLayout:
         """The paths of one attempt.
 
         Raises:
-            RequestError: An id is none; ids come from messages, which are not trusted.
+            RequestError: An id is invalid; ids come from messages, which are not trusted.
         """
         if task_id < 0 or ATTEMPT_ID.fullmatch(attempt_id) is None:
             message = f"not an attempt: task {task_id!r}, attempt {attempt_id!r}"
@@ -348,45 +348,45 @@ class AttemptLayout:
 
     @property
     def working_directory(self) -> StorePath:
-        """Where a running attempt writes."""
+        """The directory in which a running attempt writes."""
         return StorePath(f"{self.job.area}/{self.working_name}")
 
     @property
     def working_name(self) -> str:
-        """The working directory's name relative to the job's area, as manifests carry it."""
+        """:attr:`working_directory` relative to the job's area, as manifests hold it."""
         return f"tasks/{self.task_id}/{self.attempt_id}"
 
     @property
     def committed_directory(self) -> StorePath:
-        """What v1 renames the working directory to when the attempt commits."""
+        """The path to which v1 renames the working directory when the attempt commits."""
         return StorePath(f"{self.job.area}/{self.committed_name}")
 
     @property
     def committed_name(self) -> str:
-        """The committed directory's name relative to the job's area, as manifests carry it."""
+        """:attr:`committed_directory` relative to the job's area, as manifests hold it."""
         return f"committed/{self.task_id}/{self.attempt_id}"
 
     @property
     def manifest(self) -> StorePath:
-        """What the attempt produced."""
+        """The manifest of what the attempt produced."""
         return StorePath(f"{self.job.area}/manifests/{self.task_id}/{self.attempt_id}")
 
     @property
     def manifest_name(self) -> str:
-        """The manifest's name relative to all work areas, as messages carry it."""
+        """The manifest's path relative to the directory of all work areas, as messages hold it."""
         return f"{self.job.job_id}/manifests/{self.task_id}/{self.attempt_id}"
 
     @property
     def uploads(self) -> StorePath:
-        """Where the attempt records its uploads."""
+        """The directory in which the attempt records its uploads."""
         return StorePath(f"{self.job.uploads}/{self.task_id}/{self.attempt_id}")
 
     def upload_record(self, nonce: Nonce) -> StorePath:
-        """Where one upload of the attempt is recorded."""
+        """The record of one upload of the attempt."""
         return StorePath(f"{self.uploads}/{nonce}")
 
     def sealed_files(self, directory: str, working_names: Iterable[str]) -> list[StorePath]:
-        """Where the files of a committed attempt are, by their names in its *directory*.
+        """The paths of files of a committed attempt, from their names in its *directory*.
 
         *directory* is :attr:`working_name` or :attr:`committed_name`.
         """
@@ -394,5 +394,5 @@ class AttemptLayout:
         return [StorePath(f"{beginning}/{name}") for name in working_names]
 
     def working_file(self, name: Target) -> StorePath:
-        """Where a running attempt writes *name*."""
+        """The path at which a running attempt writes *name*."""
         return StorePath(f"{self.working_directory}/{working_name(name)}")

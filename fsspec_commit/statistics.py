@@ -22,7 +22,7 @@ class _Duration:
 
 @dataclass(slots=True)
 class Statistics:
-    """What happened, in numbers; owned by one opened destination, changed on one thread."""
+    """The counters and durations of one opened destination, changed on one thread only."""
 
     counters: dict[str, int] = field(default_factory=dict)
     durations: dict[str, _Duration] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Statistics:
         self.counters[name] = self.counters.get(name, 0) + by
 
     def took(self, name: str, seconds: float, *, times: int = 1) -> None:
-        """Record that *name* succeeded, so many *times*, and how long that took together."""
+        """Record that *name* succeeded, a number of *times*, and how long that took in all."""
         if times == 0:
             return
         _log.debug("%s, %d done in %.1f ms", name, times, seconds * 1000)
@@ -50,7 +50,7 @@ class Statistics:
         self.count(name + ".failures")
 
     def snapshot(self) -> dict[str, int]:
-        """All of it as plain integers, sorted by name."""
+        """All numbers as plain integers, sorted by name."""
         numbers = dict(self.counters)
         for name, duration in self.durations.items():
             numbers[name] = numbers.get(name, 0) + duration.count

@@ -1,4 +1,4 @@
-"""What users of other libraries write, and what stands for it here: for messages only."""
+"""Options of other libraries and their counterparts here, for messages only."""
 
 import difflib
 from collections.abc import Collection
@@ -79,7 +79,7 @@ _COMMITTER_CLASSES = {
 
 
 def option_hint(name: str, known: Collection[str]) -> str:
-    """The end of a sentence that says what *name* may have been meant for; or nothing."""
+    """The end of a message that says which option *name* may have been meant for; or nothing."""
     meant = _OF_OPTION.get(name)
     if meant is not None and meant not in known:
         return f"; write_dataset has {meant}="
@@ -88,7 +88,7 @@ def option_hint(name: str, known: Collection[str]) -> str:
 
 
 def value_hint(option: str, value: object, known: Collection[str]) -> str:
-    """The same for a value of an option."""
+    """The end of a message that says which value of an option may have been meant; or nothing."""
     if not isinstance(value, str):
         return ""
     text = value.strip().lower()

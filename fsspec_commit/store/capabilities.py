@@ -1,8 +1,7 @@
-"""What a store can do, and how we know: facts for selection and for people.
+"""What a store can do, and how that is known: facts for selection and for people.
 
-A capability is never a way to reach a verb: abilities are
-(:class:`~fsspec_commit.store.RenamesFiles` and its sisters), and ``StoreContract`` asserts that
-the two agree.
+A capability gives no access to a verb; an ability does (:class:`~fsspec_commit.store.RenamesFiles`
+and others). ``StoreContract`` asserts that the two agree.
 """
 
 from collections.abc import Mapping
@@ -28,18 +27,18 @@ class Capabilities:
     Attributes:
         atomic_rename: The largest thing that one atomic rename moves.
         exclusive_rename: A rename fails when its target exists.
-        consistent_listing: A listing shows every finished write and delete, to every client; a
-            network mount that caches look-ups does not.
+        consistent_listing: A listing shows every finished write and delete, to every client; not
+            on a network mount that caches look-ups.
         paged_listing: A listing is a paged request, so job commit must not list or walk trees.
         multipart: An upload can be finished later, by another process, from plain data.
         upload_keyed_by: ``"upload_id"``: attempts cannot hurt each other; ``"path"``: they can.
-        uploads_listable: Pending uploads can be listed by prefix, all of them.
-        exclusive_create: A whole object appears, or the request fails because one is there.
+        uploads_listable: All pending uploads can be listed by prefix.
+        exclusive_create: A whole object is created, or the request fails because one exists.
         replace_if_match: Compare-and-swap on a token.
         delete_if_match: Compare-and-delete on a token.
         whole_object_publish: Nothing is visible under a name before the writer finishes.
         token_survives_rename: A renamed file keeps its token, so a lost reply can be resolved.
-        unique_tokens: A token never comes back: no later content, even of equal bytes, has it.
+        unique_tokens: A token is never used again, not even for a later content of equal bytes.
         evidence: How each of these is known, by field name; a field not named is ``"declared"``.
     """
 
@@ -59,22 +58,22 @@ class Capabilities:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
 
     def facts(self) -> dict[str, object]:
-        """Every field but the evidence, by name."""
+        """Every field except the evidence, by name."""
         return {
             fact.name: getattr(self, fact.name) for fact in fields(self) if fact.name != "evidence"
         }
 
     def known(self, evidence: Evidence, **facts: object) -> "Capabilities":
-        """The same with *facts* in place, each on the strength of *evidence*."""
+        """These capabilities with *facts* replaced, each known by *evidence*."""
         changed = {**self.facts(), **facts}
         how = {**self.evidence, **dict.fromkeys(facts, evidence)}
         return replace(self, **changed, evidence=how)  # type: ignore[arg-type]  # names are checked by replace
 
     def completed_by(self, found: "Capabilities") -> "Capabilities":
-        """The same, and what a probe of the same server has seen.
+        """These capabilities, with unknown ones taken from *found*, a probe of the same server.
 
-        Nothing but what was seen: what was assumed for whoever had it probed is his promise, and
-        what is assumed for this caller stays assumed.
+        Only probed facts are taken: what was assumed for the caller who had it probed rests on that
+        caller's promise.
         """
         news = {
             name: value
@@ -85,7 +84,7 @@ class Capabilities:
 
 
 def differences(declared: Capabilities, observed: Capabilities) -> tuple[str, ...]:
-    """Where a store does not do what was declared of it; what was unknown is no difference."""
+    """How *observed* differs from what was declared; an unknown fact is no difference."""
     seen = observed.facts()
     return tuple(
         f"{name}: declared {_shown(value)}, observed {_shown(seen[name])}"

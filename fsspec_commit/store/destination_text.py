@@ -1,11 +1,11 @@
-"""What in the text of a destination is a secret, or may be one: refused, and never repeated.
+"""Secrets in the text of a destination: refused, and never repeated.
 
-A URL is written down in records and logs, so no secret belongs into it; and one that is mistyped,
-or is a connection string, would otherwise be taken for a path on a local disk. What is taken for a
-secret by its place or name may be none: then the user is told, and nothing is lost. A path that
-stands on this machine is one, whatever it is called, and so is what ``file:///`` begins.
+A URL is written to records and logs, so it must not contain a secret; and a mistyped one, or a
+connection string, would otherwise be taken for a path on a local disk. What looks like a secret may
+not be one: then the user learns of it, and nothing is lost. A path that exists on this machine is
+accepted, whatever it is called, and so is anything after ``file:///``.
 
-Every step takes time in proportion to the text, whatever it is.
+Every step takes time proportional to the length of the text.
 """
 
 import os.path
@@ -45,14 +45,14 @@ _HARMLESS_NAMES = frozenset({"versionid", "generation"})  # told what they are b
 
 
 def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
-    """Refuse a destination that holds a secret, or is one of the ways to mistype a URL.
+    """Refuse a destination that contains a secret, or is a URL mistyped in a known way.
 
     Args:
-        text: As the caller gave it.
-        schemes: Those of URLs that adapters serve, beside the usual ones.
+        text: The destination as the caller gave it.
+        schemes: URL schemes that adapters serve, in addition to the usual ones.
 
     Raises:
-        RequestError: It does; the message repeats nothing of it but a scheme.
+        RequestError: *text* is refused; the message repeats at most its scheme.
     """
     found = _secret_in(text)
     if found is not None and not _is_path(text):
@@ -79,14 +79,14 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
 
 
 def _is_path(text: str) -> bool:
-    """Whether it can only be a path on the disks of this machine, as far as it is absolute."""
+    """Whether *text* can only be a path on a disk of this machine."""
     path = text[_match_end(_FILE_URL, text) :]
     is_file_url = path != text and not path.startswith("//") and "://" not in path
     return is_file_url or (path.startswith("/") and os.path.lexists(path))
 
 
 def _secret_in(text: str) -> str | None:
-    """Which kind of secret *text* holds, in words."""
+    """The kind of secret that *text* contains, in words, if it does."""
     is_url = _URL.match(text) is not None
     if any(_holds_credentials(scheme, rest) for scheme, rest in _urls_in(text)):
         return "what stands before an '@', or is no port"
@@ -102,7 +102,7 @@ def _secret_in(text: str) -> str | None:
 
 
 def _urls_in(text: str) -> Iterator[tuple[str, str]]:
-    """Scheme and rest of each URL of a chain; the last ends with the text."""
+    """The scheme and the rest of each URL in a chain."""
     starts = list(_SCHEMES.finditer(text))
     for number, found in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
@@ -110,10 +110,10 @@ def _urls_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _holds_credentials(scheme: str, rest: str) -> bool:
-    """Whether the authority names a password, or a user where there are none.
+    """Whether the authority contains a password, or a user where URLs have none.
 
-    A secret that was not escaped may hold a slash: then what stands before it looks like a host
-    with a port that is none, or like the key's id.
+    A secret that was not escaped may contain a slash: the text before it then looks like a host
+    with an invalid port, or like the id of a key.
     """
     authority = _authority(rest)
     user, has_user, host = authority.rpartition("@")
@@ -128,12 +128,12 @@ def _holds_credentials(scheme: str, rest: str) -> bool:
 
 
 def _holds_password(authority: str) -> bool:
-    """Whether it is ``user:password@…``."""
+    """Whether the text begins with ``user:password@``."""
     return ":" in authority.rpartition("@")[0]
 
 
 def _holds_query(scheme: str, rest: str) -> bool:
-    """Whether there is a query, which no directory has: a signature is one."""
+    """Whether there is a query, such as a signature; the URL of a directory has none."""
     query = rest.partition("?")[2]
     name, equals, _ = query.partition("=")
     if not query or _decoded(name).lower() in _HARMLESS_NAMES:
@@ -142,7 +142,7 @@ def _holds_query(scheme: str, rest: str) -> bool:
 
 
 def _parameters(text: str) -> Iterator[str]:
-    """The names of all that looks like ``name=value``, as in queries and connection strings."""
+    """The names in everything of the form ``name=value``: queries and connection strings."""
     pieces = _SEPARATOR.split(text)
     for number, piece in enumerate(pieces):
         name, equals, _ = piece.partition("=")
@@ -162,7 +162,7 @@ def _is_secret(name: str, *, is_url: bool) -> bool:
 
 
 def _first_components(text: str) -> Iterator[str]:
-    """That of a path; and that of what follows a scheme whose two slashes are missing."""
+    """The first component of a path; and that of the text after a scheme without slashes."""
     bare = text[_match_end(_BLANKS, text) :]
     yield _authority(bare)
     scheme_end = _match_end(_MISTYPED, bare)
@@ -175,7 +175,7 @@ def _authority(rest: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """*text* without percent-escapes, also of escapes."""
+    """*text* without percent-escapes, nested ones included."""
     for _ in range(_DECODINGS_MAX):
         if "%" not in text:
             break

@@ -1,4 +1,4 @@
-"""JSON of a form that a class describes, decoded on any number of threads."""
+"""Decoding of JSON into classes, on any number of threads."""
 
 import os
 from threading import Lock
@@ -19,14 +19,14 @@ os.register_at_fork(
 def decode_json(data: bytes | bytearray | memoryview, form: type[T]) -> T:
     """Decode *data* into *form*.
 
-    msgspec looks at a class when it is first asked for, and other threads find it half looked at:
-    two that decode a class for the first time at one moment crash the process (msgspec 0.22, one
-    time in five with four threads). So classes are looked at one after the other.
+    msgspec inspects a class on its first use, and that is not thread-safe: two threads that first
+    decode a class at the same time can crash the process (msgspec 0.22, one time in five with four
+    threads). So classes are inspected one after the other.
 
     Raises:
-        msgspec.MsgspecError: It is not JSON, or not of this form.
-        UnicodeDecodeError: It is not UTF-8.
-        RecursionError: It is too deep.
+        msgspec.MsgspecError: *data* is not JSON, or does not fit *form*.
+        UnicodeDecodeError: *data* is not UTF-8.
+        RecursionError: *data* is nested too deeply.
     """
     decoder = _decoders.get(form)
     if decoder is None:

@@ -1,10 +1,10 @@
-"""The declaration of a store against the live store, with a few small requests.
+"""A check of what a store declares against the live store, with a few small requests.
 
-A probe sees what one client sees of one moment, so it refutes more than it proves. What a store
-does worse than declared is taken as shown. What it does as declared counts as probed. Of what is
-unknown, a rename's atomicity stays unknown, and so does the listing of a mount, where the client
-may be looking at a cache of its own. A declared absence stands: a condition that is checked just
-before the change, and not with it, looks the same from here.
+A probe is one client at one moment: it can refute a declaration, but hardly prove one. Where the
+store does worse than declared, the probe is believed; where it does as declared, that counts as
+probed. If it was unknown whether renames are atomic, that stays unknown, and so does the listing of
+a mount, where each client may see a cache of its own. A declared absence stands: a condition that
+is checked just before the change, and not with it, looks the same to a probe.
 """
 
 import logging
@@ -31,7 +31,7 @@ class ProbeReport:
 
     Attributes:
         destination: The URL or path, as it was given.
-        capabilities: What holds now; the evidence of what was seen is ``"probed"``.
+        capabilities: What holds; the evidence of what the probe saw is ``"probed"``.
         differences: Where the store does not do what its adapter declares, one sentence each.
     """
 
@@ -41,7 +41,7 @@ class ProbeReport:
 
     @property
     def ok(self) -> bool:
-        """Whether the store does all that its adapter declares."""
+        """Whether the store does everything that its adapter declares."""
         return not self.differences
 
     def __repr__(self) -> str:
@@ -60,21 +60,21 @@ async def probe(
     resend: Ask = ask_once,
     long: bool = False,
 ) -> Capabilities:
-    """What *store* does, tried out in the directory *scratch*, which goes again in any case.
+    """Try out what *store* does, in the directory *scratch*, which is removed in any case.
 
     Args:
         store: The live store.
-        scratch: A directory that nobody else knows; made and removed here.
+        scratch: A directory that nobody else uses; made and removed here.
         ids: Makes the nonces of uploads.
-        ask: How often a trial is repeated that was not answered; each time under new names, so
-            that what an earlier one may have done, or may still do, is not taken for its own.
-        resend: How often one request is sent again that was certainly not done, and how soon: where
-            each name is written once a second, a trial would else never come to its end. It shares
-            no slots with *ask*, which holds one meanwhile.
-        long: Also upload a file of three parts, of 10 to 16 MiB, where the store takes parts.
+        ask: Repeats a trial that was not answered, under new names each time, so that the effect of
+            an earlier one, even a late one, is not taken for its own.
+        resend: Repeats one request that was certainly not done. On a store that takes one write a
+            second of a name, a trial would never end without it. It has slots of its own, since
+            *ask* holds one meanwhile.
+        long: Whether to upload a file of three parts as well, 10 to 16 MiB in all.
 
     Returns:
-        The capabilities that hold, each that was seen with the evidence ``"probed"``.
+        The capabilities that hold; those that were seen have the evidence ``"probed"``.
 
     Raises:
         StoreError: The store did not answer, or nothing can be written there.
@@ -92,7 +92,7 @@ async def probe(
 
 
 def _judged(declared: Capabilities, shown: Mapping[str, object]) -> Capabilities:
-    """What holds, given what was declared and what was seen."""
+    """What holds, from what was declared and what was seen."""
     facts = declared.facts()
     probed: Shown = {}
     for name, seen in shown.items():
@@ -116,14 +116,14 @@ def _is_less(seen: object, known: object) -> bool:
 
 
 def _cannot_be_proved(name: str, declared: Capabilities) -> bool:
-    """Where seeing nothing wrong proves nothing: a client's cache shows each client its own."""
+    """Whether a probe cannot prove *name*, as where each client sees a cache of its own."""
     return name == "atomic_rename" or (
         name == "consistent_listing" and declared.paged_listing is not True
     )
 
 
 async def _remove(ground: TrialGround, ask: Ask) -> None:
-    """Leave nothing, as far as the store lets us; what stays, `clean` removes."""
+    """Remove everything, if the store permits; what stays, `clean` removes."""
     for _ in range(_CLEANING_TRIES):
         try:
             await ask(ground.clear)

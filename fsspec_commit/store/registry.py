@@ -1,8 +1,8 @@
-"""URL -> adapter: a built-in table of strings, then entry points, then ``register()``.
+"""The adapter of a URL: from a built-in table, entry points, or ``register()``.
 
-Later wins: an entry point of the group ``fsspec_commit.stores`` replaces a built-in adapter, and
-:func:`register` replaces both. Adapters are imported on first use, never before, so that
-importing this package loads no SDK.
+An entry point of the group ``fsspec_commit.stores`` replaces a built-in adapter, and
+:func:`register` replaces both. Adapters are imported on first use only, so that importing this
+package loads no SDK.
 """
 
 import re
@@ -42,13 +42,13 @@ _wrappers: list[Wrap] = []
 
 
 def register(protocol: str, store: str | type[Store]) -> None:
-    """Serve URLs of *protocol* by *store*: a class, or ``"package.module:Class"``.
+    """Serve URLs of *protocol* with *store*: a class, or ``"package.module:Class"``.
 
-    The last one wins. For this process only; a package that brings an adapter names it in the
-    entry-point group ``fsspec_commit.stores`` instead.
+    The last call for a protocol wins. It holds for this process only; a package that ships an
+    adapter names it in the entry-point group ``fsspec_commit.stores`` instead.
 
     Raises:
-        RequestError: *store* is neither.
+        RequestError: *store* is neither a class nor such a text.
     """
     is_name = isinstance(store, str) and _CLASS_NAME.fullmatch(store) is not None
     if not (is_name or isinstance(store, type)) or not isinstance(protocol, str):
@@ -74,7 +74,7 @@ def protocol_of(url: str) -> str:
 
 
 def known_protocols() -> set[str]:
-    """Those that are built in or registered; looks for no entry points, which is slow."""
+    """The protocols that are built in or registered; entry points would be slow to read."""
     return {*_BUILT_IN, *_registered}
 
 
@@ -87,11 +87,11 @@ def are_served_alike(one: str, other: str) -> bool:
 
 
 def adapter(protocol: str) -> type[Store]:
-    """The adapter class for *protocol*, imported.
+    """Import the adapter class for *protocol*.
 
     Raises:
-        UnknownProtocolError: There is none.
-        ImportError: It needs a package that is not installed.
+        UnknownProtocolError: There is no adapter for it.
+        ImportError: The adapter needs a package that is not installed.
     """
     found = _registered.get(protocol) or _entry_points().get(protocol) or _BUILT_IN.get(protocol)
     if found is None:
@@ -126,7 +126,7 @@ async def open_store(url: str, options: OpenOptions) -> Store:
 
 @contextmanager
 def wrapping(wrap: Wrap) -> Iterator[None]:
-    """Pass every store that this process opens meanwhile through *wrap*: for fault injection."""
+    """Wrap every store that this process opens in the block, for fault injection."""
     _wrappers.append(wrap)
     try:
         yield
@@ -136,7 +136,7 @@ def wrapping(wrap: Wrap) -> Iterator[None]:
 
 @cache
 def _entry_points() -> dict[str, str]:
-    """The adapters that installed packages bring: to look for them takes longer than a request."""
+    """The adapters of installed packages; finding them takes longer than a request."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow, and rarely needed
 
     found = tuple(entry_points(group=ENTRY_POINTS))

@@ -1,4 +1,4 @@
-"""Where a probe makes its trials, and what a trial may conclude from."""
+"""Where a probe makes its trials, and from which answers a trial may conclude."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, TypeVar
@@ -14,15 +14,15 @@ Shown: TypeAlias = dict[str, object]
 """What the store did, by the name of the capability."""
 Trial: TypeAlias = "Callable[[TrialGround], Awaitable[Shown]]"
 READ_BYTES = 1 << 10
-"""More than any file of a trial has that is read whole."""
+"""More than the length of any file that a trial reads whole."""
 
 
 class TrialGround:
-    """Where trials are made: a store, and a directory in it with new names for each attempt.
+    """A store, and a directory in it in which trials are made, with new names for each attempt.
 
     Attributes:
         scratch: The directory.
-        may_hold: Whether anything can be in it.
+        may_hold: Whether there can be anything in it.
     """
 
     def __init__(
@@ -42,17 +42,17 @@ class TrialGround:
         return await trial(self)
 
     def path(self, name: str) -> StorePath:
-        """What this attempt calls *name*."""
+        """The path of *name* in this attempt."""
         return StorePath(f"{self.scratch}/{self._attempts}-{name}")
 
     async def sent(self, change: Callable[[], Awaitable[T]]) -> T:
-        """Send a change again while it is certainly not done, as of a name that was just written.
+        """Send a change, and repeat it while it is certainly not done.
 
-        GCS takes one write a second of a name, and a trial writes some of them twice. An attempt
-        under new names would come to the same.
+        GCS takes one write a second of a name, and a trial writes some names twice. A new attempt,
+        under new names, would meet the same limit.
 
         Raises:
-            StoreError: It was refused, is in doubt, or was not done in the end.
+            StoreError: It was refused, is in doubt, or never done.
         """
 
         async def decided() -> T | StoreError:
@@ -86,12 +86,12 @@ class TrialGround:
         return True
 
     async def content(self, path: StorePath) -> bytes | None:
-        """What a file holds, if there is one."""
+        """The content of a file, if there is one."""
         content = await self.store.read(path, limit_bytes=READ_BYTES)
         return None if content is None else content.data
 
     async def listed(self) -> dict[StorePath, Token] | None:
-        """Every file of this attempt as both listings show it; ``None`` when they differ."""
+        """Every file of this attempt, as both listings show it; ``None`` if they differ."""
         ours = self.path("")
         children = [child async for child in self.store.list_children(self.scratch)]
         tree = {entry.path: entry.token async for entry in self.store.list_tree(self.scratch)}
@@ -103,7 +103,7 @@ class TrialGround:
         return of_tree if of_tree == of_children else None
 
     async def start(self, uploads: CompletesUploads, path: StorePath) -> PendingUpload:
-        """An upload without a part."""
+        """Begin an upload without a part."""
         try:
             upload = await uploads.start(path, self._ids.nonce())
         except StoreError as error:
@@ -114,7 +114,7 @@ class TrialGround:
         return upload
 
     async def begin(self, uploads: CompletesUploads, path: StorePath) -> PendingUpload:
-        """An upload with one part, which holds its own nonce."""
+        """Begin an upload, with one part that contains its nonce."""
         bare = await self.start(uploads, path)
         try:
             part = await uploads.put_part(bare, 1, bare.nonce.encode())
@@ -124,14 +124,14 @@ class TrialGround:
         return PendingUpload(path=path, upload_id=bare.upload_id, nonce=bare.nonce, parts=(part,))
 
     async def drop(self, uploads: CompletesUploads, upload: PendingUpload) -> None:
-        """Abort an upload; one that would not go is looked for in the end."""
+        """Abort an upload; if that fails, :meth:`clear` looks for it."""
         try:
             await uploads.abort(upload)
         except StoreError:
             self._has_stray_uploads = True
 
     async def clear(self) -> None:
-        """Remove all of it.
+        """Remove everything that the trials have made.
 
         Raises:
             StoreError: Something may be left.
@@ -144,10 +144,10 @@ class TrialGround:
 
 
 async def answer(call: Awaitable[T]) -> T | None:
-    """What *call* answers; ``None`` when it was refused.
+    """What *call* answers; ``None`` if it was refused.
 
     Raises:
-        StoreError: It failed in another way: nothing can be concluded from that.
+        StoreError: It failed in another way, from which nothing can be concluded.
     """
     try:
         return await call

@@ -1,7 +1,7 @@
-"""What a probe tries out, one ability after the other.
+"""The trials of a probe, one for each ability.
 
-A trial concludes from answers and refusals alone. One that was not answered is given up, and is
-begun again under new names.
+A trial concludes from answers and refusals alone. If a request is not answered, the trial is given
+up and begins anew under new names.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ _log = logging.getLogger("fsspec_commit")
 
 T = TypeVar("T")
 _PART_BYTES = 5 << 20
-"""S3's shortest part but the last: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html."""
+"""The shortest part of S3, except for the last one: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html."""
 
 
 async def _puts_and_listings(ground: TrialGround) -> Shown:
-    """Two create one file, of whom one wins; it is replaced and deleted by tokens, and listed.
+    """Race two creations of one file; replace it and delete it by its tokens, and list it.
 
-    A third comes late: that one of two is refused can also be a collision.
+    A third creation comes late: of two at once, one may also be refused as a collision.
     """
     path = ground.path("created")
     rivals = [b"one", b"two"]
@@ -64,9 +64,9 @@ async def _puts_and_listings(ground: TrialGround) -> Shown:
 
 
 async def _renames(ground: TrialGround) -> Shown:
-    """Two files, then two directories, are renamed to one name: one wins, and moves whole.
+    """Race two renames of files, then of directories, to one name: one wins, and moves whole.
 
-    The other one does not come late either.
+    The other must not be carried out later either.
     """
     files, directories = ground.store.files, ground.store.directories
     if files is None:
@@ -144,7 +144,7 @@ async def _directory_renames(ground: TrialGround, directories: RenamesDirectorie
 
 
 async def _publication(ground: TrialGround) -> Shown:
-    """A file that is being written is not visible, and then it is."""
+    """Write a file: it must not be visible before it is finished."""
     path = ground.path("written")
     writer = ground.store.writer(path, within=ground.scratch)
     try:
@@ -158,7 +158,7 @@ async def _publication(ground: TrialGround) -> Shown:
 
 
 async def _uploads(ground: TrialGround) -> Shown:
-    """Of two uploads of one path one is aborted, the other finished from plain data."""
+    """Begin two uploads of one path; abort one, and finish the other from plain data."""
     uploads = ground.store.uploads
     if uploads is None:
         return {"multipart": False}
@@ -191,22 +191,22 @@ async def _uploads(ground: TrialGround) -> Shown:
 
 
 async def _listed_uploads(uploads: CompletesUploads, path: StorePath) -> set[str]:
-    """The pending uploads of *path*, as the listing of its directory shows them."""
+    """The pending uploads of *path*, from a listing of its directory."""
     directory = StorePath(path.rpartition("/")[0])
     return {one.upload_id async for one in uploads.pending(directory) if one.path == path}
 
 
 async def _completes(ground: TrialGround, uploads: CompletesUploads, upload: PendingUpload) -> bool:
-    """Whether *upload* is completed from what another process would be sent of it."""
+    """Whether *upload* can be completed from the data that another process would be sent."""
     sent = decode_json(msgspec.json.encode(upload), PendingUpload)
     await answer(uploads.complete(sent, expecting=Expect.ABSENT))
     return await ground.content(upload.path) == upload.nonce.encode()
 
 
 async def _three_parts(ground: TrialGround) -> Shown:
-    """A file of three parts is completed, of lengths as tasks may give them.
+    """Complete a file of three parts, with lengths such as tasks use.
 
-    A gateway may take no body so long, and Cloudflare R2 completes no parts of different lengths:
+    A gateway may refuse so long a body, and Cloudflare R2 completes no parts of different lengths:
     https://developers.cloudflare.com/r2/objects/multipart-objects/.
     """
     uploads = ground.store.uploads
@@ -236,11 +236,11 @@ async def _three_parts(ground: TrialGround) -> Shown:
 
 
 async def _if_known(call: Awaitable[T]) -> T | None:
-    """What *call* answers; ``None`` when the store does not know such a request.
+    """What *call* answers; ``None`` if the store does not know such a request.
 
     Raises:
-        StoreError: It failed in another way. What is denied may be allowed to others, who would
-            rely on what is found here.
+        StoreError: It failed in another way. What is denied here may be allowed to others, who will
+            rely on the result.
     """
     try:
         return await call
@@ -251,7 +251,7 @@ async def _if_known(call: Awaitable[T]) -> T | None:
 
 
 async def _race(calls: Iterable[Awaitable[T]]) -> list[T | None]:
-    """What calls answer that are made at once; all have ended when one has failed."""
+    """What concurrent calls answer; if one fails, all have ended before that is raised."""
     answers = await asyncio.gather(*map(answer, calls), return_exceptions=True)
     failed = [answer for answer in answers if isinstance(answer, BaseException)]
     if failed:
@@ -260,6 +260,6 @@ async def _race(calls: Iterable[Awaitable[T]]) -> list[T | None]:
 
 
 TRIALS: tuple[Trial, ...] = (_puts_and_listings, _renames, _publication, _uploads)
-"""Those of a few small requests, in the order in which they are made."""
+"""The trials of a few small requests, in their order."""
 LONG_TRIALS: tuple[Trial, ...] = (_three_parts,)
-"""Those that send some MiB: for who asks for a probe, not for each job that needs one."""
+"""The trials that send some MiB: only for callers of ``probe``, not for jobs that need a probe."""

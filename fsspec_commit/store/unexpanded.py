@@ -1,7 +1,7 @@
-"""What in a destination somebody else was to replace first: a shell, or another system.
+"""Text in a destination that should have been replaced before, by a shell or another system.
 
-fsspec takes all of it literally, and so would make a directory called ``$HOME`` or ``*`` in the
-working directory. That is never meant, and where such a path stands already it is taken.
+fsspec takes everything literally and would make a directory called ``$HOME`` or ``*`` in the
+working directory. That is never meant; but such a path is accepted if it exists.
 """
 
 import os
@@ -16,14 +16,15 @@ _OWN_DIRECTORIES = frozenset({"", ".", "..", "~"})
 
 
 def refuse_unexpanded(url: str, path: str) -> None:
-    """Refuse a path on a disk of this machine that is none, as it was typed.
+    """Refuse text that cannot be meant as a path on a disk of this machine.
 
     Args:
-        url: As the caller gave it.
-        path: The same without its protocol; ``~`` stands for the user's home.
+        url: The destination as the caller gave it.
+        path: *url* without its protocol; ``~`` stands for the user's home.
 
     Raises:
-        RequestError: It names another machine, a variable, a home that nobody has, or a drive.
+        RequestError: *path* names another machine, a variable, the home of an unknown user, or a
+            drive.
     """
     first = path.partition("/")[0]
     if path != url and first not in _OWN_DIRECTORIES:
@@ -52,17 +53,17 @@ def refuse_unexpanded(url: str, path: str) -> None:
 
 
 def refuse_pattern(url: str, path: str) -> None:
-    """Refuse a pattern: readers list what it matches, and a writer has one directory.
+    """Refuse a pattern: readers list what it matches, but a writer needs one directory.
 
     Raises:
-        RequestError: A star is in it, and not in what stands on a disk.
+        RequestError: There is a star in it, and not in the part that exists on a disk.
     """
     if "*" in _missing_part(path):
         raise _refusal(url, "it is a pattern, and a destination is one directory: name that")
 
 
 def _missing_part(path: str) -> str:
-    """What is left of *path* below what stands already, which is called as it is called."""
+    """The part of *path* that does not exist yet; existing directories may have any name."""
     existing = path
     while existing and not os.path.lexists(existing):
         existing = os.path.dirname(existing) if existing.strip("/") else ""  # noqa: PTH120
