@@ -1,8 +1,8 @@
 """The three outcomes of a change, handled here and nowhere else.
 
-A request to a store is *done*, *not done* or *unknown*, and a refusal can be the echo of our own
-earlier success. So nothing that changes a store is called bare: it is an :class:`Effect`, which
-can be applied and can be observed, and :func:`confirm` goes on until the answer is certain.
+A request to a store is *done*, *not done* or *unknown*, and a refusal can be the echo of an
+earlier success. So nothing that changes a store is called directly: a change is an :class:`Effect`,
+which can be applied and observed, and :func:`confirm` goes on until the outcome is certain.
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,12 +37,12 @@ class Effect(Generic[T]):
     """One change, and the question whether it happened; both may be repeated.
 
     Attributes:
-        apply: Send the change once.
-        observe: The redo rule: what the change has brought about, or ``UNDONE``.
-        doing: What it is, for messages: "renaming".
-        path: What it is done to.
+        apply: Sends the change once.
+        observe: The redo rule: returns what the change has brought about, or an :class:`Undone`.
+        doing: What it does, for messages: "renaming".
+        path: The path that it changes.
         is_repeatable: Whether it may be sent again while an earlier request may still be carried
-            out. Else it is given up as unknown where it is not seen to have happened.
+            out. If not, and it was not seen to happen, the outcome is unknown.
     """
 
     apply: Callable[[], Awaitable[T]]
@@ -82,7 +82,7 @@ async def confirm(effect: Effect[T], pace: Pace, *, backoff: int = 0) -> T:
 
     Raises:
         StoreError: It certainly did not happen, and repeating it did not help.
-        CommitStateUnknownError: It may have happened, and the store would not say.
+        CommitStateUnknownError: It may have happened, and the store did not say.
     """
     last: StoreError | None = None
     refusal: StoreError | None = None
@@ -160,7 +160,7 @@ async def ask(
             and says whether it can go on.
 
     Raises:
-        StoreError: It refused, or did not answer in the end.
+        StoreError: It refused, or never answered.
     """
     backoff = 0
     last: StoreError | None = None

@@ -1,9 +1,8 @@
-"""May I delete? The only place that says yes; a reviewer reads this file and is done (P5, P9, P10).
+"""Permits to delete: no other module grants one, so a reviewer need read only this (P5, P9, P10).
 
-Every deletion on a store takes a :class:`Permit`, and a permit is made here only, each from a
-record that stands on the store for everyone, or, for what nobody else has been told of yet, by
-its owner. Nothing permits a path outside the destination, and only a replaced list permits one
-outside the destination's work area.
+Every deletion on a store takes a :class:`Permit`. A permit is made here only: from a record that
+stands on the store for everyone; or by the owner of what nobody else knows of yet. Nothing permits
+a path outside the destination, and only a replaced list permits one outside its work area.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,22 +22,22 @@ from fsspec_commit.records.job import (
 from fsspec_commit.store import Entry, PendingUpload, Token
 
 LATE_DELETES_END = timedelta(hours=2)
-"""How long after a job has ended a request of its to delete a file may still be carried out.
+"""How long after the end of a job one of its delete requests may still be carried out.
 
-By the clocks of two machines, and of the store: see :mod:`fsspec_commit.protocol.late_deletes`.
+The clocks of two machines and of the store count: see :mod:`fsspec_commit.protocol.late_deletes`.
 """
 
 
 class PermitExpiredError(Exception):
-    """Nothing was sent: a permit for a time is over, and what it was made from is to be read again.
+    """A permit has expired, and nothing was sent: the record it rests on must be read again.
 
-    Whoever asked for the deletion handles it; no caller of the library ever sees it.
+    The function that requested the deletion handles it; users of the library never see it.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What may go, and why; made by the functions below only."""
+    """What may be deleted, and why; made only by the functions of this module."""
 
     trees: tuple[StorePath, ...]
     files: frozenset[StorePath]
@@ -47,20 +46,20 @@ class Permit:
     expires: datetime | None = None
 
     def until(self, moment: datetime) -> "Permit":
-        """The same, for a time: no request goes by it from *moment* on."""
+        """This permit, but expiring at *moment*."""
         return replace(self, expires=moment)
 
     def is_over(self, now: datetime) -> bool:
-        """Whether it was for a time that has passed."""
+        """Whether the permit has expired."""
         return self.expires is not None and now >= self.expires
 
     def check_time(self, now: datetime) -> None:
-        """Raise :class:`PermitExpiredError` when it is over; asked before each request."""
+        """Raise :class:`PermitExpiredError` if it has expired; called before each request."""
         if self.is_over(now):
             raise PermitExpiredError(self.because)
 
     def check(self, path: StorePath) -> None:
-        """Raise unless *path* may go: a mistake of ours, never of a caller."""
+        """Raise unless *path* may be deleted: an internal error, not a user's."""
         if path in self.files or path in self.trees:
             return
         above = next((tree for tree in self.trees if path.startswith(f"{tree}/")), None)
@@ -68,19 +67,19 @@ class Permit:
             raise AssertionError(f"no permit to delete {path!r} ({self.because})")
 
     def check_upload(self, upload: PendingUpload) -> None:
-        """Raise unless *upload* may be aborted: a mistake of ours, never of a caller."""
+        """Raise unless *upload* may be aborted: an internal error, not a user's."""
         if (upload.path, upload.upload_id) not in self.uploads:
             raise AssertionError(f"no permit to abort an upload of {upload.path!r}")
 
 
 def of_aborted(layout: JobLayout, decision: Standing[Decision]) -> Permit:
-    """The job's area: its aborted decision stands, no attempt can become visible any more."""
+    """Permit the area of an aborted job: no attempt of it can become visible any more."""
     _must_be(decision, "aborted", layout)
     return _area(layout, "the job is aborted")
 
 
 def of_published(layout: JobLayout, published: Standing[Published]) -> Permit:
-    """The job's area: every new file is in place and everything after it is done."""
+    """Permit the area of a job that has published every file and done everything after it."""
     if published.record.job_id != layout.job_id:
         raise AssertionError("published is another job's")
     return _area(layout, "the job is finished")
@@ -89,7 +88,7 @@ def of_published(layout: JobLayout, published: Standing[Published]) -> Permit:
 def of_stale_success(
     layout: JobLayout, decision: Standing[Decision]
 ) -> tuple[Permit, Entry] | None:
-    """The ``_SUCCESS`` seen before the decision, by its token: never a later job's."""
+    """Permit the ``_SUCCESS`` seen before the decision, by its token: never a later job's."""
     _must_be(decision, "committed", layout)
     seen = decision.record.stale_success
     if seen is None:
@@ -101,10 +100,10 @@ def of_stale_success(
 def of_replaced(
     layout: JobLayout, published: Standing[Published], listed: Sequence[ReplacedFile]
 ) -> tuple[Permit, list[Entry]]:
-    """Old files with exactly the tokens they were listed with: every new file is in place.
+    """Permit old files, with exactly the tokens that were listed: every new file is in place.
 
-    *listed* comes from the list that the decision fixes by its digest. Names are checked again:
-    a list cannot name the work area or a place outside the destination.
+    *listed* comes from the list whose digest is in the decision. Names are checked again: a list
+    cannot name the work area or a path outside the destination.
     """
     if published.record.job_id != layout.job_id or published.record.lost:
         raise AssertionError("a job that lost files deletes none")
@@ -121,7 +120,7 @@ def of_replaced(
 def of_epochs(
     layout: DestinationLayout, published: Standing[Published], seen: Sequence[Entry]
 ) -> Permit:
-    """The epochs listed before ours was created: empty files that only ever change."""
+    """Permit the epochs listed before the job's own was created: empty files without content."""
     paths = frozenset(entry.path for entry in seen)
     if not all(map(layout.is_epoch, paths)):
         raise AssertionError("an epoch is a file of the destination's own work area")
@@ -129,7 +128,7 @@ def of_epochs(
 
 
 def of_late_deletes(layout: DestinationLayout, path: StorePath, now: datetime) -> Permit | None:
-    """What a job left about its deletions, when none of them can come any more; else ``None``."""
+    """Permit a job's record of its deletions, once none can be carried out late; or ``None``."""
     ended = layout.deleted_at(path)
     if ended is None or now - ended < LATE_DELETES_END:
         return None
@@ -137,32 +136,32 @@ def of_late_deletes(layout: DestinationLayout, path: StorePath, now: datetime) -
 
 
 def of_own_attempt(attempt: AttemptLayout) -> Permit:
-    """An attempt's own files, by itself, while no message of it has been sent."""
+    """Permit an attempt its own files, while no message of it has been sent."""
     trees = (attempt.working_directory, attempt.committed_directory)
     return Permit(trees, frozenset([attempt.manifest]), "the attempt's own")
 
 
 def of_own_uploads(attempt: AttemptLayout, uploads: Iterable[PendingUpload]) -> Permit:
-    """Uploads that this very attempt has begun: no message names them, or it is discarded."""
+    """Permit an attempt its own uploads: no message names them, or the message is discarded."""
     return Permit((), frozenset(), f"of attempt {attempt.attempt_id}", _named(uploads))
 
 
 def of_own_marker(layout: JobLayout, upload: PendingUpload) -> Permit:
-    """The prepared marker of a decision that this very driver could not take."""
+    """Permit a driver the marker that it prepared for a decision it could not take."""
     if upload.path != layout.destination.success:
         raise AssertionError(f"{upload.path!r} is no marker")
     return Permit((), frozenset(), "of no decision", _named([upload]))
 
 
 def of_own_upload_records(attempt: AttemptLayout) -> Permit:
-    """The records of an attempt's own uploads, which are aborted."""
+    """Permit an attempt the records of its own uploads, which are aborted."""
     return Permit((attempt.uploads,), frozenset(), "the attempt's own")
 
 
 def of_leftover_uploads(
     layout: JobLayout, permit: Permit, uploads: Iterable[PendingUpload]
 ) -> Permit:
-    """Uploads attributed to a job whose area may go: none of them will be completed any more."""
+    """Permit uploads of a job whose area may be deleted: none of them will be completed."""
     permit.check(layout.area)
     below = layout.destination.final(Target(""))
     attributed = _named(uploads)
@@ -172,7 +171,7 @@ def of_leftover_uploads(
 
 
 def of_probe_uploads(layout: DestinationLayout, uploads: Iterable[PendingUpload]) -> Permit:
-    """Uploads that a probe has begun, in its own directory: they hold nothing of anybody's."""
+    """Permit uploads that a probe has begun in its own directory: they hold no data."""
     attributed = _named(uploads)
     if not all(layout.is_in_probe(path) for path, _ in attributed):
         raise AssertionError("an upload of a probe is in a probe's directory")
@@ -180,53 +179,53 @@ def of_probe_uploads(layout: DestinationLayout, uploads: Iterable[PendingUpload]
 
 
 def of_own_claim(layout: JobLayout, claim: Claim) -> Permit:
-    """A claim that we withdraw; its nonce is never used again."""
+    """Permit a driver a claim that it withdraws; its nonce is never used again."""
     return Permit((), frozenset([layout.claim(claim.nonce)]), "the claim is withdrawn")
 
 
 def of_own_sign_of_life(layout: JobLayout, sign: StorePath) -> Permit:
-    """The sign of life before our newest one."""
+    """Permit a driver its sign of life before the newest one."""
     if not layout.is_sign_of_life(sign) or not sign.startswith(f"{layout.area}/"):
         raise AssertionError(f"{sign!r} is no sign of life")
     return Permit((), frozenset([sign]), "another sign of life stands")
 
 
 def of_own_decision(layout: JobLayout) -> Permit:
-    """A decision that we created in the area of a job that was already gone: it means nothing."""
+    """Permit a decision to its creator, if the job was already over: it means nothing."""
     return Permit((), frozenset([layout.decision]), "the job was gone before the decision")
 
 
 def of_void_area(layout: JobLayout) -> Permit:
-    """An area without ``job.json``: its job is over, whatever else lies in it means nothing."""
+    """Permit an area without ``job.json``: its job is over, and nothing else in it counts."""
     return _area(layout, "an area without job.json is void")
 
 
 def of_taken(layout: JobLayout, taken: StorePath) -> Permit:
-    """The same under the name that we have renamed it to, alone, and found no ``job.json`` in."""
+    """Permit an area under the name to which this process renamed it, without ``job.json``."""
     if layout.destination.taken_from(taken) != layout.job_id:
         raise AssertionError(f"{taken!r} was not the area of {layout.job_id}")
     return Permit((taken,), frozenset(), "an area without job.json is void")
 
 
 def of_unusable_area(layout: JobLayout) -> Permit:
-    """What stands in place of a job's area and is no directory: itself, and nothing behind it."""
+    """Permit something at the path of a job's area that is no directory; not what it points to."""
     return _area(layout, "it is no job's area")
 
 
 def of_given_up(layout: JobLayout, doubt: str) -> Permit:
-    """The area of a damaged job that may have committed, on the word of a person who was told."""
+    """Permit the area of a damaged job that may have committed, if a person accepts the loss."""
     return _area(layout, f"the job is damaged, and given up though {doubt}")
 
 
 def of_remains(layout: DestinationLayout, path: StorePath) -> Permit:
-    """A settled job's area, renamed away before its deletion; or what a probe has left."""
+    """Permit a settled job's area that was renamed before its deletion; or what a probe left."""
     if not layout.is_gone(path) and not layout.is_probe(path):
         raise AssertionError(f"{path!r} is neither a settled job's area nor a probe's")
     return Permit((path,), frozenset(), "the remains of a settled job or of a probe")
 
 
 def of_retired(layout: JobLayout, permit: Permit, remains: StorePath) -> Permit:
-    """The same area under the name it was renamed to, by a permit for the area."""
+    """Permit a settled job's area under its new name, by a permit for the area."""
     permit.check(layout.area)
     return of_remains(layout.destination, remains)
 

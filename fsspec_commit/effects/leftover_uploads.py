@@ -1,8 +1,8 @@
 """Uploads that their job will never complete: found, attributed to it, aborted.
 
-An upload belongs to the job that recorded it in its area, else to the job that its key names.
-What neither attributes is never aborted, only shown: it may be anybody's. A record wins over a
-name, because files of one job may be copied by another under their exact names.
+An upload belongs to the job that recorded it in its area, or else to the job that its key names.
+An upload that neither attributes is never aborted, only shown: it may be anybody's. A record wins
+over a name, because files of one job may be copied by another under their exact names.
 
 A name does not say at which destination its job is: there may be others above and below.
 """
@@ -26,7 +26,7 @@ from fsspec_commit.store import Directory, Entry, PendingUpload
 
 T = TypeVar("T")
 PublishedIds: TypeAlias = Callable[[], Awaitable[Container[str]]]
-"""Gives the ids of attempts whose uploads are all completed."""
+"""Returns the ids of attempts whose uploads are all completed."""
 _Key: TypeAlias = tuple[StorePath, str]
 
 
@@ -37,17 +37,17 @@ async def nothing_published() -> Container[str]:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Uploads that are not ours to abort: of other destinations' jobs, or perhaps."""
+    """Uploads that belong, or may belong, to jobs of other destinations, and are not aborted."""
 
     theirs: frozenset[_Key]
     doubtful: frozenset[_Key]
 
     def is_theirs(self, upload: PendingUpload) -> bool:
-        """Whether a job of another destination has begun it, and may complete it."""
+        """Whether a job of another destination has begun *upload*, and may complete it."""
         return _key(upload) in self.theirs
 
     def may_be_theirs(self, upload: PendingUpload) -> bool:
-        """Whether that is not known: the store does not let us look for such a job."""
+        """Whether that is unknown, since the store refuses to list the jobs there."""
         return _key(upload) in self.doubtful
 
 
@@ -69,16 +69,16 @@ class LeftoverUploads:
     async def abort_of(
         self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
-        """Abort whatever a job has left whose area may go.
+        """Abort the uploads that a job has left whose area may be deleted.
 
-        One listing, if nothing is left; the records are read only where something is that a name
-        does not attribute.
+        That takes one listing if nothing is left; records are read only for uploads that no name
+        attributes.
 
         Args:
             layout: The job.
             permit: A permit for its area.
-            published: Of the attempts whose uploads are all completed: their records need no
-                reading.
+            published: Returns the attempts whose uploads are all completed, and whose records need
+                not be read.
         """
         if self._listable:
             found = await self._pending_of(layout, published)
@@ -89,7 +89,7 @@ class LeftoverUploads:
     async def abort(
         self, layout: JobLayout, permit: Permit, found: Sequence[PendingUpload]
     ) -> None:
-        """Abort exactly the uploads *found*, which are a job's whose area may go."""
+        """Abort exactly the uploads *found*, of a job whose area may be deleted."""
         await self._abort(found, deletion.of_leftover_uploads(layout, permit, found))
 
     async def abort_of_probes(
@@ -107,9 +107,9 @@ class LeftoverUploads:
     async def strays(
         self, destination: DestinationLayout, wanted: Callable[[JobId | None], bool]
     ) -> list[tuple[JobId | None, PendingUpload]]:
-        """Every pending upload that no job with an area has recorded, with the job it names.
+        """Every pending upload of *wanted* jobs that no job with an area has recorded.
 
-        Only those whose job is *wanted*. Nothing where uploads cannot be listed.
+        Each with the job that its key names; none where uploads cannot be listed.
         """
         if not self._listable:
             return []
@@ -122,9 +122,9 @@ class LeftoverUploads:
     ) -> "Elsewhere":
         """Which of the *named* uploads may be of jobs at destinations above or below this one.
 
-        Looks once at each directory that one of them is below. An upload was begun when its job
-        had an area, and was listed before we look: where there is none, the job is over. Since it
-        may not have been the store that listed none, its ``job.json`` is looked for as well.
+        Lists the areas once in each directory that one of the uploads is below. An upload was begun
+        when its job had an area, and listed before these areas are: if there is none, the job is
+        over. Since an empty listing may not have come from the store, ``job.json`` is read as well.
         """
         others = {
             other.root: other for _, one in named for other in destination.others_above(one.path)

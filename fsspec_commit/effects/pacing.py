@@ -2,11 +2,10 @@
 
 One :class:`Pace` belongs to one opened store and lives on one loop; it sleeps on that loop, which
 a simulator makes virtual. A call that failed is sent again after an exponential back-off with full
-jitter. How many are in flight follows what the store answers, as TCP follows a network: each round
+jitter. The number in flight adapts to the store's answers, as TCP adapts to a network: each round
 of calls without a failure adds a slot, one with a failure takes three of ten away (Chiu and Jain,
-1989). Else those in flight together would exceed a store's rate for ever, and one call in so many
-would be turned away each time that it is tried. Pacing anchored to measured goodput goes behind
-the same methods.
+1989). A fixed number could exceed a store's rate for ever, so that some call is refused each time
+it is sent. Pacing by measured goodput could be put behind the same methods.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ TRIES_MAX = 8
 BACKOFF_S = 0.02
 BACKOFF_S_MAX = 5.0
 ASKED_S_MAX = 60.0
-"""How long a store is left alone at most, whatever it asks for."""
+"""The longest wait that a store may ask for."""
 IN_FLIGHT_MAX = 64
 _CUT = 0.7
 
@@ -31,7 +30,7 @@ class Pace:
 
     Attributes:
         in_flight_max: How many slots there are at most.
-        silence: What its calls know of each other.
+        silence: How long the store has not answered any of its calls.
     """
 
     def __init__(self, ids: IdSource, *, in_flight_max: int = IN_FLIGHT_MAX) -> None:
@@ -39,7 +38,7 @@ class Pace:
         self._taken = 0
         self._slots = in_flight_max
         self._round = 0
-        """Calls that ended since the number of slots was last judged."""
+        """Calls that ended since the number of slots was last adapted."""
         self._failed = False
         self._waiting: deque[tuple[int, Trouble | None, asyncio.Future[None]]] = deque()
         self._asked_to_wait_s = 0.0
@@ -65,10 +64,10 @@ class Pace:
         return False
 
     async def enter(self, nth: int, trouble: Trouble | None = None) -> bool:
-        """Wait until a call may be sent for the *nth* time again: the back-off, a free slot.
+        """Wait for the back-off and for a free slot, until a call may be repeated the *nth* time.
 
         Returns:
-            Whether it may. If not, no slot is taken: by its *trouble* it is hopeless now.
+            Whether it may be. If not, its *trouble* says that it is hopeless, and no slot is taken.
         """
         if nth:
             await asyncio.sleep(self._delay_s(nth))
@@ -90,7 +89,7 @@ class Pace:
             raise
 
     def leave(self) -> None:
-        """Give the slot to whoever waits for one, unless there are too many by now."""
+        """Give the slot to the next call that waits, unless there are too many slots by now."""
         self._taken -= 1
         self._round += 1
         if self._round >= self._slots:
@@ -105,9 +104,10 @@ class Pace:
                 slot.set_result(None)
 
     def _next(self) -> asyncio.Future[None]:
-        """In turn, so that the tries last as long as a store is busy, or restarts.
+        """The next call: the first that waits, so that tries last while a store restarts.
 
-        But in a long silence whoever has failed most goes first: soon it is over, or all give up.
+        In a long silence the call goes first that has failed most often: either that ends the
+        silence, or all give up soon.
         """
         if self.silence.is_long:
             longest = [

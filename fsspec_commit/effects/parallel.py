@@ -1,4 +1,4 @@
-"""for_each: bounded, streaming; the first error starts nothing new and awaits what is in flight."""
+"""Concurrent work, bounded and streamed: after an error nothing starts, and the rest is awaited."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -9,10 +9,10 @@ from fsspec_commit.records.entries import in_batches
 T = TypeVar("T")
 R = TypeVar("R")
 Progress: TypeAlias = Callable[[int], None]
-"""Told how many more are done."""
+"""Called with how many more items are done."""
 
 _BREATH = 128
-"""After so many items that never waited, a worker lets the loop run, so that it can be stopped."""
+"""After this many items without a wait, a worker lets the loop run, so that it can be stopped."""
 
 
 async def for_each(
@@ -53,7 +53,7 @@ async def for_each(
 
 
 async def batches_of(items: Iterable[T]) -> AsyncIterator[Sequence[T]]:
-    """*items*, some at a time, as :func:`for_each` takes them."""
+    """*items* in batches, as :func:`for_each` takes them."""
     for batch in in_batches(items):
         yield batch
 
@@ -61,7 +61,7 @@ async def batches_of(items: Iterable[T]) -> AsyncIterator[Sequence[T]]:
 async def all_of(
     items: Sequence[T], run: Callable[[T], Awaitable[R]], *, in_flight_max: int
 ) -> list[R]:
-    """What *run* gives for each item, in their order; after the first error as :func:`for_each`."""
+    """The results of *run* for all items, in their order; errors are as of :func:`for_each`."""
     given: dict[int, R] = {}
 
     async def one(index: int) -> None:
@@ -101,7 +101,7 @@ async def _work(
 
 
 class _Feed(Generic[T]):
-    """What is to be run next, one item at a time, for several workers."""
+    """Hands out items one at a time to several workers."""
 
     def __init__(self, batches: AsyncIterator[Sequence[T]]) -> None:
         self._batches = batches

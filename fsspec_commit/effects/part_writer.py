@@ -1,4 +1,4 @@
-"""Bytes in, parts out: several parts on their way at once, memory bounded, nothing completed."""
+"""A writer that sends parts of an upload, several at once, in bounded memory; it completes none."""
 
 import asyncio
 from collections import deque
@@ -11,18 +11,18 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Part, PendingUpload
 
 PIECE_BYTES = 8 << 20
-"""What callers do best to hand over at a time: the first parts are such pieces, not copies."""
+"""The best size for callers to write: the first parts are such pieces, without a copy."""
 PARTS_MAX = 10_000
 IN_FLIGHT_BYTES_MAX = 64 << 20
 _GROWTH_PARTS = 75
 
 
 def part_size_bytes(number: int, equal_bytes: int | None = None) -> int:
-    """How long part *number* is, counted from 1, unless it is the last.
+    """The length of part *number*, counted from 1, unless it is the last.
 
-    Where the store takes parts of one length only, it is *equal_bytes*. Else every 75 parts are
-    one piece longer, so that 5 TiB fit into 10,000 parts and a file of less than 600 MiB is cut
-    into 8 MiB.
+    That is *equal_bytes*, if the store takes parts of one length only. Otherwise the length grows
+    by one piece every 75 parts, so that 5 TiB fit into 10,000 parts and a file of less than 600 MiB
+    has parts of 8 MiB.
     """
     if equal_bytes is not None:
         return equal_bytes
@@ -30,9 +30,9 @@ def part_size_bytes(number: int, equal_bytes: int | None = None) -> int:
 
 
 class PartBudget:
-    """How many bytes may be on their way at once, for all files of one opened store together.
+    """The bytes that may be in flight at once, for all files of one opened store.
 
-    A part that is longer than all of it goes alone.
+    A part that is longer than the whole budget is sent alone.
     """
 
     def __init__(self, bytes_max: int = IN_FLIGHT_BYTES_MAX) -> None:
@@ -78,15 +78,15 @@ class PartBudget:
 class PartWriter:
     """A :class:`~fsspec_commit.store.Writer` whose file is a pending upload when it is finished.
 
-    The upload is begun with the first part. The first part that fails ends the file: nothing more
-    is sent, the upload is aborted, and what was the matter is raised, then and ever after.
+    The upload is begun with the first part. If a part fails, nothing more is sent, the upload is
+    aborted, and its error is raised by this call and every later one.
 
     Args:
         uploads: Stores the parts.
-        path: What is uploaded.
+        path: The path of the upload.
         begin: Begins the upload.
-        abort: Aborts it.
-        budget: What may be on its way at once.
+        abort: Aborts the upload.
+        budget: Limits the bytes in flight.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class PartWriter:
     async def write(self, data: bytes) -> None:
         """Append *data*, which is not copied and must not change.
 
-        Returns when it is sent or gathered, and what is on its way is within bounds.
+        Returns when it is sent or buffered, and the bytes in flight are within the budget.
         """
         self._check_open()
         rest = memoryview(data)
@@ -147,7 +147,7 @@ class PartWriter:
         return replace(self._upload, parts=parts)
 
     async def discard(self) -> None:
-        """Abort the upload, once no part of it is on its way any more; a finished one stays."""
+        """Abort the upload, once no part of it is in flight any more; a finished one stays."""
         if self._over:
             return
         self._over = True

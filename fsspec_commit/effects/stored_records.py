@@ -30,7 +30,7 @@ def _checked(path: StorePath, record: Record) -> bytes:
 async def establish_unrepeated(
     store: ConfirmedStore, path: StorePath, record: R, *, backoff: int
 ) -> Standing[R] | None:
-    """The same, with all directories above, by a request that is never repeated in doubt.
+    """Create *record* exclusively, with all directories above, without a repetition in doubt.
 
     Raises:
         CommitStateUnknownError: It was not answered, and may still be carried out at any time.
@@ -45,9 +45,9 @@ async def recall(
     """The record that stands at *path* in a job's area, strictly decoded, and the job's own.
 
     Raises:
-        RecordError: What stands there is no record, or belongs elsewhere: it is damaged, and
+        RecordError: What stands there is not a record, or belongs elsewhere: it is damaged, and
             never acted on.
-        StoreError: We may not read it, or the question failed.
+        StoreError: Reading it was refused, or failed.
     """
     data = await store.read_or_refusal(path, limit_bytes=kind.limit_bytes)
     if data is None:
@@ -63,7 +63,7 @@ async def recall(
 
 
 def damaged(layout: JobLayout, path: StorePath, why: str) -> RecordError:
-    """What is said of a record that is not what it should be, and is not acted on."""
+    """The error for a record that is not what it should be, and is not acted on."""
     message = (
         f"{path!r} is damaged: {why}; put back what stood there, or, if the job has not committed, "
         "remove it with clean --damaged"
@@ -74,7 +74,7 @@ def damaged(layout: JobLayout, path: StorePath, why: str) -> RecordError:
 def inactive(
     layout: JobLayout, stage: Stage, *, doing: str = "", task_id: int | None = None
 ) -> JobNotActiveError:
-    """What is said to whoever finds the area gone that they work in; nothing shows how it ended."""
+    """The error of a caller whose work area is gone, so that nothing shows how the job ended."""
     message = f"{doing}job {layout.job_id} is already finished or aborted"
     return JobNotActiveError(
         message, job_id=layout.job_id, task_id=task_id, outcome="unknown", stage=stage

@@ -1,9 +1,9 @@
-"""How an area without ``job.json`` goes: its job is over, or is it just beginning?
+"""Removal of an area without ``job.json``, whose job is over, or is just about to begin.
 
-Where there are directories, an area is there a moment before its ``job.json``. So it is renamed
-away first, to a name of our own, and looked into there: what came in before the rename is there,
-and is put back. Whoever starts a job looks for ``job.json`` after its creation, and takes another
-id if it is not where it was to be. Elsewhere ``job.json`` is what makes the area.
+Where there are directories, an area exists a moment before its ``job.json``. So it is first renamed
+to a unique name, and inspected there: if ``job.json`` came in before the rename, the area is put
+back. A driver that starts a job reads ``job.json`` after creating it, and takes another id if it is
+not there. Where there are no directories, ``job.json`` itself makes the area.
 """
 
 from fsspec_commit.effects import deletion
@@ -12,10 +12,10 @@ from fsspec_commit.layout import JobLayout, StorePath
 
 
 async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
-    """Delete the area of *layout*, unless a job begins there at this moment.
+    """Delete the area of *layout*, unless a job is just beginning there.
 
     Returns:
-        Whether it is gone. What is not is a living job's.
+        Whether the area is gone; if not, its job is alive.
     """
     if store.directories is None:
         await store.delete_tree(layout.area, deletion.of_void_area(layout))
@@ -26,9 +26,9 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
 
 
 async def delete_taken_area(store: ConfirmedStore, layout: JobLayout, path: StorePath) -> bool:
-    """Delete the area of *layout* that is at *path*, where somebody who died had renamed it to.
+    """Delete the area of *layout* at *path*, to which a process had renamed it that then died.
 
-    One with ``job.json`` is put back: it was not void, or was to be looked into before it went.
+    An area with ``job.json`` is put back: it was not void.
     """
     if store.directories is None:
         return False
@@ -44,7 +44,7 @@ async def delete_taken_area(store: ConfirmedStore, layout: JobLayout, path: Stor
 
 
 async def _is_begun(store: ConfirmedStore, layout: JobLayout, taken: StorePath) -> bool:
-    """Whether ``job.json`` is in an area; asked twice, lest it was not the store that answered."""
+    """Whether ``job.json`` is in an area; asked twice, since an answer may not be the store's."""
     spec = layout.spec_in(taken)
     if await store.stat(spec) is not None:
         return True

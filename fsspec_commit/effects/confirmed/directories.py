@@ -9,7 +9,7 @@ from fsspec_commit.store import Directory, MakesDirectories, RenamesDirectories,
 
 
 class ConfirmedDirectories(Counted):
-    """Renames of directories, confirmed; targets are names that nobody else ever makes."""
+    """Renames of directories, confirmed; nobody else ever uses the names of their targets."""
 
     def __init__(
         self, ability: RenamesDirectories, store: Store, pace: Pace, statistics: Statistics
@@ -18,7 +18,7 @@ class ConfirmedDirectories(Counted):
         self._ability = ability
 
     async def rename(self, source: StorePath, target: StorePath, *, within: StorePath) -> bool:
-        """Rename; False when there is neither source nor target."""
+        """Rename a directory; False if there is neither source nor target."""
 
         async def apply() -> bool:
             await self._counted(
@@ -35,8 +35,8 @@ class ConfirmedDirectories(Counted):
         return await confirm(Effect(apply, observe, "renaming", source), self._pace)
 
 
-class ConfirmedNewDirectories(Counted):
-    """Directories made, confirmed: one that is there is done, whoever made it."""
+class ConfirmedDirectoryCreation(Counted):
+    """Creation of directories, confirmed: one that exists is done, whoever made it."""
 
     def __init__(
         self, ability: MakesDirectories, store: Store, pace: Pace, statistics: Statistics
@@ -48,8 +48,8 @@ class ConfirmedNewDirectories(Counted):
         """Make the directory *path*, and those above it below *within*.
 
         Raises:
-            StoreError: It certainly is not there: a file is in its way, say.
-            CommitStateUnknownError: The store would not say.
+            StoreError: The directory certainly does not exist, as when a file is in its way.
+            CommitStateUnknownError: The store did not say.
         """
 
         async def apply() -> None:

@@ -1,4 +1,4 @@
-"""Renames of files, confirmed: whoever repeats one, the file is at its target once."""
+"""Renames of files, confirmed: however often one is repeated, the file arrives once."""
 
 import errno
 from collections.abc import Sequence
@@ -28,22 +28,22 @@ from fsspec_commit.store import (
 )
 
 BULK_MAX = 128
-"""Files renamed by one call: few enough that the loop soon hears of a cancellation."""
+"""The most files renamed by one call: few enough that a cancellation takes effect soon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a file still has when its token is another: by a rename, or by who changed metadata.
+    """What identifies a file whose token has changed, by a rename or a change of metadata.
 
-    The nonce need not be the file's alone: which content of several with one nonce it is, the
-    token says that pins the source of the rename.
+    Several files may carry one nonce: the token by which the source of the rename is pinned says
+    which of them it is.
     """
 
     nonce: Nonce
     size_bytes: int
 
     def is_of(self, there: Entry) -> bool:
-        """Whether it is what a file carries."""
+        """Whether the file *there* carries it."""
         return (there.nonce, there.size_bytes) == (self.nonce, self.size_bytes)
 
 
@@ -61,10 +61,10 @@ class ConfirmedFiles(Counted):
     async def rename_in_bulk(
         self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
     ) -> int:
-        """Rename the first of *renames* to names that are free, as far as that goes smoothly.
+        """Carry out *renames* in turn, to names that must be free, until one fails.
 
         Returns:
-            How many are done. The next one is a case for :meth:`rename`, which confirms it.
+            How many are done. The next one is to be repeated by :meth:`rename`, which confirms it.
         """
         if self._bulk is None or not self._pace.enter_now():
             return 0
@@ -92,12 +92,12 @@ class ConfirmedFiles(Counted):
         """Bring the content *token* from *source* to *target*; safe to repeat, by anyone.
 
         Args:
-            source: Where it is.
-            target: Where it goes.
-            token: Which content it is at *source*.
+            source: The path it is at.
+            target: The path it is to have.
+            token: The content's token at *source*.
             expecting: What must stand at *target*.
             within: Directories of *target* below it are made as needed.
-            carried: By what it is recognised at *target*, where it may have another token there.
+            carried: What identifies the content at *target*, if its token may differ there.
             observations: How often to observe while neither source nor target shows the content.
             accept_existing: A file of another writer at *target* is as good.
 
@@ -107,7 +107,7 @@ class ConfirmedFiles(Counted):
 
         Raises:
             StoreError: It certainly did not happen: something else stands at the target.
-            CommitStateUnknownError: The store would not say.
+            CommitStateUnknownError: The store did not say.
         """
         move = _Move(source, target, token, carried, within, accept_existing)
 
@@ -157,7 +157,7 @@ class ConfirmedFiles(Counted):
 
 @dataclass(slots=True)
 class _Move:
-    """What is to be brought where, how it is recognised there, and what was answered so far."""
+    """One rename, how its result is recognised, and what was answered so far."""
 
     source: StorePath
     target: StorePath

@@ -1,7 +1,7 @@
 """The redo rule of a step that consumes what it publishes: a rename, or completing an upload.
 
-Whoever repeats it, the content is at its target once: what is there already is done, what is still
-at its source is brought, and what is at neither is lost, and nothing is changed.
+However often it is repeated, the content arrives once: content at its target is done, content still
+at its source is moved, and content at neither is lost, and nothing is changed.
 """
 
 import asyncio
@@ -24,21 +24,21 @@ class Seen(Enum):
     DONE = "done"
     """The content is at its target."""
     MADE_WAY = "made way"
-    """It was refused, and the file that it was to replace is not there any more."""
+    """The step was refused, and the file that it was to replace is not there any more."""
     NEITHER = "neither"
-    """It is at neither, as for a moment while a request is carried out: observe again."""
+    """The content is at neither, as for a moment while a request is carried out: observe again."""
     LOST = "lost"
-    """It is at neither after all observations; or another's content is at the source."""
+    """The content is at neither after all observations, or another content is at the source."""
 
 
 async def publish_once(
     attempt: Callable[[Expectation], Effect[Seen]], expecting: Expectation, pace: Pace
 ) -> bool:
-    """Publish, whatever stands in the place of what was expected, if that has made way.
+    """Publish over the expected file; or, if somebody has removed that, without one.
 
     Args:
-        attempt: The effect, given what must stand at the target.
-        expecting: That, as the job was decided.
+        attempt: Makes the effect, given what must stand at the target.
+        expecting: What must stand at the target, as the job has decided.
         pace: How fast, and how often.
 
     Returns:
@@ -46,7 +46,7 @@ async def publish_once(
 
     Raises:
         StoreError: It certainly did not happen: something else stands at the target.
-        CommitStateUnknownError: The store would not say.
+        CommitStateUnknownError: The store did not say.
     """
     seen = await confirm(attempt(expecting), pace)
     if seen is Seen.MADE_WAY:
@@ -55,7 +55,7 @@ async def publish_once(
 
 
 async def observe_again(observe: Callable[[], Awaitable[Seen | T]], observations: int) -> Seen | T:
-    """What *observe* answers first but ``NEITHER``; ``LOST`` after that many *observations*."""
+    """The first answer of *observe* that is not ``NEITHER``; or ``LOST``."""
     for number in range(observations):
         seen = await observe()
         if seen is not Seen.NEITHER:

@@ -1,4 +1,4 @@
-"""What is asked of a store: paced and counted. A question changes nothing, so it is asked again."""
+"""Reads of a store, paced and counted; a read changes nothing, so it is repeated until answered."""
 
 import asyncio
 import errno
@@ -19,17 +19,17 @@ from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.store import Capabilities, Directory, Entry, Unusable
 
 _BREATH = 1_000
-"""After so many entries of a listing that never waited, others on the loop have their turn."""
+"""After this many entries of a listing without a wait, the loop runs other tasks."""
 _OF_WHO_ASKS = {errno.EACCES, errno.EPERM, errno.ETIMEDOUT, errno.ECONNABORTED, errno.EHOSTUNREACH}
-"""Reasons of a refusal that lie with who asks, or on the way."""
+"""Reasons of a refusal that lie with the caller, or with the connection."""
 
 
 @contextmanager
 def refusals_as_damage() -> Iterator[None]:
-    """For looking at other people's records: one that we may not read is as good as damaged.
+    """For reading other people's records: one that must not be read counts as damaged.
 
     Raises:
-        RecordError: The store certainly will not give a record; what it says is not known here.
+        RecordError: The store refuses to return a record.
     """
     try:
         yield
@@ -44,7 +44,7 @@ def refusals_as_damage() -> Iterator[None]:
 
 
 class StoreReads(Counted):
-    """Every look at a store that committers and protocol ever take."""
+    """Every read of a store by the committers and the protocol."""
 
     @property
     def root(self) -> StorePath:
@@ -53,15 +53,15 @@ class StoreReads(Counted):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the store declares of itself."""
+        """What the store is declared to do."""
         return self._store.capabilities
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
-        """What stands at *path*."""
+        """The file or directory at *path*, if there is one."""
         return await self._ask("op_get_file_status", lambda: self._store.stat(path))
 
     async def is_known_missing(self, path: StorePath) -> bool:
-        """Whether nothing stands at *path*; whoever may not look there does not know."""
+        """Whether nothing stands at *path*; no, if the store refuses to say."""
         with suppress(StoreError):
             return await self.stat(path) is None
         return False
@@ -74,7 +74,7 @@ class StoreReads(Counted):
         return None if content is None else content.data
 
     async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
-        """At most *length* bytes from *start*; ``None`` when there is no such file."""
+        """At most *length* bytes from *start*; ``None`` if there is no such file."""
         return await self._ask(
             "op_open", lambda: self._store.read_range(path, start=start, length=length)
         )
@@ -82,9 +82,9 @@ class StoreReads(Counted):
     async def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
-        """Every file below the directory *path* but those below *without*, in any order.
+        """Every file below the directory *path* except those below *without*, in any order.
 
-        The store is asked until it begins; begun again later, it would repeat itself.
+        The request is repeated until the listing begins, and not later, when it would repeat files.
         """
 
         async def begin() -> tuple[AsyncIterator[Entry], Entry | None]:
@@ -113,10 +113,10 @@ class StoreReads(Counted):
     async def read_or_refusal(
         self, path: StorePath, *, limit_bytes: int
     ) -> bytes | StoreError | None:
-        """The whole file at *path*, or why nobody can be given it: it is no file, or too long.
+        """The whole file at *path*, or why nobody can read it: it is no file, or too long.
 
         Raises:
-            StoreError: The question failed, or we may not ask it: that says nothing of the file.
+            StoreError: The read failed, or is not allowed, which says nothing about the file.
         """
         try:
             return await self.read(path, limit_bytes=limit_bytes)
@@ -126,7 +126,7 @@ class StoreReads(Counted):
             return error
 
     async def bytes_below(self, path: StorePath) -> int:
-        """How much the files below *path* hold, as far as it may be listed."""
+        """The size of all files below *path* that may be listed."""
         total = 0
         try:
             async for entry in self.list_tree(path):
@@ -137,9 +137,9 @@ class StoreReads(Counted):
         return total
 
     async def list_area(self, path: StorePath) -> list[Entry | Directory | Unusable]:
-        """What stands directly in a directory of records, whatever it is.
+        """Everything directly in a directory of records, including what is no file or directory.
 
-        One odd thing, put there by somebody who knows of no jobs, must not hide the records.
+        Something odd that somebody else has put there must not hide the records.
         """
 
         async def listing() -> list[Entry | Directory | Unusable]:
@@ -148,11 +148,11 @@ class StoreReads(Counted):
         return await self._ask("op_list_status", listing)
 
     async def list_usable(self, path: StorePath) -> list[Entry | Directory]:
-        """The same without what is neither a file nor a directory."""
+        """Every file and directory that :meth:`list_area` shows."""
         return [one for one in await self.list_area(path) if not isinstance(one, Unusable)]
 
     async def list_children(self, path: StorePath) -> list[Entry | Directory]:
-        """What stands directly in the directory *path*.
+        """Every file and directory directly in the directory *path*.
 
         Raises:
             StoreError: Something there is neither a file nor a directory.
@@ -165,7 +165,7 @@ class StoreReads(Counted):
         return children
 
     async def list_children_if_allowed(self, path: StorePath) -> list[Entry | Directory] | None:
-        """The same where we may have no business; ``None`` when the store refuses to tell."""
+        """What :meth:`list_children` returns; ``None`` if the store refuses to list *path*."""
         try:
             return await self.list_children(path)
         except StoreError as error:
@@ -174,7 +174,7 @@ class StoreReads(Counted):
             return None
 
     async def stands_if_allowed(self, path: StorePath) -> bool | None:
-        """Whether anything stands at *path*; ``None`` when the store refuses to tell."""
+        """Whether anything stands at *path*; ``None`` if the store refuses to say."""
         try:
             return await self.stat(path) is not None
         except StoreError as error:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from fsspec_commit.effects.confirm import Effect, Undone, confirm
 from fsspec_commit.effects.confirmed.directories import (
     ConfirmedDirectories,
-    ConfirmedNewDirectories,
+    ConfirmedDirectoryCreation,
 )
 from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.reads import StoreReads
@@ -32,7 +32,7 @@ from fsspec_commit.store import (
 
 
 class ConfirmedStore(StoreReads):
-    """All of a store that committers and protocol ever hold."""
+    """The store as committers and protocol hold it: there is no other access."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ConfirmedStore(StoreReads):
         )
         making = store.directory_creation
         self.directory_creation = (
-            None if making is None else ConfirmedNewDirectories(making, store, pace, statistics)
+            None if making is None else ConfirmedDirectoryCreation(making, store, pace, statistics)
         )
         uploads = store.uploads
         self.uploads = (
@@ -65,7 +65,7 @@ class ConfirmedStore(StoreReads):
 
     @property
     def direct(self) -> WritesDirectly | None:
-        """Writing on the caller's own thread."""
+        """Writing on the caller's thread."""
         return self._store.direct
 
     def writer(
@@ -78,14 +78,14 @@ class ConfirmedStore(StoreReads):
     async def create(
         self, path: StorePath, data: bytes, *, within: StorePath | None
     ) -> bytes | None:
-        """Create a record exclusively, and say what stands at *path* now.
+        """Create a record exclusively, and return the content that stands at *path*.
 
         An unknown outcome is never resolved by absence: the create is repeated until a record
-        stands, ours or another's. So it is when the record that was in the way has gone.
+        stands, this one or another's. It is repeated, too, if the record in the way has gone.
 
         Returns:
-            *data* if we came first, else what another wrote; ``None`` when *within* is gone, so
-            that nothing can be created there any more.
+            *data* if this call came first, or else what another wrote; ``None`` if *within* is
+            gone, so that nothing can be created there any more.
         """
         was_in_the_way = False
 
@@ -112,22 +112,22 @@ class ConfirmedStore(StoreReads):
         return await confirm(Effect(apply, observe, "creating", path), self._pace)
 
     async def create_unrepeated(self, path: StorePath, data: bytes, *, backoff: int) -> bool:
-        """Create a file that must never come into being when it is gone again.
+        """Create a file exclusively that must never be created late, after it was removed.
 
-        Exclusively, with all directories above it; and never again while a request for it may
+        All directories above it are made. The request is not repeated while an earlier one may
         still be carried out.
 
         Args:
-            path: Where.
-            data: What.
+            path: The path of the file.
+            data: Its content.
             backoff: How many such files could not be created just before.
 
         Returns:
-            False when another stands there.
+            False if another file stands there.
 
         Raises:
-            CommitStateUnknownError: The request was not answered, and is not seen to have been
-                carried out; it may be yet.
+            CommitStateUnknownError: The request was not answered, and its effect was not seen; it
+                may still be carried out.
         """
 
         async def apply() -> bool:
@@ -144,10 +144,10 @@ class ConfirmedStore(StoreReads):
         return await confirm(effect, self._pace, backoff=backoff)
 
     async def create_once(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
-        """Create a small file under a name that only we know, and say which content stands.
+        """Create a small file exclusively, under a name that nobody else uses; return its entry.
 
-        Exclusively, so that a request given up on and applied late cannot replace what the
-        repeated one has made: the identity that is returned stays true.
+        A request that was given up and is carried out late cannot replace what a repeated one has
+        made, so the returned entry stays true.
         """
 
         async def apply() -> Entry:
@@ -163,15 +163,15 @@ class ConfirmedStore(StoreReads):
         return await confirm(Effect(apply, observe, "creating", path), self._pace)
 
     async def create_or_leave(self, path: StorePath, *, within: StorePath) -> None:
-        """Create an empty file that only helps: try, and go without where that fails."""
+        """Try to create an empty file that is of help but not needed."""
         with suppress(StoreError, CommitStateUnknownError):
             await self.create(path, b"", within=within)
 
     async def delete(self, path: StorePath, permit: Permit) -> None:
-        """Delete a file that only we name; a missing one is done.
+        """Delete a file whose name nobody else uses; a missing one is done.
 
         Raises:
-            PermitExpiredError: *permit* was for a time, which is over.
+            PermitExpiredError: *permit* has expired.
         """
         permit.check(path)
 
@@ -185,18 +185,18 @@ class ConfirmedStore(StoreReads):
         await confirm(Effect(apply, observe, "deleting", path), self._pace)
 
     async def delete_or_leave(self, path: StorePath, permit: Permit) -> None:
-        """Delete a file whose presence means nothing: try, and leave it where that fails."""
+        """Try to delete a file that does no harm if it stays."""
         with suppress(StoreError, CommitStateUnknownError):
             await self.delete(path, permit)
 
     async def delete_if_same(self, entry: Entry, permit: Permit) -> bool:
-        """Delete a file if it still is *entry*; gone or replaced by another, it is done.
+        """Delete a file if it is still *entry*; one that is gone or replaced is done.
 
         Returns:
-            Whether it is gone; False when another stands in its place.
+            Whether it is gone; False if another file has replaced it.
 
         Raises:
-            PermitExpiredError: *permit* was for a time, which is over.
+            PermitExpiredError: *permit* has expired.
         """
         permit.check(entry.path)
 
@@ -214,7 +214,7 @@ class ConfirmedStore(StoreReads):
         return await confirm(Effect(apply, observe, "deleting", entry.path), self._pace)
 
     async def delete_tree(self, path: StorePath, permit: Permit) -> None:
-        """Delete a directory and all below it."""
+        """Delete a directory and everything below it."""
         permit.check(path)
 
         async def apply() -> None:
@@ -226,11 +226,11 @@ class ConfirmedStore(StoreReads):
         await confirm(Effect(apply, observe, "deleting", path), self._pace)
 
     async def delete_tree_or_leave(self, path: StorePath, permit: Permit) -> None:
-        """Delete a directory that means nothing: try, and leave it where that fails."""
+        """Try to delete a directory that does no harm if it stays."""
         with suppress(StoreError, CommitStateUnknownError):
             await self.delete_tree(path, permit)
 
     async def close(self) -> None:
-        """Let go of the store; nothing depends on it any more, so a failure concerns nobody."""
+        """Close the store; nothing depends on it any more, so a failure is ignored."""
         with suppress(StoreError):
             await self._store.close()

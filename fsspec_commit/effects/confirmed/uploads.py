@@ -2,9 +2,8 @@
 
 Nothing of an upload is visible before it is completed, so beginning one and storing a part are
 simply repeated. Completing consumes the upload, and its target then carries the upload's nonce:
-that, and not what a server answers to the second request, says whether it has happened. Servers
-answer 200, 404 or 403 to one and the same repeated Complete, and 412 to the echo of our own
-success.
+that, and not a server's answer to a repeated request, shows whether it has happened. Servers answer
+a repeated Complete with 200, 404 or 403, and with 412 if the first one has succeeded.
 """
 
 import errno
@@ -42,10 +41,10 @@ _GONE = (None, errno.ENOENT)
 
 
 class ConfirmedUploads(Counted):
-    """Uploads, confirmed: whoever completes one, and however often, the file appears once.
+    """Uploads, confirmed: however often one is completed, the file appears once.
 
     Attributes:
-        part_bytes: How long every part but the last is to be; ``None`` where parts may differ.
+        part_bytes: The length of every part but the last; ``None`` if parts may differ in length.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class ConfirmedUploads(Counted):
     async def start(self, path: StorePath) -> PendingUpload:
         """Begin an upload of *path*.
 
-        One whose beginning was not answered is given up, and another is begun. It holds no data.
+        If a request to begin one is not answered, that upload is given up, and another is begun.
 
         Raises:
             StoreError: It was refused, or never answered.
@@ -95,7 +94,7 @@ class ConfirmedUploads(Counted):
         """Make the file of *upload* visible; safe to repeat, by anyone.
 
         Args:
-            upload: All of it, parts included.
+            upload: The upload, with its parts.
             expecting: What must stand at its path.
             resuming: An earlier driver may have tried, so the store's answer is verified.
             observations: How often to observe while the upload is gone and the file is not there.
@@ -107,7 +106,7 @@ class ConfirmedUploads(Counted):
 
         Raises:
             StoreError: It certainly did not happen: something else stands at the path.
-            CommitStateUnknownError: The store would not say.
+            CommitStateUnknownError: The store did not say.
         """
         doubt = resuming
 
@@ -167,7 +166,7 @@ class ConfirmedUploads(Counted):
         await self._ask("multipart_upload_aborted", lambda: self._ability.abort(upload))
 
     async def abort_or_leave(self, upload: PendingUpload, permit: Permit) -> None:
-        """Drop an upload that means nothing: try, and leave it where that fails."""
+        """Try to drop an upload that does no harm if it stays."""
         with suppress(StoreError):
             await self.abort(upload, permit)
 
@@ -184,10 +183,10 @@ class ConfirmedUploads(Counted):
 
 @dataclass(slots=True)
 class _Completion:
-    """What is to be completed, over what, and what was answered so far.
+    """One completion, and what was answered so far.
 
     Attributes:
-        doubt: Whether it may have been asked for before: then only the file is believed.
+        doubt: Whether it may have been requested before: then only the file shows that it is done.
     """
 
     upload: PendingUpload
@@ -207,7 +206,7 @@ class _Completion:
         return isinstance(there, Entry) and there.nonce == self.upload.nonce
 
     def seen_by(self, there: Entry | Directory | None) -> Seen | Undone:
-        """What it shows of the completion that *there* stands at its path."""
+        """What *there*, which stands at the path, shows of the completion."""
         if self.is_done_by(there):
             return Seen.DONE
         if not self.refusals:
@@ -222,7 +221,7 @@ class _Completion:
 
 
 def _as_expected(there: Entry | Directory | None, expecting: Expectation) -> bool:
-    """Whether a refusal cannot be due to what stands there: then the upload is gone."""
+    """Whether a refusal cannot be due to what stands there, so that the upload must be gone."""
     if isinstance(there, Entry):
         return expecting is Expect.ANYTHING or there.token == expecting
     return expecting in (Expect.ABSENT, Expect.ANYTHING)

@@ -6,9 +6,9 @@ from fsspec_commit.store import Entry, Writer
 
 
 class ConfirmedWriter:
-    """A writer that is asked again as long as it says that it can go on.
+    """A writer that is called again as long as it says that it can go on.
 
-    What was sent, only the store's own writer knows: it looks, and sends what is missing.
+    Only the store's own writer knows what has arrived: it finds out, and sends what is missing.
     """
 
     def __init__(self, writer: Writer[Entry], pace: Pace) -> None:
@@ -19,7 +19,7 @@ class ConfirmedWriter:
         """Append *data*.
 
         Raises:
-            StoreError: It could not be sent, and asking again did not help.
+            StoreError: *data* could not be sent, and repeating the call did not help.
         """
         await ask(
             lambda: self._writer.write(data), self._pace, go_on=lambda: self._writer.write(b"")
@@ -29,10 +29,10 @@ class ConfirmedWriter:
         """Close the file.
 
         Raises:
-            StoreError: It is not certain that it stands, and asking again did not help.
+            StoreError: The file may not exist, and repeating the call did not help.
         """
         return await ask(self._writer.finish, self._pace, go_on=self._writer.finish)
 
     async def discard(self) -> None:
-        """Leave nothing of it."""
+        """Remove what was written."""
         await classified(self._writer.discard())
