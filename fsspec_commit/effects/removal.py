@@ -23,16 +23,16 @@ from fsspec_commit.names import SUCCESS, is_never_reused
 from fsspec_commit.store import Entry, Expect
 
 LateTakes: TypeAlias = Literal["equal", "any"]
-"""A newer file of the same bytes, or whatever has the name by then."""
+"""What a late request may delete: a newer file of equal bytes, or any file of that name."""
 Leaving: TypeAlias = Callable[[StorePath], Awaitable[None]]
-"""Told where the area is, when no late driver finds it any more, and before it is deleted."""
+"""Called with the path of the area, once no late driver can find it, before it is deleted."""
 
 
 class Removed(Enum):
     """What became of an old file.
 
-    ``CHANGED`` was left alone: it is not the one that was listed any more. ``KEPT`` is what was
-    taken in its place, and lies in the job's trash for a person to look at.
+    ``CHANGED``: it is not the listed file any more, and was left alone. ``KEPT``: another file was
+    moved to the job's trash instead of it, and stays there for a person to look at.
     """
 
     GONE = "gone"
@@ -51,13 +51,13 @@ class Retirement(Protocol):
         published: PublishedIds = nothing_published,
         leaving: Leaving | None = None,
     ) -> None:
-        """Remove a settled job's area in an order in which no late driver can act on it again.
+        """Remove a settled job's area, so that no late driver can act on it at any moment.
 
         Args:
             layout: The job.
             permit: A permit for its area.
-            published: Gives the ids of the attempts that have nothing pending any more.
-            leaving: Brings back what is in it by mistake.
+            published: Returns the ids of the attempts that have nothing pending any more.
+            leaving: Brings back files that are in the area by mistake.
         """
 
 
@@ -67,27 +67,27 @@ class Removal(Protocol):
     async def retire(
         self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
-        """Remove a settled job's area, when nothing is in it but what may go."""
+        """Remove a settled job's area, after bringing back files that are in it by mistake."""
 
     def may_take(self, name: str, *, in_place: bool) -> bool:
-        """Whether the old file *name* can go, or be replaced in place, and never a newer one."""
+        """Whether the old file *name* can be deleted, or replaced, without risk to a newer one."""
 
     def late_takes(self, name: str) -> "LateTakes | None":
-        """What a request to delete *name* that is carried out late may take; ``None``: nothing."""
+        """What a request to delete *name* may delete if carried out late; ``None`` for nothing."""
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:
         """Remove *entry* if it still stands as it was listed; safe to repeat, by anyone.
 
         Raises:
-            PermitExpiredError: *permit* was for a time, which is over.
+            PermitExpiredError: *permit* has expired.
         """
 
     def beware(self, layout: JobLayout, entry: Entry) -> None:
-        """Another driver may be about to remove *entry*, which this one does not look for."""
+        """Note that another driver may be about to remove *entry*, though this one is not."""
 
 
 class RetiringByRename:
-    """An area goes by one rename, so that it is there whole or not at all."""
+    """Removes an area by one rename, so that it exists whole or not at all."""
 
     def __init__(self, store: ConfirmedStore, directories: ConfirmedDirectories) -> None:
         self._store = store
@@ -119,10 +119,10 @@ class RetiringByRename:
             raise PartialCommitError(message, remaining=0, stage="retire")
 
     async def _left(self, layout: JobLayout, leaving: Leaving) -> StorePath:
-        """Where the area is when *leaving* has looked at it; where that fails, it stands again.
+        """The area's path after *leaving* has inspected it; if that fails, the area is put back.
 
-        Until then it has a name under which nobody deletes it: `clean` puts it back, for whoever
-        resumes the job, should we die with something in it that is not the job's.
+        While it is inspected it has a name under which nobody deletes it. If this process dies then
+        with another's file in it, `clean` puts the area back for a resumer.
         """
         areas = layout.destination.areas
         taken = layout.taken(self._store.ids.nonce())
@@ -139,11 +139,11 @@ class RetiringByRename:
 
 
 class RetiringInOrder:
-    """An area goes file by file: first ``job.json``, alone, which makes all the rest mean nothing.
+    """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
 
-    Then the uploads, where there are any, while the records still say which they are: an attempt
-    that records another one afterwards finds ``job.json`` gone. Then the decision, so that a void
-    area never shows one that was not published. A crash in between leaves a void area.
+    Uploads follow, while the records still show which they are: an attempt that records another one
+    later finds ``job.json`` gone. The decision is next, so that a void area never shows one that
+    was not published. A crash in between leaves a void area.
     """
 
     def __init__(self, store: ConfirmedStore, leftovers: LeftoverUploads | None) -> None:
@@ -170,14 +170,14 @@ class RetiringInOrder:
 
 
 class _Retiring:
-    """What every removal leaves to the retirement of its store."""
+    """The parts of a removal that the retirement of its store does."""
 
     def __init__(self, store: ConfirmedStore, retirement: Retirement) -> None:
         self._store = store
         self._retirement = retirement
 
     def beware(self, layout: JobLayout, entry: Entry) -> None:
-        """Nothing but the listed file is ever taken."""
+        """Ignore it: nothing but the listed file is ever removed."""
 
     async def retire(
         self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
@@ -186,7 +186,7 @@ class _Retiring:
         await self._retirement.retire(layout, permit, published=published)
 
     def late_takes(self, name: str) -> LateTakes | None:  # noqa: ARG002
-        """Nothing: what is listed is deleted, or nothing is."""
+        """Nothing: a request can only delete the listed file."""
         return None
 
 
@@ -201,11 +201,11 @@ class TrashRemoval(_Retiring):
         self._missed: dict[str, list[Entry]] = {}
 
     def may_take(self, name: str, *, in_place: bool) -> bool:  # noqa: ARG002
-        """Whatever is taken by mistake is put back."""
+        """Every file: another one that is moved to the trash by mistake is put back."""
         return True
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:
-        """Look, rename into the trash, look again; put back what is not the listed file."""
+        """Check the file, move it to the trash, check again; put back what was not listed."""
         permit.check(entry.path)
         trash = layout.trash(layout.destination.relative(entry.path))
         there = await self._store.stat(entry.path)
@@ -230,15 +230,15 @@ class TrashRemoval(_Retiring):
         return Removed.CHANGED if isinstance(left, Entry) else Removed.GONE
 
     def beware(self, layout: JobLayout, entry: Entry) -> None:
-        """Another driver may still be about to take what stands there by now: look at the end."""
+        """Check the trash at the end: another driver may move a newer file there by then."""
         self._missed.setdefault(layout.job_id, []).append(entry)
 
     async def retire(
         self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
-        """Remove the area, when what a slower driver took by mistake has been put back.
+        """Remove the area, after putting back files that a slower driver moved there by mistake.
 
-        Looked for before the area goes, and once more when nobody finds it under its name.
+        The trash is checked before the area is removed, and again once nobody finds it any more.
         """
         missed = self._missed.pop(layout.job_id, [])
 
@@ -260,7 +260,7 @@ class TrashRemoval(_Retiring):
         )
 
     async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> bool:
-        """Put back what lies in the trash for *entry* and is not; False if its name is taken."""
+        """Put back a file from the trash that is not *entry*; False if its name is taken."""
         trash = layout.trash_in(area, layout.destination.relative(entry.path))
         taken = await self._store.stat(trash)
         if not isinstance(taken, Entry) or taken.token == entry.token:
@@ -278,14 +278,15 @@ class TrashRemoval(_Retiring):
 
 
 class ConditionalRemoval(_Retiring):
-    """For stores that delete on condition of a token that never comes back.
+    """For stores that delete on condition of a token that is never used again.
 
     Args:
         store: Where the files are.
-        retirement: Ends a job.
+        retirement: Removes the job's area.
         replaces_if_match: Whether a file can be replaced on condition as well.
-        drops_uploads: Whether a file takes with it what is pending under its name, as where
-            uploads are keyed by path: a marker would take the next one. It is replaced, then.
+        drops_uploads: Whether deleting a file drops the uploads that are pending under its name, as
+            where uploads are keyed by path. Deleting a stale marker would drop the next one, so the
+            marker is replaced instead.
     """
 
     def __init__(
@@ -301,31 +302,32 @@ class ConditionalRemoval(_Retiring):
         self._drops_uploads = drops_uploads
 
     def may_take(self, name: str, *, in_place: bool) -> bool:
-        """Every file, as far as conditions are kept."""
+        """Every file that can be deleted, or replaced, on condition."""
         if self._drops_uploads and name == SUCCESS and not in_place:
             return False
         return self._replaces_if_match or not in_place
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:  # noqa: ARG002
-        """Delete if it is the listed file; what is not stays."""
+        """Delete the file if it is the listed one."""
         is_gone = await self._store.delete_if_same(entry, permit)
         return Removed.GONE if is_gone else Removed.CHANGED
 
 
 class NamedRemoval(_Retiring):
-    """For stores whose tokens come back, or that delete unconditionally: an unversioned bucket.
+    """For stores that reuse tokens, or delete unconditionally, such as an unversioned bucket.
 
-    A request to delete that was given up may be carried out much later. Where the name is never
-    used again it finds the listed file or none. Any other file goes on condition of its token, so
-    that the request can take no more than a newer file of the same bytes; what jobs do about that
-    is in :mod:`fsspec_commit.protocol.late_deletes`. A file is replaced in place by its token:
-    that consumes an upload, so it happens once, and takes no more than the content that was listed.
+    A delete request that was given up may be carried out much later. If the name is never used
+    again, it finds the listed file or none. Any other file is deleted on condition of its token, so
+    that a late request can delete at most a newer file of equal bytes;
+    :mod:`fsspec_commit.protocol.late_deletes` deals with that. A file is replaced in place on
+    condition of its token: that consumes an upload, so it happens at most once, and to the listed
+    content only.
 
     Args:
         store: Where the files are.
-        retirement: Ends a job.
+        retirement: Removes the job's area.
         replaces_if_match: Whether a file can be replaced on condition.
-        deletes_if_match: Whether one can be deleted on condition.
+        deletes_if_match: Whether a file can be deleted on condition.
         by_name: The promise that nobody else replaces old files while this job deletes them, so
             that it may do so without a condition.
     """
@@ -345,9 +347,9 @@ class NamedRemoval(_Retiring):
         self._by_name = by_name
 
     def may_take(self, name: str, *, in_place: bool) -> bool:
-        """Files whose names carry a job id or a UUID, others where a condition or a promise helps.
+        """Files whose names contain a job id or a UUID; others with a condition or a promise.
 
-        But no marker: all of them have the same name and the same bytes.
+        Never a marker: all markers have the same name and the same bytes.
         """
         if in_place:
             return self._replaces_if_match
@@ -356,13 +358,13 @@ class NamedRemoval(_Retiring):
         return name != SUCCESS and (self._deletes_if_match or self._by_name)
 
     def late_takes(self, name: str) -> LateTakes | None:
-        """Files of names that may be used again."""
+        """Files whose names may be used again."""
         if is_never_reused(name):
             return None
         return "equal" if self._deletes_if_match else "any"
 
     async def remove(self, layout: JobLayout, entry: Entry, permit: Permit) -> Removed:
-        """Delete by name where that is enough, else on condition."""
+        """Delete the file by its name if that is safe, or else on condition."""
         name = layout.destination.relative(entry.path)
         if not self.may_take(name, in_place=False):
             raise AssertionError(f"{entry.path!r} may have been replaced")

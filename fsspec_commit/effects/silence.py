@@ -1,10 +1,10 @@
-"""When a store that answers nobody is given up: by all who wait for it at once.
+"""When a store that answers no call is given up, by all calls that wait for it at once.
 
-Each call by itself is tried again some times, over some seconds. Were all that are in flight
-together to use up their tries, it would take hours: they are sent one after the other by then, and
-each may wait a minute for nothing. So when one has spent its tries, and nobody has been answered
-for long, the others give up as well that had failed before it was tried again. Whoever has failed
-later has all its tries: the one that gave up may be none that anything depends on.
+Each call is repeated a number of times, over some seconds. If all calls in flight used up their
+tries, that would take hours: by then they are sent one after the other, and each may wait a minute
+for nothing. So when one call has used up its tries and none has been answered for long, the others
+that had failed before its last repetition give up as well. A call that failed later has all its
+tries, since the result of the one that gave up may not even be needed.
 """
 
 import asyncio
@@ -12,22 +12,22 @@ import asyncio
 from fsspec_commit.errors import Reply
 
 LONG_S = 60.0
-"""A silence is long from then on; before that a store may be busy, or restart."""
+"""When a silence counts as long; until then a store may be busy, or restarting."""
 
 
 class Silence:
-    """What the calls to one opened store know of each other."""
+    """How long, and how often, the calls to one opened store have not been answered."""
 
     def __init__(self) -> None:
         self.failures = 0
         """How many calls were not answered."""
         self.hopeless_until = 0
-        """Hopeless is now whoever met the first failure before so many had been met."""
+        """A call is hopeless if its first failure came when there had been fewer than this."""
         self._since_s: float | None = None
 
     @property
     def is_long(self) -> bool:
-        """Whether nobody has been answered since somebody failed, long ago."""
+        """Whether no call has been answered for long."""
         return self._since_s is not None and _now_s() - self._since_s >= LONG_S
 
     def end(self) -> None:
@@ -43,7 +43,7 @@ class Silence:
 
 
 class Trouble:
-    """One call's, from its first failure on."""
+    """The failures of one call."""
 
     def __init__(self, silence: Silence) -> None:
         self._silence = silence
@@ -54,16 +54,16 @@ class Trouble:
 
     @property
     def in_long_silence(self) -> bool:
-        """Whether it has waited itself for as long: where nobody asks, nobody is answered."""
+        """Whether the silence is long, and the call itself has waited for as long."""
         return self._silence.is_long and _now_s() - self._began_s >= LONG_S
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether another call has spent the rest of its tries since, and nobody was answered."""
+        """Whether another call has used up its tries since, and none was answered."""
         return self._first < self._silence.hopeless_until
 
     def failed(self, reply: Reply, *, is_last: bool) -> None:
-        """One more try has; the last one counts for the others, if they have heard nothing."""
+        """Note a failed try; the last one makes others hopeless that were not answered either."""
         silence = self._silence
         if reply is Reply.REFUSED:
             silence.end()

@@ -1,1 +1,1 @@
-"""What jobs of Hadoop's own committers have left: looked at, and never touched."""
+"""What jobs of Hadoop's own committers have left: shown, and never changed."""

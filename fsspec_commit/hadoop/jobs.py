@@ -1,7 +1,7 @@
-"""What jobs of Hadoop's own committers have left at a destination: looked at, and never touched.
+"""What jobs of Hadoop's own committers have left at a destination: shown, and never changed.
 
-A directory may have been written by Spark before, or still be: ``_temporary`` and ``__magic…`` are
-no data, and not ours. The places and names are those of Hadoop 3.5.0:
+Spark may have written to a destination before, or be writing now: ``_temporary`` and ``__magic…``
+are neither data nor this library's. The paths and names are those of Hadoop 3.5.0:
 
 * ``FileOutputCommitter``, version 1: ``_temporary/<application attempt>/task_…`` is a committed
   task, ``_temporary/<application attempt>/_temporary/attempt_…`` an attempt that is not.
@@ -43,11 +43,11 @@ class HadoopJob:
     """One job of Hadoop's own committers that has left something at a destination.
 
     Attributes:
-        job_id: Its id, where a name tells.
-        committer: The committer that left it.
-        directory: Where, relative to the destination.
+        job_id: Its id, if a name contains it.
+        committer: Its committer.
+        directory: Its directory, relative to the destination.
         tasks: What is left of its tasks: the committed ones first, by name.
-        damage: Why nobody can look at them, if so: it is a link, or we may not.
+        damage: Why its tasks cannot be read, if so: the directory is a link, or access is denied.
     """
 
     job_id: str | None
@@ -58,19 +58,19 @@ class HadoopJob:
 
     @property
     def tasks_committed(self) -> int:
-        """How many tasks had committed, and can still be seen to have."""
+        """How many tasks have committed, as far as what is left shows it."""
         return sum(task.committed for task in self.tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class HadoopArea:
-    """Where one job of Hadoop's keeps what is not published.
+    """The directory in which one job of Hadoop's keeps unpublished files.
 
     Attributes:
-        committer: Whose it is.
-        path: Where.
-        name: The same relative to the destination.
-        damage: Why it cannot be looked into, if so.
+        committer: The job's committer.
+        path: The path of the directory.
+        name: Its path relative to the destination.
+        damage: Why it cannot be listed, if so.
     """
 
     committer: HadoopCommitter
@@ -80,10 +80,10 @@ class HadoopArea:
 
 
 async def hadoop_areas(store: ConfirmedStore) -> list[HadoopArea]:
-    """Every such area at a destination, by name: one listing, or two where there are uploads.
+    """Every area of Hadoop's at a destination, by name; one listing, or two if there are uploads.
 
-    What cannot be looked at, another user's say, is named with the reason: it must not hide the
-    rest.
+    One that cannot be listed, such as another user's, is returned with the reason, so that it does
+    not hide the rest.
     """
     layout = DestinationLayout(store.root)
     found = await _in_temporary(store, layout)
@@ -115,7 +115,7 @@ async def _in_temporary(store: ConfirmedStore, layout: DestinationLayout) -> lis
 
 
 async def hadoop_jobs(store: ConfirmedStore) -> list[HadoopJob]:
-    """What every job of Hadoop's has left, by the names of their areas."""
+    """What every job of Hadoop's has left, in the order of the names of their areas."""
     return [await _job(store, area) for area in await hadoop_areas(store)]
 
 

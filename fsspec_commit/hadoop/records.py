@@ -1,11 +1,11 @@
-"""What Hadoop's own committers write down, as far as it says what a job has pending.
+"""The records of Hadoop's own committers, as far as they show what a job has pending.
 
-Read, and never written or acted on. The formats are those of Hadoop 3.5.0: ``TaskManifest/1``
-(``org.apache.hadoop.mapreduce.lib.output.committer.manifest.files``), ``PendingSet`` and
-``SinglePendingCommit`` (``org.apache.hadoop.fs.s3a.commit.files``). Other releases have other
-fields beside these, so unknown ones are passed over; those that are read must be what they should.
-Where Hadoop says where a file is, it names a store that we may know by another name: such a place
-is only ever taken relative to another of the same record.
+They are read, and never written or acted on. The formats are those of Hadoop 3.5.0:
+``TaskManifest/1`` (``org.apache.hadoop.mapreduce.lib.output.committer.manifest.files``),
+``PendingSet`` and ``SinglePendingCommit`` (``org.apache.hadoop.fs.s3a.commit.files``). Other
+releases have more fields, so unknown ones are ignored; known ones must be valid. Hadoop may call a
+store by another name than this library, so a URI is only used relative to another one of the same
+record.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -26,7 +26,7 @@ _Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
 class ManifestFile(Struct, frozen=True, gc=False):
-    """A file of a manifest; its places are URIs."""
+    """A file of a manifest; its source and destination are URIs."""
 
     source: _Text = msgspec.field(name="s")
     target: _Text = msgspec.field(name="d")
@@ -44,22 +44,22 @@ class HadoopManifest(Struct, frozen=True, kw_only=True):
     files: list[ManifestFile] = []
 
     def working_name(self, file: ManifestFile) -> str:
-        """What *file* is called in the attempt's directory.
+        """The name of *file*, relative to the attempt's directory.
 
         Raises:
-            RecordError: It is not below it.
+            RecordError: The file is not below that directory.
         """
         return _relative(file.source, _path(self.attempt_directory))
 
     def target_name(self, file: ManifestFile, area: str) -> str:
-        """What *file* will be called relative to the destination that holds *area*.
+        """The name that *file* will have, relative to the destination of *area*.
 
         Args:
-            file: One of the manifest's.
+            file: A file of the manifest.
             area: The area of the job, relative to the destination.
 
         Raises:
-            RecordError: It is not below it.
+            RecordError: The name is not below the destination.
         """
         root, found, _ = _path(self.attempt_directory).rpartition(f"/{area}/")
         if not found:
@@ -85,7 +85,7 @@ def hadoop_manifest(data: bytes) -> HadoopManifest:
     """Read a ``TaskManifest``.
 
     Raises:
-        RecordError: *data* is none.
+        RecordError: *data* is not one.
     """
     return decode_strictly(data, HadoopManifest, RECORD_BYTES_MAX)
 
@@ -94,7 +94,7 @@ def hadoop_pending_set(data: bytes) -> list[HadoopUpload]:
     """Read the uploads of a ``PendingSet``.
 
     Raises:
-        RecordError: *data* is none.
+        RecordError: *data* is not one.
     """
     return decode_strictly(data, _PendingSet, RECORD_BYTES_MAX).commits
 
@@ -103,7 +103,7 @@ def hadoop_pending(data: bytes) -> list[HadoopUpload]:
     """Read the one upload of a ``SinglePendingCommit``.
 
     Raises:
-        RecordError: *data* is none.
+        RecordError: *data* is not one.
     """
     return [decode_strictly(data, HadoopUpload, RECORD_BYTES_MAX)]
 

@@ -1,4 +1,4 @@
-"""What the tasks of one job of Hadoop's have left, by the committer that it used."""
+"""What the tasks of one job of Hadoop's have left, for each of Hadoop's committers."""
 
 import re
 from collections import defaultdict
@@ -35,18 +35,18 @@ _MAGIC_ATTEMPT = re.compile(r"(?:.*/)?tasks/([^/]+)/")
 
 @dataclass(frozen=True, kw_only=True)
 class HadoopTask:
-    """One task that a job of Hadoop's has left something of, or one attempt of it.
+    """What is left of one task of a job of Hadoop's, or of one attempt that has not committed.
 
     Attributes:
-        name: The task, or where it has not committed the attempt, as Hadoop names it.
-        committed: Whether it had committed; what had not, Hadoop never publishes.
-        file_count: How many files it has. The v1 committer keeps no list: those that are still
-            in its directory. ``None`` when that cannot be read.
-        bytes: How much they hold.
+        name: Hadoop's name of the task; or of the attempt, if the task has not committed.
+        committed: Whether the task has committed; Hadoop publishes no other.
+        file_count: How many files it has; for the v1 committer, which keeps no list, how many are
+            still in its directory. ``None`` if that cannot be read.
+        bytes: How large they are together.
         pending: How many of them are still where they were before the job's commit: in the
             attempt's directory, or in an upload that the store shows as pending.
         published: How many of the others stand under their name at the destination, with their
-            size. The rest has been lost. ``None`` where no list says what there should be.
+            size. The rest is lost. ``None`` if there is no list of the files.
         damage: What cannot be read, if anything.
     """
 
@@ -60,7 +60,7 @@ class HadoopTask:
 
 
 async def v1_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask]:
-    """Those of ``FileOutputCommitter``: a directory is all that there is of each."""
+    """The tasks of a ``FileOutputCommitter`` job, each of which is only a directory."""
     children = await _directories(store, area)
     committed = [path for path in children if last_name(path).startswith(_TASK)]
     running = set[StorePath]()
@@ -75,7 +75,7 @@ async def v1_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask]:
 
 
 async def manifest_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask]:
-    """Those of ``ManifestCommitter``: a manifest is what a task commits."""
+    """The tasks of a ``ManifestCommitter`` job; a committed one has a manifest."""
     manifests: list[Entry] = []
     attempts: dict[str, StorePath] = {}
     for job_attempt in await _directories(store, area):
@@ -138,7 +138,7 @@ async def _in_manifest(
 
 
 async def magic_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask]:
-    """Those of ``MagicS3GuardCommitter``: pending sets, and records of single uploads."""
+    """The tasks of a ``MagicS3GuardCommitter`` job: pending sets, and records of single uploads."""
     layout = DestinationLayout(store.root)
     sets: list[Entry] = []
     files: dict[str, list[Entry]] = defaultdict(list)
@@ -212,7 +212,7 @@ async def _in_uploads(
 async def _published(
     store: ConfirmedStore, layout: DestinationLayout, expected: Sequence[_Expected]
 ) -> int:
-    """How many files stand where they should, as long as they should be."""
+    """How many files stand at the destination with their size."""
 
     async def stands(file: _Expected) -> bool:
         name, size_bytes = file
@@ -223,7 +223,7 @@ async def _published(
 
 
 async def _in_directory(store: ConfirmedStore, path: StorePath, *, committed: bool) -> HadoopTask:
-    """The task, or attempt, of which its directory *path* is all that is known."""
+    """A task, or attempt, of which only its directory *path* is known."""
     sizes = [entry.size_bytes async for entry in store.list_tree(path)]
     return HadoopTask(
         name=last_name(path),

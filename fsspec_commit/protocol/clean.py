@@ -25,21 +25,21 @@ from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Directory, PendingUpload, Unusable
 
 Bind: TypeAlias = Callable[[JobRecord], BoundJob]
-"""For a job that is worked on from now on: what is seen afterwards is seen as it sees it."""
+"""Binds a job that is to be changed; its capabilities then hold for the store."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CleanReport:
-    """What ``clean`` removed, or under ``dry_run`` would remove.
+    """What ``clean`` has removed or, with ``dry_run``, would remove.
 
     Attributes:
         aborted: Undecided jobs that were fenced and aborted.
         deleted: Areas of jobs that were over already, and pending uploads of such jobs.
         shown: Jobs that only a person can settle, pending uploads that cannot be attributed to
             any job, and what Hadoop's own jobs have left, each with the reason.
-        not_removed: What was to be removed and the store refused to give up, each with the
-            reason; none under ``dry_run``, which tries nothing.
-        bytes: How much was removed, or would be.
+        not_removed: What the store refused to remove, each with the reason; empty with
+            ``dry_run``, which tries nothing.
+        bytes: The size of what was removed, or would be.
         dry_run: Whether nothing was done.
     """
 
@@ -65,15 +65,15 @@ async def clean(
 ) -> CleanReport:
     """Remove what jobs that will never commit have left.
 
-    A clock picks the candidates; only the fence decides: an undecided job gets its ``aborted``
+    A clock picks the candidates; only the fence decides: an undecided job gets an ``aborted``
     decision first, and one that commits at that moment is left alone. A decided, unfinished job
     is never touched, only shown.
 
-    Those that are named as *damaged* are removed first, if they are, and cannot have committed.
+    The jobs in *damaged* are removed first, if they are damaged and cannot have committed.
 
-    Pending uploads of jobs that are over are aborted, also of those whose area is gone. What
-    neither a record nor a name attributes to a job is shown, and so is what Hadoop's own
-    committers have left: their jobs alone may settle it.
+    Pending uploads of jobs that are over are aborted, even if their area is gone. Uploads that
+    neither a record nor a name attributes to a job are only shown, and so is what Hadoop's own
+    committers have left.
     """
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
@@ -106,7 +106,7 @@ async def clean(
 
 
 class _Found:
-    """What ``clean`` has come across so far."""
+    """What ``clean`` has found and removed so far."""
 
     def __init__(
         self, store: ConfirmedStore, leftovers: LeftoverUploads | None, *, dry_run: bool
@@ -143,10 +143,7 @@ class _Found:
         return True
 
     async def _removed(self, name: str, remove: Callable[[], Awaitable[bool]]) -> bool:
-        """Whether *remove* removes it, or would; what the store refuses to give up is named.
-
-        One thing that we may not delete, somebody else's say, must not keep the rest.
-        """
+        """Whether *remove* removes it, or would; a refusal is noted and does not stop the rest."""
         if self._dry_run:
             return True
         try:
@@ -162,13 +159,13 @@ class _Found:
             return False
 
     def removed_damaged(self, job_id: str, size_bytes: int) -> None:
-        """Count a damaged job that was removed on a person's word."""
+        """Count a damaged job that was removed at a person's request."""
         self._deleted.append(job_id)
         self._bytes += size_bytes
         self._named.add(job_id)
 
     def show_unusable(self, destination: DestinationLayout, child: Unusable) -> None:
-        """Show what is neither a file nor a directory: nothing of ours is like that."""
+        """Show what is neither a file nor a directory, and so not this library's."""
         job_id = destination.job_of(child.path)
         if job_id in self._named:
             return
@@ -196,7 +193,7 @@ class _Found:
             self._bytes += size
 
     async def _settle_taken(self, layout: JobLayout, path: StorePath) -> None:
-        """Go on where somebody died who had taken an area away: a ``clean`` a void one, say."""
+        """Continue where a process died that had renamed an area away to inspect it."""
         size = await self._store.bytes_below(path)
         name = layout.destination.relative(path)
         if self._dry_run and await self._store.stat(layout.spec_in(path)) is not None:
@@ -214,7 +211,7 @@ class _Found:
     async def abort_strays(
         self, destination: DestinationLayout, is_old: Callable[[JobId], bool]
     ) -> None:
-        """Abort the uploads of old jobs that are over; show those that are nobody's."""
+        """Abort the uploads of old jobs that are over; show those of no known job."""
         if self._leftovers is None:
             return
         strays = await self._leftovers.strays(
@@ -246,7 +243,7 @@ class _Found:
         destination: DestinationLayout,
         over: Mapping[JobLayout, Sequence[PendingUpload]],
     ) -> None:
-        """Abort uploads whose job has no area here, unless it may be another destination's."""
+        """Abort uploads whose job has no area here, unless they may be another destination's."""
         named = [(layout.job_id, upload) for layout, found in over.items() for upload in found]
         elsewhere = await leftovers.elsewhere(destination, named)
         for layout, found in over.items():
@@ -263,7 +260,7 @@ class _Found:
                 await leftovers.abort(layout, deletion.of_void_area(layout), ours)
 
     async def show_hadoops(self) -> None:
-        """Show what Hadoop's own jobs have left, or are still at work on."""
+        """Show what Hadoop's own jobs have left, or are still writing."""
         self._shown += [
             f"{area.name}: of a job of Hadoop's {area.committer} committer, never touched"
             if area.damage is None
@@ -275,7 +272,7 @@ class _Found:
         return await self._store.stat(layout.spec) is not None
 
     def report(self) -> CleanReport:
-        """All of it."""
+        """The report."""
         return CleanReport(
             aborted=tuple(self._aborted),
             deleted=tuple(self._deleted),

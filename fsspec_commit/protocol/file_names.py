@@ -1,4 +1,4 @@
-"""Names of a job's files: many, so held compressed, and compared by compact digests."""
+"""The names of a job's files: since they are many, held compressed and compared by digests."""
 
 import zlib
 from array import array
@@ -23,9 +23,9 @@ _PAIR = Struct("<QQ")
 
 
 class FileNames(Iterable[str]):
-    """Final relative names; sized, iterable again and again, held compressed.
+    """Names relative to the destination, held compressed; sized, and iterable repeatedly.
 
-    A million names of one job take less than 16 MB; they come back in the order they were added.
+    A million names of one job take less than 16 MB. They come in the order they were added.
     """
 
     def __init__(self) -> None:
@@ -42,11 +42,11 @@ class FileNames(Iterable[str]):
 
     @property
     def chunk_count(self) -> int:
-        """How many chunks there are: one at least."""
+        """How many chunks there are, at least one."""
         return len(self._chunks) + 1
 
     def chunk(self, number: int) -> Sequence[str]:
-        """Some thousand names that were added one after the other; the last may have none."""
+        """Some thousand names that were added in sequence; the last chunk may be empty."""
         if number == len(self._chunks):
             return self._recent
         return zlib.decompress(self._chunks[number]).decode().split("\0")
@@ -68,7 +68,7 @@ class FileNames(Iterable[str]):
 class NameIndex(Container[str]):
     """A set of names as 128-bit digests: 18 bytes a name.
 
-    Two names of one digest are never met by chance, and take 2⁶⁴ tries to be made on purpose.
+    Two names with one digest do not occur by chance, and take 2⁶⁴ tries to construct.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class NameIndex(Container[str]):
         return self._count
 
     def extend(self, names: Iterable[str]) -> None:
-        """Add *names*, to one group; they are found after :meth:`freeze`."""
+        """Add *names* as one group; they can be looked up after :meth:`freeze`."""
         group, buckets = min(self._count // _GROUP, _GROUPS_MAX), self._buckets
         for high, low in map(_digest, names):
             bucket = buckets[high % _BUCKETS]
@@ -91,7 +91,7 @@ class NameIndex(Container[str]):
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
-        """All of *names*, to be found at once."""
+        """An index of *names*, frozen."""
         index = cls()
         index.extend(names)
         index.freeze()
@@ -120,7 +120,7 @@ class NameIndex(Container[str]):
         return self._find(name) is not None
 
     def position(self, name: str) -> int | None:
-        """A number below the count that no other name has, if *name* was added."""
+        """A number below the length that no other name has, if *name* was added."""
         found = self._find(name)
         return None if found is None else found[0].begin + found[1]
 
@@ -177,8 +177,8 @@ class SomeOf:
 class NameTokens:
     """A token for each of some names of an index, held compressed.
 
-    They are added in any order, and asked for in about that in which the index was told its names:
-    what belongs to one group of those is decompressed at once.
+    They are added in any order, and looked up in about the order of the index: the tokens of one
+    group of names are decompressed at once.
     """
 
     def __init__(self, index: NameIndex) -> None:
@@ -211,7 +211,7 @@ class NameTokens:
 
 
 class _Group:
-    """Texts, of which each ends with NUL: compressed, but for the last few."""
+    """Texts, each ending with NUL, compressed except for the last few."""
 
     __slots__ = ("_chunks", "_recent")
 
@@ -231,9 +231,10 @@ class _Group:
 
 
 def names_alike(names: Callable[[], Iterable[str]], key: Callable[[str], K]) -> dict[K, list[str]]:
-    """Those of *names*, which are gone through twice, that have their *key* in common, by it.
+    """Those of *names* that have their *key* in common, grouped by it.
 
-    Only hashes are held of the others; where two hashes are equal by chance, one name stands alone.
+    *names* is iterated twice, and only hashes are held of the others. If two hashes are equal by
+    chance, a group has one name.
     """
     hashes = array("q", (hash(key(name)) for name in names()))
     repeated = {one for one, other in pairwise(sorted(hashes)) if one == other}
@@ -245,7 +246,7 @@ def names_alike(names: Callable[[], Iterable[str]], key: Callable[[str], K]) -> 
 
 
 def repeated_names(names: Iterable[str], digests: set[Digest]) -> Sequence[str]:
-    """Of *names*, those that occur more than once, given the digests that do."""
+    """The names that occur more than once in *names*, given their digests."""
     seen: set[str] = set()
     repeated: list[str] = []
     for name in names:

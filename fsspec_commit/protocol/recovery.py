@@ -1,4 +1,4 @@
-"""Other people's jobs: list them, and finish them."""
+"""The listing of jobs, and finishing a job that another driver has decided."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ class JobInfo:
 
     Attributes:
         job_id: The job.
-        state: How far it is. ``"damaged"``: a record cannot be read, so nothing is done to it.
+        state: How far it has got. ``"damaged"``: a record cannot be read, so it is left alone.
         mode: Its mode.
-        started: When, by the clock of the machine that started it.
-        host: That machine.
-        tasks_committed: How many tasks have committed; ``None`` when that is not known.
-        tasks: How many the job was told to expect, if it was.
-        tasks_missing: Which of these have not committed, the first few runs of them: ``"17, 63"``.
-        committer: The committer it is bound to.
+        started: When it was started, by the clock of that machine.
+        host: The machine that started it.
+        tasks_committed: How many tasks have committed; ``None`` if that is not known.
+        tasks: How many tasks it expects, if it was told.
+        tasks_missing: Which of them have not committed, the first few ranges: ``"17, 63"``.
+        committer: Its committer.
         damage: What cannot be read, if anything.
     """
 
@@ -63,8 +63,8 @@ class JobInfo:
 async def jobs(store: ConfirmedStore, check: Check) -> AsyncIterator[JobInfo]:
     """Every job that has an area, oldest first; a finished job has none.
 
-    What stands in place of an area is shown as a damaged job, before the others; so is, in its
-    place, one that *check* refuses, which nobody can finish here.
+    Something else at the path of an area is shown as a damaged job, before the others. A job that
+    *check* refuses, and that nobody can finish here, is shown as damaged as well.
     """
     destination = DestinationLayout(store.root)
     areas = await store.list_area(destination.areas)
@@ -111,7 +111,7 @@ async def _info(store: ConfirmedStore, state: JobState, check: Check) -> JobInfo
 async def _tasks_committed(
     store: ConfirmedStore, state: JobState
 ) -> tuple[int | None, CommittedTasks | None]:
-    """How many tasks have committed; and, of a job that has not decided, which."""
+    """How many tasks have committed; and which, if the job has not decided."""
     if state.decision is not None and state.state != "aborted":
         return state.decision.record.task_count, None
     if state.state == "damaged":

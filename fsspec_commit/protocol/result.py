@@ -1,4 +1,4 @@
-"""What a commit returns."""
+"""The result of a commit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _KILO = 1000
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What was done: the new files, the old ones that went, what could not be helped."""
+    """What finishing a job has done: new files, old files removed, and warnings."""
 
     new: NewFiles
     task_count: int
@@ -29,20 +29,20 @@ class CommitResult:
 
     Attributes:
         job_id: The job.
-        destination: The URL or path, as it was given.
+        destination: The URL or path, as the caller gave it.
         mode: The job's mode.
         committer: Which committer published the files.
-        state: ``"skipped"``: there was nothing to do, and nothing was changed.
-        files: Final names, relative to the destination; held compressed. What was lost and left
-            out (``accept_loss``) is among them and in what is counted, and named by the warnings.
+        state: ``"committed"``; or ``"skipped"``: there was nothing to do, and nothing was changed.
+        files: The names of the files, relative to the destination; held compressed. Files that were
+            lost (``accept_loss``) are included here and in the counts, and named in the warnings.
         file_count: How many files were published.
         bytes: How large they are together.
-        rows: How many rows they hold, where this library wrote the format.
+        rows: How many rows they hold, if this library wrote the format.
         partitions: The directories that hold the files.
-        replaced_count: How many old files went or were replaced.
+        replaced_count: How many old files were deleted or replaced.
         in_place: New files that took the name of an old one; held compressed.
-        warnings: What to look at. Every file of the job is in place all the same, but for those
-            that are named as lost.
+        warnings: What a person should look at. Every file is in place all the same, except for
+            those that are named as lost.
         statistics: Counts, and durations in milliseconds, under Hadoop's names.
         duration_s: From the start of ``commit()`` to its end.
     """
@@ -74,7 +74,7 @@ class CommitResult:
 
 
 def shown_bytes(count: int) -> str:
-    """A size as people read it: decimal units, as storage is sold."""
+    """A size for people, in decimal units, as storage is sold."""
     if count < _KILO:
         return f"{count} B"
     size = float(count)
@@ -86,7 +86,7 @@ def shown_bytes(count: int) -> str:
 
 
 def result_of(job: BoundJob, finished: Finished | None, duration_s: float) -> CommitResult:
-    """What the caller is told, from what was done."""
+    """The caller's result, from what finishing the job has done."""
     record = job.record
     statistics = job.store.statistics
     if finished is None:
