@@ -1,4 +1,4 @@
-"""A job that never happens: fenced by a decision of its own, then removed."""
+"""Abort: the job is fenced by an ``aborted`` decision, then its area is removed."""
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import (
@@ -26,7 +26,7 @@ async def abort_job(job: BoundJob, *, by: str) -> None:
     Raises:
         JobNotActiveError: A committed decision stands, or the job is over.
         CommitStateUnknownError: It could not be decided: a driver may still commit the job.
-        CommitFailedError: Nothing is visible, but not all could be removed; abort again.
+        CommitFailedError: Nothing is visible, but not everything could be removed; abort again.
     """
     aborted = await _aborted(job, by)
     if aborted is not None:
@@ -35,7 +35,7 @@ async def abort_job(job: BoundJob, *, by: str) -> None:
 
 @failing_as(CommitStateUnknownError, "abort")
 async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
-    """The aborted decision that stands, whoever took it; ``None`` when its job is over."""
+    """The aborted decision that stands, whoever made it; ``None`` if the job is over."""
     wanted = Decision(nonce=job.store.ids.nonce(), job_id=job.record.job_id, state="aborted", by=by)
     try:
         return await decide(job.store, job.layout, wanted)

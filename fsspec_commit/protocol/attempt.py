@@ -28,8 +28,8 @@ async def commit_attempt(
     """Fix what the attempt produced; nothing becomes visible.
 
     When this returns, the attempt's manifest stands and the message names it. Until the message
-    reaches the driver the attempt never happened; with ``collect="store"`` the message is left
-    beside the job instead, and the first attempt of a task to do so is the chosen one.
+    reaches the driver, the attempt counts as never made. With ``collect="store"`` the message is
+    stored in the job's area instead, and the first attempt of a task to do so is chosen.
 
     Raises:
         JobNotActiveError: The job was settled while the task ran.
@@ -82,7 +82,7 @@ async def _choose(layout: AttemptLayout, message: TaskCommit, store: ConfirmedSt
 async def may_discard(layout: AttemptLayout, store: ConfirmedStore) -> bool:
     """Whether an attempt that has begun to commit under ``collect="store"`` may be deleted.
 
-    Only once another attempt is read as the chosen one: its own pointer may be on its way.
+    It may be once another attempt is read as the chosen one; until then this one may become it.
     """
     chosen = await recall(store, layout.job, layout.job.chosen(layout.task_id), ChosenRecord)
     return chosen is not None and chosen.record.message.attempt_id != layout.attempt_id

@@ -1,4 +1,4 @@
-"""A job with all that its protocol works on."""
+"""A job, bound to its store, committer and removal."""
 
 import shlex
 from dataclasses import dataclass, replace
@@ -28,14 +28,14 @@ class BoundJob:
     attempts_in_names: bool = False
 
     def of(self, record: JobRecord) -> "BoundJob":
-        """Another job of the same destination, as its record says."""
+        """Another job of the same destination, by its record."""
         return replace(self, record=record, layout=self.layout.destination.job(record.job_id))
 
     def final_name(self, name: Target, attempt: AttemptLayout) -> Target:
-        """What a file that *attempt* calls *name* is published as.
+        """The name under which the file *name* of *attempt* is published.
 
         Raises:
-            RequestError: It is longer than stores take.
+            RequestError: The name is longer than stores take.
         """
         if self.record.names == "exact":
             return name

@@ -1,4 +1,4 @@
-"""Step 1: what the messages name is this job's, whole, and may go where it says."""
+"""Step 1: check that the messages name complete output of this job, with valid names."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ _LOOKED_FOR_MAX = 10_000
 
 
 async def check_output(job: BoundJob, messages: Sequence[object]) -> NewFiles:
-    """The new files of a job, by its messages (P1, P2, P10).
+    """The new files of a job, according to its messages (P1, P2, P10).
 
     Raises:
-        RequestError: A message is missing, doubled or another job's; two files have one name, or
-            there is none and nobody said that none is meant.
+        RequestError: A message is missing, repeated or another job's; two files have one name, or
+            there is no file and ``allow_empty`` is not set.
         RecordError: A manifest is not what its message says.
     """
     chosen = await _chosen(job, messages)
@@ -41,7 +41,7 @@ async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
 
 
 async def left_out(job: BoundJob, messages: Sequence[object]) -> tuple[str, ...]:
-    """What is said where a part of what tasks have committed is committed, maybe on purpose."""
+    """The warning that some committed tasks are left out of the job, maybe on purpose."""
     if job.record.tasks is not None or len(messages) > _LOOKED_FOR_MAX:
         return ()  # None is missing; or to hold the names of so many would cost too much.
     forgotten = await forgotten_messages(job, messages)

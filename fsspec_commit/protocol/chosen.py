@@ -1,7 +1,7 @@
-"""The chosen attempts: in the decision where they are few, else in a list beside it.
+"""The chosen attempts: in the decision if they are few, else in a list beside it.
 
-The list is written before the claim, since what the claim touches is read from the manifests that
-it names. A crash before the decision leaves it in the area, where it means nothing.
+The list is written before the claim, since the partitions of the claim are read from the manifests
+in the list. A crash before the decision leaves the list in the area, where it means nothing.
 """
 
 from array import array
@@ -19,20 +19,20 @@ from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
 from fsspec_commit.records.job import ChosenList, Decision, TaskCommit
 
 INLINE_BYTES_MAX = 64 << 10
-"""What a decision holds of messages at most: more stand in a list of their own."""
+"""The most bytes of messages in a decision; more are put into a list of their own."""
 _HELD_MAX = 4096
 _BUCKETS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenTasks:
-    """One message for every task, by task, to be iterated as often as needed.
+    """One message for every task, in the order of tasks, to be iterated as often as needed.
 
     Attributes:
-        job: Whose they are.
-        count: How many.
-        held: All of them, where they are few enough to be held.
-        listed: The list that holds them, where they are too many for the decision.
+        job: The job.
+        count: How many messages there are.
+        held: The messages, if they are few enough to be held in memory.
+        listed: The list of the messages, if they are too many for the decision.
     """
 
     job: BoundJob
@@ -42,14 +42,14 @@ class ChosenTasks:
 
     @property
     def inline(self) -> tuple[TaskCommit, ...]:
-        """What of them the decision itself holds: all or none."""
+        """The messages in the decision itself: all, or none."""
         return () if self.listed is not None or self.held is None else self.held
 
     async def batches(self) -> AsyncIterator[Sequence[TaskCommit]]:
-        """The messages, some at a time.
+        """The messages, in batches.
 
         Raises:
-            RecordError: At the end, when the list is not the one that was decided on.
+            RecordError: At the end, if the list is not the one that the decision names.
         """
         if self.held is not None:
             yield self.held
@@ -77,13 +77,13 @@ class AttemptIds(Container[str]):
         self._buckets = [array("Q") for _ in range(_BUCKETS)]
 
     def extend(self, attempt_ids: Iterable[str]) -> None:
-        """Add some; they are found after :meth:`freeze`."""
+        """Add ids; they can be looked up after :meth:`freeze`."""
         for attempt_id in attempt_ids:
             number = int(attempt_id, 16)
             self._buckets[number % _BUCKETS].append(number)
 
     def freeze(self) -> None:
-        """Sort them."""
+        """Sort the ids."""
         self._buckets = [array("Q", sorted(bucket)) for bucket in self._buckets]
 
     def __contains__(self, attempt_id: object) -> bool:
@@ -97,7 +97,7 @@ def chosen_by(job: BoundJob, decision: Decision) -> ChosenTasks:
     """The attempts that *decision* publishes.
 
     Raises:
-        RecordError: It says so twice.
+        RecordError: The decision has both the messages and a list.
     """
     listed = decision.chosen_list
     if listed is None:
@@ -109,9 +109,9 @@ def chosen_by(job: BoundJob, decision: Decision) -> ChosenTasks:
 
 
 async def list_chosen(job: BoundJob, messages: AsyncIterator[Sequence[TaskCommit]]) -> ChosenTasks:
-    """Fix the chosen attempts, given one message for every task, by task.
+    """Record the chosen attempts, given one message for every task, in the order of tasks.
 
-    A list that is too long for the decision is written beside it, and not held.
+    If they are too many for the decision, they are written to a list, and not held in memory.
     """
     nonce = job.store.ids.nonce()
     writer = ListWriter(job, job.layout.chosen_list(nonce))
@@ -141,6 +141,6 @@ async def list_chosen(job: BoundJob, messages: AsyncIterator[Sequence[TaskCommit
 
 
 async def by_batches(messages: Iterator[TaskCommit]) -> AsyncIterator[Sequence[TaskCommit]]:
-    """*messages*, some at a time."""
+    """Split *messages* into batches."""
     while batch := tuple(islice(messages, _HELD_MAX)):
         yield batch

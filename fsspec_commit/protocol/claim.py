@@ -1,8 +1,8 @@
 """Claim, then look: conflicting jobs become serial (P11).
 
 Every job writes its claim before it reads the others', so of two jobs one always sees the other.
-The rules were checked over every interleaving of small jobs, and each weaker set of them failed.
-Waiting only decides who is patient; it never decides who is right.
+The rules were checked over every interleaving of small jobs, and every weaker set of rules failed.
+How long a job waits never affects correctness.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from fsspec_commit.store import Directory, Entry, Unusable
 _log = logging.getLogger("fsspec_commit")
 
 PARTITIONS_MAX = 10_000
-"""A claim on more partitions, or one that would be too long, claims the whole destination."""
+"""With more partitions, or a record that would be too long, the whole destination is claimed."""
 _POLL_S = 0.01
 _POLL_S_MAX = 0.5
 _UNNOTICED_S = 0.1
@@ -43,10 +43,10 @@ _LOOKS_MAX = 4
 
 
 def conflicts(one: Claim, other: Claim) -> bool:
-    """Whether two jobs must not commit at the same time; pure.
+    """Whether two jobs must not commit at the same time.
 
-    They may when both only add files and no name can be written by both, or when they touch
-    different partitions. Two jobs with one idempotency key never may.
+    They may if both only add files and cannot write the same name, or if they touch different
+    partitions. Two jobs with one idempotency key never may.
     """
     if one.key_digest is not None and one.key_digest == other.key_digest:
         return True
@@ -58,7 +58,7 @@ def conflicts(one: Claim, other: Claim) -> bool:
 
 
 def _only_add(*claims: Claim) -> bool:
-    """Whether all of *claims* add files, which have names of their own wherever names can."""
+    """Whether all of *claims* only add files, under names that no other job can write."""
     return all(claim.mode == "append" and claim.names == "unique" for claim in claims)
 
 
@@ -75,7 +75,7 @@ def _overlap(ones: Iterable[str], others: Iterable[str]) -> bool:
 def claim_of(
     record: JobRecord, written: Sized[Partition], nonce: str, *, reusable_names: bool
 ) -> Claim:
-    """What a job touches, given the partitions that its files are in, and what they are called."""
+    """The claim of a job, from the partitions and the names of its files."""
     bounded = record.mode in {"append", "overwrite_partitions"} and len(written) <= PARTITIONS_MAX
     touched = {*written, *record.partitions} if bounded else set()
     bounded = bounded and len(touched) <= PARTITIONS_MAX
@@ -94,12 +94,12 @@ def claim_of(
 
 @dataclass(frozen=True, slots=True)
 class HeldClaim:
-    """A claim that stands, and what the look that followed it showed of the destination.
+    """A claim that stands, and the listing of the destination that followed it.
 
     Attributes:
         claim: The claim.
-        beside: All that stood beside the areas, and the areas.
-        was_alone: Whether no other job had an area. Else one may have ended after that look.
+        beside: The listing: all areas, and what stands beside them.
+        was_alone: Whether no other job had an area. If one had, it may have ended since.
     """
 
     claim: Claim
@@ -122,13 +122,13 @@ async def take_claim(
         written: The partitions that its files are in.
         reusable_names: Whether it writes names that another job could write as well.
         wait_s: How long to wait for a conflicting job.
-        alive: Renewed while the claim stands.
+        alive: The sign of life, renewed while the claim stands.
 
     Returns:
-        The claim, which stands. It is withdrawn, or goes with the job's area.
+        The claim, which stands until it is withdrawn or the job's area is removed.
 
     Raises:
-        ConcurrentJobError: A conflicting job did not end within *wait_s*; ours is withdrawn.
+        ConcurrentJobError: A conflicting job did not end within *wait_s*; the claim is withdrawn.
         JobNotActiveError: This job was settled by somebody else.
     """
     deadline = asyncio.get_running_loop().time() + wait_s
@@ -158,12 +158,12 @@ async def take_claim(
 
 
 async def _list_areas(job: BoundJob) -> list[Listed]:
-    """What stands beside the areas, and the areas: ours among them, else others may be missing.
+    """List all areas and what stands beside them; this job's area shows that none is missing.
 
     Raises:
-        JobNotActiveError: Ours is not there any more.
-        CommitStateUnknownError: It is, and is not listed; where one writer is promised, that is
-            taken for a listing that lags behind.
+        JobNotActiveError: This job's area is gone.
+        CommitStateUnknownError: This job's area exists and is not listed. With ``single_writer``
+            the listing is taken to lag behind, and is accepted.
     """
     for _ in range(_LOOKS_MAX):
         areas = await job.store.list_area(job.layout.destination.areas)
@@ -185,8 +185,8 @@ async def _clear(
 ) -> JobState | None:
     """Wait until no other job is in the way; return an older one that must go first.
 
-    A newer one that has claimed is fenced, but only when it shows no life: if it lives, it will
-    decide, or see our claim and withdraw its own.
+    A newer job that has a claim is fenced, but only if it shows no sign of life: a live one will
+    decide, or see this claim and withdraw its own.
     """
     loop = asyncio.get_running_loop()
     for layout in others:
@@ -220,7 +220,7 @@ def _in_the_way(claim: Claim, other: JobState) -> bool:
 
 
 async def _fence(job: BoundJob, other: JobState) -> None:
-    """Abort a newer job that claimed and shows no life; if it lives, its driver will be told."""
+    """Abort a newer job that has a claim and shows no sign of life; a live driver gets an error."""
     record = Decision(
         nonce=job.store.ids.nonce(),
         job_id=other.layout.job_id,
@@ -234,7 +234,7 @@ async def _fence(job: BoundJob, other: JobState) -> None:
 
 
 async def _until_over(job: BoundJob, claim: Claim, older: JobState, deadline: float) -> None:
-    """Wait, without a claim, until *older* is not in the way any more."""
+    """Wait, without a claim, until *older* is no longer in the way."""
     patience = _Patience(job)
     while _in_the_way(claim, older):
         if asyncio.get_running_loop().time() >= deadline:
@@ -260,15 +260,15 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
 
 
 def _doing(other: JobState) -> str:
-    """A job and what it does, for a sentence that ends with "there"."""
+    """A job and what it does, for a message that ends with "there"."""
     doing = {"committing": "is committing", "damaged": f"is damaged ({other.damage})"}
     return f"{other.layout.job_id} {doing.get(other.state, 'is committed but not finished')}"
 
 
 class _Patience:
-    """Sleeps longer each time, with jitter, so that waiting jobs do not march in step.
+    """Sleeps longer each time, with jitter, so that waiting jobs do not run in step.
 
-    For whom is logged once the wait is one that somebody may notice.
+    When the wait becomes noticeable, the job that is waited for is logged.
     """
 
     def __init__(self, job: BoundJob) -> None:

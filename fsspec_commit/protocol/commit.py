@@ -1,8 +1,8 @@
-"""The sequence, top to bottom; every driver, resumer and simulator runs these functions.
+"""The sequence of a commit; every driver, resumer and simulator runs these functions.
 
-Numbers are the steps of the protocol; ids on the right are the guarantees a step is for. Before
-``decide`` nothing is visible and anything may say no. From the decision on, the job will be
-committed, by this driver or by whoever resumes it: ``finish_job`` works from the decision alone.
+Numbers are the steps of the protocol; ids on the right are the guarantees that a step is for.
+Before ``decide`` nothing is visible, and any step may refuse. After the decision the job will be
+committed, by this driver or by a resumer: ``finish_job`` works from the decision alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,10 +60,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision that could be taken, the new files it would publish, what stood beside them.
-
-    Also what the caller may not have meant.
-    """
+    """A decision to be made, its files, the listing beside the areas, and warnings."""
 
     decision: Decision
     new: NewFiles
@@ -82,21 +79,21 @@ async def commit_job(
     progress: Progress | None = None,
     others: bool = False,
 ) -> Finished | None:
-    """Make exactly the chosen attempts visible, or raise saying what was left.
+    """Make exactly the chosen attempts visible, or raise an error that says what was left.
 
     Args:
         job: The job, bound.
         messages: One message for every task; none with ``collect="store"``.
         wait_s: How long to wait for a conflicting job.
-        deciding: Told the nonce of the decision, and the files it would publish, just before it is
-            taken; from then on the commit must not be cancelled.
-        announce: Told how many files will be published.
-        progress: Told as they are.
-        others: Some messages are of tasks elsewhere: whether all of them came is looked for.
+        deciding: Called with the nonce of the decision, and the files it will publish, just before
+            it is made; from then on the commit must not be cancelled.
+        announce: Called with the number of files to be published.
+        progress: Called as files are published.
+        others: Some tasks ran elsewhere, so it is checked that no message is missing.
 
     Returns:
-        ``None`` when the job had nothing to do and was dropped: ``mode="ignore"`` and data
-        stands, or its idempotency key has committed.
+        What was done; ``None`` if the job had nothing to do and was dropped: ``mode="ignore"`` and
+        there is data, or its idempotency key has committed.
     """
     alive = SignOfLife(job)
     try:
@@ -132,7 +129,7 @@ async def prepare_job(
     alive: SignOfLife,
     others: bool = False,
 ) -> Prepared | None:
-    """Everything that may still say no; whatever it raises, the job stays open."""
+    """Do every step that may still refuse; if one raises, the job stays open."""
     new = await check_output(job, messages)  # 1    P1 P2 P10
     unasked = await left_out(job, messages) if others else ()
     held = await take_claim(  # 2    P11
@@ -163,20 +160,21 @@ async def finish_job(
     accept_loss: bool = False,
     progress: Progress | None = None,
 ) -> Finished:
-    """Everything after the decision, from the decision alone; repeatable by anyone (P8).
+    """Do everything after the decision, from the decision alone; repeatable by anyone (P8).
 
     Args:
         job: The job, bound.
         decision: The committed decision that stands.
-        new: What its manifests name.
-        resuming: Others may have done a part of it: it is looked how far they have come.
-        beside: What the driver that has just decided saw beside the areas; a resumer looks.
-        accept_loss: Publish what is left when sources are gone for good; then no old file is
-            deleted and no marker written.
-        progress: Told as files are published.
+        new: The files in its manifests.
+        resuming: Whether an earlier driver may have done a part of it.
+        beside: The driver's listing of all areas and what stands beside them; a resumer makes its
+            own.
+        accept_loss: Publish what is left if sources are gone for good; then no old file is deleted
+            and no marker written.
+        progress: Called as files are published.
 
     Raises:
-        PartialCommitError: Files may be visible and the rest will follow; resume.
+        PartialCommitError: Some files may be visible, and the rest will follow; resume.
         JobNotActiveError: A resumer has finished the job meanwhile (``outcome="committed"``), or
             it is not known whether one has (``"unknown"``).
     """
@@ -253,7 +251,7 @@ async def _finish(
 
 
 async def _wanted(job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside) -> Decision:
-    """The decision to take, with all that finishing the job will need."""
+    """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
     return Decision(
         nonce=job.store.ids.nonce(),
@@ -278,7 +276,7 @@ async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
 
 
 def _name_command(job: BoundJob, error: CommitError) -> None:
-    """Say what to do where it is not known whether the job has decided."""
+    """Add what to do if it is not known whether the job has decided."""
     if error.outcome == "unknown" and not isinstance(error, JobNotActiveError | RecordError):
         command = job.settle_command("resume")
         error.job_id = error.job_id or job.record.job_id

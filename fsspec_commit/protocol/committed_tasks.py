@@ -1,4 +1,4 @@
-"""Which tasks have committed, whoever may know of it: each has left a manifest in the area."""
+"""Which tasks have committed, as the manifests in the area show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class CommittedTasks:
     ids: tuple[int, ...]
 
     def missing_of(self, expected: int) -> str:
-        """Which of so many tasks are not among them: ``"17, 63"``, and in runs ``"3 to 9"``."""
+        """Which tasks below a number are missing: ``"17, 63"``, or a range: ``"3 to 9"``."""
         known = set(self.ids)
         missing = MissingTasks()
         for task_id in range(expected):
@@ -37,7 +37,7 @@ class CommittedTasks:
 
 
 async def committed_tasks(store: ConfirmedStore, layout: JobLayout) -> CommittedTasks | None:
-    """The tasks of a job that have committed; ``None`` where we may not list them."""
+    """The tasks of a job that have committed; ``None`` if listing them is refused."""
     children = await store.list_children_if_allowed(layout.manifests)
     if children is None:
         return None
@@ -46,7 +46,7 @@ async def committed_tasks(store: ConfirmedStore, layout: JobLayout) -> Committed
 
 
 async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str | None:
-    """What is said of tasks that have committed and whose messages the driver was not given."""
+    """The warning about committed tasks whose messages were not passed to the driver."""
     if job.record.collect == "store":
         return None  # They are where the driver looks.
     committed = await committed_tasks(job.store, job.layout)
@@ -64,7 +64,7 @@ async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str |
 
 
 def empty_job(job: BoundJob, forgotten: str | None) -> RequestError:
-    """The refusal of a job that would publish nothing, and was not asked to."""
+    """The refusal of a job without files, unless ``allow_empty`` is set."""
     job_id = job.record.job_id
     refused = f"cannot commit job {job_id} to {job.record.destination!r}"
     if forgotten is not None:

@@ -1,4 +1,4 @@
-"""Damaged jobs, which only a person can settle: removed on their word, never by a driver."""
+"""Damaged jobs, which only a person can settle: removed on request, never by a driver."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -22,11 +22,11 @@ from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, JobRecord
 
 Check: TypeAlias = Callable[[JobRecord], None]
-"""Raises `RecordError` of a record that says what this store cannot do; changes nothing."""
+"""Raises `RecordError` if this store lacks an ability that the job needs; changes nothing."""
 
 
 async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> str | None:
-    """What of a job nobody can go by, if anything; where it is over, its decision still counts."""
+    """What is damaged in a job, if anything; the decision counts even if the job is over."""
     if state.damage is not None:
         return state.damage
     try:
@@ -45,10 +45,10 @@ async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> str
 
 
 async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: Decision) -> bool:
-    """Whether a decision in a void area may be all that knows of files which are not in place.
+    """Whether a decision in a void area may be the only record of files that are not in place.
 
-    Where nothing is left that it could publish from, it is the echo of a request that was given
-    up, and carried out when its job had long been finished.
+    If nothing is left that it could publish, it comes from a request that was given up and was
+    carried out after the job had finished.
     """
     if decision.state != "committed" or await store.stat(layout.published) is not None:
         return False
@@ -74,18 +74,18 @@ async def remove_damaged(
     accept_loss: bool,
     dry_run: bool,
 ) -> int:
-    """Remove what a damaged job has left, where it cannot have committed.
+    """Remove what a damaged job has left, if it cannot have committed.
 
-    An undecided one is fenced first, like any other. One whose decision cannot be read may have
-    committed: a part of its files may be in place, and stays so; that takes *accept_loss*.
+    An undecided job is fenced first. A job whose decision cannot be read may have committed, so
+    removing it takes *accept_loss*: files that are in place stay.
 
     Returns:
-        How many bytes its area held.
+        The size of its area in bytes.
 
     Raises:
-        RequestError: It is not damaged, or may have committed; nothing was changed.
-        JobNotActiveError: It has no area, or was decided meanwhile.
-        CommitStateUnknownError: The store did not say what it is.
+        RequestError: The job is not damaged, or may have committed; nothing was changed.
+        JobNotActiveError: The job has no area, or was decided meanwhile.
+        CommitStateUnknownError: The store did not say what state the job is in.
     """
     layout = destination.job(job_id)
     size_bytes = await store.bytes_below(layout.area)
@@ -116,13 +116,13 @@ async def remove_damaged(
 
 
 async def _leave_word(store: ConfirmedStore, layout: JobLayout) -> None:
-    """Say that a job was given up: what is in place of it must not be taken for all of it."""
+    """Record that a job was given up, so that its files are not taken for its whole output."""
     destination = layout.destination
     await store.create(destination.lost(layout.job_id), b"", within=destination.areas)
 
 
 async def _doubt(store: ConfirmedStore, layout: JobLayout) -> str | None:
-    """Why a damaged job may have committed, if it may; one that certainly has is refused."""
+    """Why a damaged job may have committed, if it may; a job that certainly has is refused."""
     try:
         decision = await recall_listed(store, layout, layout.decision, Decision)
     except RecordError as error:
@@ -148,7 +148,7 @@ def _perhaps_committed(layout: JobLayout, why: str) -> RequestError:
 
 
 async def _fenced(store: ConfirmedStore, layout: JobLayout) -> Standing[Decision]:
-    """The aborted decision, which no driver can get past; taken here where there was none."""
+    """The aborted decision that fences the job; made here if there is none."""
     wanted = Decision(
         nonce=store.ids.nonce(), job_id=layout.job_id, state="aborted", by="clean, as damaged"
     )

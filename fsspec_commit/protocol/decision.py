@@ -19,13 +19,13 @@ from fsspec_commit.records.job import Decision
 async def decide(store: ConfirmedStore, layout: JobLayout, wanted: Decision) -> Standing[Decision]:
     """Make *wanted* the job's decision.
 
-    The create is repeated until some record stands; absence decides nothing. Whoever has created
-    a decision then reads ``job.json``: in an area without it the decision means nothing, since
-    the job was finished or aborted before.
+    The create is repeated until some record stands; absence proves nothing. The caller who has
+    created the decision then reads ``job.json``: in an area without it the decision means nothing,
+    since the job was finished or aborted before.
 
     Raises:
-        JobNotActiveError: Another decision stands, or the job was over; says which.
-        CommitStateUnknownError: The store would not say; the job must be looked at again.
+        JobNotActiveError: Another decision stands, or the job is over; the error says which.
+        CommitStateUnknownError: The store did not say; the decision must be read again later.
     """
     ours = await establish(store, layout.decision, wanted, within=layout.area)
     return await _confirmed(store, layout, ours)
@@ -35,7 +35,7 @@ async def decide(store: ConfirmedStore, layout: JobLayout, wanted: Decision) -> 
 async def _confirmed(
     store: ConfirmedStore, layout: JobLayout, ours: Standing[Decision] | None
 ) -> Standing[Decision]:
-    """Our decision, if it counts. While a store does not say, it may: that is not known."""
+    """This caller's decision, if it counts; unknown, as long as the store does not say."""
     if ours is None:
         raise settled_as(layout, await standing_decision(store, layout))
     if await read_record(store, layout) is None:
@@ -45,9 +45,9 @@ async def _confirmed(
 
 
 async def _take_back(store: ConfirmedStore, layout: JobLayout) -> None:
-    """Delete our decision where it means nothing: it is listed, and no ``job.json`` beside it.
+    """Delete this caller's decision if it means nothing: it is listed, without a ``job.json``.
 
-    Where it is not listed, nothing is to be deleted, or it was not the store that answered.
+    If it is not listed, there is nothing to delete, or the answer did not come from the store.
     """
     listed = {child.path for child in await store.list_area(layout.area)}
     if layout.spec in listed:
@@ -58,9 +58,9 @@ async def _take_back(store: ConfirmedStore, layout: JobLayout) -> None:
 
 
 def settled_as(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:
-    """What somebody is told whose job was settled by *other*, or is over without a trace.
+    """The error of a caller whose job was settled by *other*, or is over without a trace.
 
-    *other* counts: see :func:`~fsspec_commit.protocol.job_records.standing_decision`.
+    *other* comes from :func:`~fsspec_commit.protocol.job_records.standing_decision`.
     """
     job_id = layout.job_id
     if other is None:

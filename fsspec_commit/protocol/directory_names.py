@@ -1,4 +1,4 @@
-"""Names of a job's directories: distinct, in order, and held compressed where they are many."""
+"""Names of a job's directories: distinct, in order, and held compressed if they are many."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -10,15 +10,15 @@ from fsspec_commit.protocol.file_names import FileNames, NameIndex
 from fsspec_commit.records.entries import in_batches
 
 HELD_MAX = 16_384
-"""So many names are held as they are."""
+"""Up to this many names are held uncompressed."""
 _RUNS_MAX = 8
-"""So many runs beside the first are merged with it, or more where that is longer."""
+"""This many runs beside the first are merged with it, or more if it is longer."""
 
 
 class DirectoryNames(Iterable[Partition]):
     """Distinct names of directories, a parent right before all that is below it.
 
-    Up to some thousand are held as they are; of more, each takes a few bytes.
+    Up to some thousand are held uncompressed; beyond that, each takes a few bytes.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class DirectoryNames(Iterable[Partition]):
         return map(Partition, self._whole())
 
     def with_those_above(self) -> Iterator[str]:
-        """Each of them and each directory above one, below the destination, once."""
+        """Each name and each directory above one, below the destination, once."""
         before = list[str]()
         for name in filter(None, self):
             names = name.split("/")
@@ -56,15 +56,15 @@ class DirectoryNames(Iterable[Partition]):
             before = names
 
     def lowest(self) -> Iterator[Partition]:
-        """Those with which all the others are made as well."""
+        """The names that are above no other: making these directories makes all."""
         for name, following in pairwise(chain(self, [Partition("")])):
             if name and not following.startswith(f"{name}/"):
                 yield name
 
     def children(self, above: str) -> Iterator[str]:
-        """What stands right below *above*, of them and of those above them: last names, in order.
+        """The last components of all directories directly below *above*, in order.
 
-        Little is decompressed again if *above* is near the one that was asked for before.
+        Little is decompressed if *above* is near that of the previous call.
         """
         prefix = f"{above}/" if above else ""
         before = ""
@@ -77,7 +77,7 @@ class DirectoryNames(Iterable[Partition]):
             before = child
 
     def _since(self, prefix: str) -> Iterator[str]:
-        """Those from *prefix* on, in order."""
+        """The names from *prefix* on, in order."""
         whole, begin = self._whole(), _components(prefix)
         if not self._begins:
             chunks = map(whole.chunk, range(whole.chunk_count))
@@ -102,7 +102,7 @@ class DirectoryNames(Iterable[Partition]):
             self._merge()
 
     def _whole(self) -> FileNames:
-        """All of them, merged to one run."""
+        """All names, merged to one run."""
         if self._recent or not self._runs:
             self._end_run()
         if len(self._runs) > 1:
@@ -116,14 +116,14 @@ class DirectoryNames(Iterable[Partition]):
 
 
 def to_look_up(names: Iterable[str]) -> Container[str]:
-    """What says of a name whether it is one of *names*: at once where they are few."""
+    """A collection to look up *names* in; a set if they are few."""
     coming = iter(names)
     few = set(islice(coming, HELD_MAX))
     return few if len(few) < HELD_MAX else NameIndex.of(chain(few, coming))
 
 
 def _components(name: str) -> str:
-    """Sorts as the components do: no name holds a NUL, and each may hold what is below "/"."""
+    """A key that sorts by components: names hold no NUL, but may hold characters below "/"."""
     return name.replace("/", "\0")
 
 

@@ -1,8 +1,8 @@
 """Two names that some disks take for one: refused before the decision, and only on such disks.
 
-Most disks of macOS do not tell `A` from `a`, and directories of others can be told not to. Whether
-this destination does is not declared but seen: by its own work area, asked for in capitals. A job
-asks only if it has names that matter, and never where there are no directories.
+Most disks of macOS do not tell `A` from `a`, and directories on other systems can be set to do the
+same. Whether this destination does is not declared but observed: its own work area is looked up in
+capitals. A job asks only if it has names that matter, and never where there are no directories.
 """
 
 from fsspec_commit.errors import RequestError
@@ -15,11 +15,11 @@ from fsspec_commit.protocol.manifests import NewFiles
 async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
     """Refuse two of the job's own names that the store takes for one.
 
-    Directories; and files whose names are kept as they are, also of a directory: others differ in
-    more than case. On such a store *new* knows its names folded, too, from then on.
+    Directories are compared, and files whose names are kept exactly; other names differ in more
+    than case. On such a store, *new* also has its names folded afterwards.
 
     Raises:
-        RequestError: There are two, and one would take the place of the other.
+        RequestError: There are two such names, and one file would replace the other.
     """
     alike = _directories_alike(new)
     if job.store.directories is None or not (alike or len(new.reusable)):

@@ -1,8 +1,8 @@
-"""What stands where new files are to go: looked for before the decision, while one may say no.
+"""What stands in the way of new files: checked before the decision, while a job can be refused.
 
-After it, a name that is taken leaves a job that can be neither finished nor aborted before a
-person has made room. Names that carry the job's id are nobody else's, and are not looked for;
-*reusable* ones are: exact names, and those of hidden files and directories.
+After the decision, a job whose name is taken can be neither finished nor aborted before a person
+has made room. Names with the job's id belong to nobody else and are not checked; *reusable* names
+are: exact names, and those of hidden files and directories.
 """
 
 from collections.abc import Container, Iterator
@@ -27,15 +27,15 @@ from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.store import Directory
 
 _LOOKS_MAX = 4
-"""Up to so many names are looked at one by one; of more, the directories are listed."""
+"""Up to this many names are checked one by one; for more, the directories are listed."""
 _LISTINGS_MAX = 8
-"""Up to so many directories are listed where a listing of all may be one request, too."""
+"""Up to this many directories are listed where one listing of everything may be as cheap."""
 _FILES_A_PAGE = 1000
-"""A listing of all is given up when it takes more pages than there are directories to list."""
+"""A listing of everything is given up when it takes more such pages than there are directories."""
 
 
 async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
-    """Refuse a new file of which the name is taken, where no file is replaced.
+    """Refuse a new file whose name is taken, if no file is to be replaced.
 
     Raises:
         DestinationExistsError: A file or a directory has the name.
@@ -53,18 +53,18 @@ async def refuse_taken_names(job: BoundJob, new: NewFiles) -> None:
 
 
 async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: SomeOf) -> None:
-    """Refuse a new file of which the name is taken by what no listing of old files shows.
+    """Refuse a new file whose name is taken by something that no listing of old files shows.
 
-    That is a directory without files; and a file which the store takes for one of that name,
-    though it has another. Without directories there is neither.
+    That is a directory without files; or a file with another name that the store takes for the same
+    one. A store without directories has neither.
 
     Args:
         job: The job, bound.
         new: Its files.
-        replaced: Those names of new files that listed files have.
+        replaced: The names that new files have in common with listed files.
 
     Raises:
-        RequestError: There is one.
+        RequestError: The name of a new file is taken.
     """
     if job.store.directories is None or not new.may_meet_others:
         return
@@ -84,10 +84,10 @@ async def refuse_what_listings_hide(job: BoundJob, new: NewFiles, replaced: Some
 
 
 def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: Container[str]) -> None:
-    """Refuse what no rename could publish beside the old file *name*.
+    """Refuse new files that no rename could publish while the old file *name* stands.
 
-    An old file goes only after publication, so it must not stand where a directory is needed, nor
-    in a directory where a new file is to stand.
+    An old file is deleted only after publication, so it must not stand where a directory is needed,
+    nor in a directory that has the name of a new file.
     """
     if name in directories:
         raise _no_directory(job, name)
@@ -102,8 +102,8 @@ def refuse_in_the_way(job: BoundJob, name: str, new: NewFiles, directories: Cont
 class _Found:
     """The first name that is taken, and the first file that stands where a directory is needed.
 
-    One of a file that is replaced is not taken by that file. What the store takes for a directory
-    that is *needed* is the same as that.
+    A file that is to be replaced does not count. A name that the store takes for that of a
+    directory in *needed* counts as that directory.
     """
 
     new: NewFiles
@@ -161,7 +161,7 @@ async def _look_at_each(job: BoundJob, new: NewFiles, found: _Found, needed: lis
 
 
 async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> bool:
-    """List all files at once, where that takes fewer requests; False where it does not."""
+    """List all files at once, if that takes fewer requests; False if it does not."""
     if job.store.directories is not None or len(new.reusable_in) <= _LISTINGS_MAX:
         return False
     layout, listed = job.layout.destination, 0
@@ -178,7 +178,7 @@ async def _look_at_all_files(job: BoundJob, new: NewFiles, found: _Found) -> boo
 
 
 async def _look_into_directories(job: BoundJob, found: _Found) -> None:
-    """List what there is of the directories in question, from the top, level by level."""
+    """List those of the directories in question that exist, from the top, level by level."""
     layout = job.layout.destination
     level = DirectoryNames()
     level.update([ROOT_PARTITION])

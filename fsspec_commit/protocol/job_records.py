@@ -1,7 +1,7 @@
-"""The records of a job as they stand: how everybody reads what somebody else may have made.
+"""Reading the records of a job, which another process may have written.
 
-That a record is absent ends a job, or lets it be aborted. So one answer is not enough for it:
-somebody may have answered in place of the store. A listing is asked as well.
+The absence of a record ends a job, or lets it be aborted. So one answer is not enough to believe
+it, since it may not have come from the store: a listing must agree.
 """
 
 from collections.abc import Awaitable
@@ -27,20 +27,20 @@ _LOOKS_MAX = 4
 
 
 async def read_record(store: ConfirmedStore, layout: JobLayout) -> JobRecord | None:
-    """``job.json``, or ``None`` when the job is over or never was.
+    """``job.json``, or ``None`` if the job is over or never was.
 
     Raises:
-        CommitStateUnknownError: It is listed, and cannot be found.
+        CommitStateUnknownError: It is listed, but cannot be read.
     """
     standing = await recall_listed(store, layout, layout.spec, JobRecord)
     return None if standing is None else standing.record
 
 
 async def list_records(store: ConfirmedStore, layout: JobLayout) -> frozenset[StorePath] | None:
-    """What stands in the area, ``job.json`` among it; ``None`` when the job is over or never was.
+    """List the area, which includes ``job.json``; ``None`` if the job is over or never was.
 
     Raises:
-        CommitStateUnknownError: ``job.json`` can be read, and is not listed.
+        CommitStateUnknownError: ``job.json`` can be read, but is not listed.
     """
     for _ in range(_LOOKS_MAX):
         children = frozenset(child.path for child in await store.list_area(layout.area))
@@ -54,11 +54,11 @@ async def list_records(store: ConfirmedStore, layout: JobLayout) -> frozenset[St
 async def recall_listed(
     store: ConfirmedStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:
-    """A record; ``None`` when it is neither found nor listed.
+    """A record of a job; ``None`` if it is neither found nor listed.
 
     Raises:
-        RecordError: It cannot be read, or a directory stands in its place.
-        CommitStateUnknownError: It is listed, and cannot be found.
+        RecordError: It cannot be decoded, or is a directory.
+        CommitStateUnknownError: It is listed, but not found.
     """
     for _ in range(_LOOKS_MAX):
         standing = await recall(store, layout, path, kind)
@@ -73,7 +73,7 @@ async def recall_listed(
 
 
 def not_answered(layout: JobLayout, path: StorePath, what: str) -> CommitStateUnknownError:
-    """What is said where two answers exclude each other."""
+    """The error for two answers that contradict each other."""
     message = (
         f"{path!r} {what}: it may be somebody else who answers for the store, such as a proxy; "
         "see what stands between, and ask again"
@@ -82,11 +82,11 @@ def not_answered(layout: JobLayout, path: StorePath, what: str) -> CommitStateUn
 
 
 async def reached(opening: Awaitable[T]) -> T:
-    """What *opening* opens, for somebody who did not begin the job that is there.
+    """What *opening* opens, for a caller that did not begin the job.
 
     Raises:
-        CommitStateUnknownError: The store cannot be reached, so nothing is known of the job.
-        ImportError: It needs a package that is not installed, which the message names.
+        CommitStateUnknownError: The store cannot be reached, so nothing is known about the job.
+        ImportError: The store needs a package that is not installed, which the message names.
     """
     opened = await _opened_or_missing(opening)
     if isinstance(opened, ImportError):
@@ -104,11 +104,11 @@ async def _opened_or_missing(opening: Awaitable[T]) -> T | ImportError:
 
 @failing_as(CommitStateUnknownError, "open")
 async def begun_record(store: ConfirmedStore, layout: JobLayout) -> JobRecord | None:
-    """The same for somebody who did not begin the job, and so cannot know whether it committed.
+    """``job.json``, for a caller that did not begin the job and cannot know whether it committed.
 
     Raises:
         CommitStateUnknownError: The store did not say.
-        RecordError: It is damaged (``outcome="unknown"``).
+        RecordError: The record is damaged (``outcome="unknown"``).
     """
     return await read_record(store, layout)
 
@@ -117,14 +117,14 @@ async def begun_record(store: ConfirmedStore, layout: JobLayout) -> JobRecord | 
 async def standing_decision(store: ConfirmedStore, layout: JobLayout) -> Standing[Decision] | None:
     """The decision of a job that is not over; ``None`` while there is none.
 
-    The only way to believe a decision of somebody else's. ``job.json`` is read after it, never
-    before: where nothing refuses a record in an area that is gone, a decision that came too late
-    stands there until its author takes it back, and for long if they have died. Since ``job.json``
-    never comes back, one that stands afterwards stood when the decision was created.
+    This is the only way to read somebody else's decision. ``job.json`` is read after it, never
+    before: where a record can be created in an area that is gone, a decision that came too late
+    stands until its author deletes it, and for long if the author has died. Since ``job.json`` is
+    never created again, one that stands afterwards stood when the decision was created.
 
     Raises:
         CommitStateUnknownError: The store did not say.
-        JobNotActiveError: The job is over, whatever decision is found; how it ended is not known.
+        JobNotActiveError: The job is over, and it is not known how it ended.
     """
     decision = await recall_listed(store, layout, layout.decision, Decision)
     if await read_record(store, layout) is None:
@@ -135,10 +135,11 @@ async def standing_decision(store: ConfirmedStore, layout: JobLayout) -> Standin
 async def standing_published(
     store: ConfirmedStore, layout: JobLayout, decision: Standing[Decision]
 ) -> Standing[Published] | None:
-    """The word that every file of *decision* is in place, if somebody has given it.
+    """The record that every file of *decision* is in place, if it stands.
 
     Raises:
-        RecordError: It is of another decision, or cannot be read: old files would go on its word.
+        RecordError: It is about another decision, or cannot be read. Old files are deleted because
+            of it.
     """
     published = await recall(store, layout, layout.published, Published)
     if published is not None:
@@ -150,7 +151,7 @@ async def standing_published(
 
 
 def over(layout: JobLayout) -> JobNotActiveError:
-    """What somebody is told whose job has no ``job.json`` any more: no record says how it ended."""
+    """The error for a job without ``job.json``: no record says how it ended."""
     message = (
         f"job {layout.job_id} was finished or aborted by somebody else; look at the destination "
         "before you run it again"

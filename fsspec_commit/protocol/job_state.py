@@ -1,4 +1,4 @@
-"""What stands in a job's area: how every other party sees a job."""
+"""The state of a job, as its area shows it to every other process."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class JobState:
     """A job as its area shows it at one moment.
 
     Attributes:
-        layout: Whose state it is.
-        state: ``"void"`` when ``job.json`` is gone: the job is over and the rest means nothing.
+        layout: The job.
+        state: ``"void"`` if ``job.json`` is gone: the job is over and the rest means nothing.
         decision: The decision that stands, if it can be read.
         claims: While undecided, every claim of the job.
         has_manifests: Whether a task has left a manifest.
-        signs_of_life: While undecided, what changes as long as its driver is at work: its claims,
-            and what it renews beside them.
+        signs_of_life: While undecided, what changes as long as its driver is alive: its claims, and
+            the file that it renews.
         damage: What cannot be read, if anything.
     """
 
@@ -49,7 +49,7 @@ class JobState:
 
     @property
     def stands_for(self) -> tuple[Claim, ...]:
-        """What the job holds: its claims, or once committed the claim it was decided under."""
+        """The claims that the job holds; after a committed decision, the claim of that."""
         if self.decision is None:
             return self.claims
         claim = self.decision.record.claim
@@ -60,9 +60,9 @@ Listed: TypeAlias = Entry | Directory | Unusable
 
 
 def unusable_among(children: Iterable[Listed], destination: DestinationLayout) -> list[JobState]:
-    """The jobs in place of whose areas something stands that is none, as damaged, oldest first.
+    """Jobs at the path of whose area something else stands, as damaged jobs, oldest first.
 
-    What is not named as a job is nobody's: it is in nobody's way.
+    Anything that is not named like a job is ignored.
     """
     odd = ((destination.job_of(c.path), c) for c in children if isinstance(c, Unusable))
     found = {job_id: child for job_id, child in odd if job_id is not None}
@@ -79,9 +79,9 @@ def jobs_among(children: Iterable[Listed], destination: DestinationLayout) -> li
 
 
 async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
-    """What stands in the area of *layout* now; damaged records are reported, never raised.
+    """The state of the job of *layout*; damaged records are reported, and not raised.
 
-    So are those that we may not read: what they say is not known here, and may be in the way.
+    So are records that must not be read here: they may be of a job that is in the way.
     """
     claims: list[Claim] = []
     decision: Standing[Decision] | None = None
