@@ -101,8 +101,7 @@ def write_dataset(
         max_rows_per_file: Begin another file after this many rows; 0 for no limit.
         min_rows_per_group: Gather at least this many rows into a row group.
         max_rows_per_group: The most rows in a row group.
-        file_visitor: Called with an object that has ``path`` (the final name), ``metadata`` and
-            ``size``, for each file.
+        file_visitor: Called for each file: an object with ``path`` (final), ``metadata``, ``size``.
         **job: See :class:`JobOptions`, except ``tasks`` and ``collect``. ``allow_empty`` defaults
             to True: a table without rows makes a job without files.
 

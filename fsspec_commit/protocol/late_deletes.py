@@ -1,11 +1,11 @@
-"""A request to delete that is carried out late, when the name it was for is in use again.
+"""Delete requests that are carried out late, when the name is in use again.
 
 Where equal bytes have equal tokens, an old file is deleted on condition of a token that a newer
-file of its name may have as well. Only jobs that write names which others may write too could make
-such a file, and no two jobs that touch one directory commit at the same time. So a job that deletes
-such files says so before it ends, in a directory beside the areas whose empty files are named by
-what it deleted; and a job that is about to create such a name looks there first, under its claim,
-and is refused. The rules are checked by the model in ``tests/specs/late_deletes.py``.
+file of its name may have as well. Only a job that writes names which others may write, too, can
+create such a file, and no two jobs that touch one directory commit at the same time. So a job that
+deletes such files records it before it ends, in a directory beside the areas with empty files named
+after what it deleted; and a job that is about to create such a name checks there first, under its
+claim, and is refused. The rules are checked by the model in ``tests/specs/late_deletes.py``.
 
 Here, and for nothing else, clocks count: they lift the refusal. A store refuses a request
 that was signed more than 15 minutes before or after its own time. So every clock that matters is
@@ -13,7 +13,7 @@ within that much of the store's, and a request comes at most 30 minutes after it
 
 * 15 minutes between the record of a job and the request that deletes its ``job.json``, which comes
   30 minutes after that at the latest,
-* 5 minutes between a look for ``job.json`` and the last deletion that is sent because of it, which
+* 5 minutes between a read of ``job.json`` and the last deletion that is sent because of it, which
   comes 30 minutes after that,
 * and 30 minutes between the clocks of the two who write the record and read it,
 
@@ -57,20 +57,20 @@ async def leave_late_deletes(
     *,
     retries: int = 0,
 ) -> deletion.Permit:
-    """Say what requests of this job may still delete, before ``job.json`` goes.
+    """Record what requests of this job may still delete, before ``job.json`` is removed.
 
-    Whoever finishes the job says it, also when each of his own requests was answered: another may
-    have sent some, too.
+    Every driver that finishes the job does so, even if all its own requests were answered: another
+    driver may have sent some as well.
 
     Args:
         job: The job, bound.
-        published: Its files are in place.
-        replaced: What it has deleted.
+        published: The record that its files are in place.
+        replaced: The files that it has deleted.
         retries: How often removing the area has taken longer than its permit lasts. The record
             then names a time to come, and counts from there.
 
     Returns:
-        The permit to remove the job's area: for a time, if there was something to say.
+        The permit to remove the job's area; it expires if there was something to record.
     """
     permit = deletion.of_published(job.layout, published)
     if published.record.lost or not replaced.late_count:
@@ -89,7 +89,7 @@ async def leave_late_deletes(
 
 
 async def _marks(job: BoundJob, replaced: ReplacedFiles) -> AsyncIterator[list[str]]:
-    """Names that hold as many digests as one name can."""
+    """Names of marks, each of as many digests as one name can hold."""
     rest: list[str] = []
     async for batch in replaced.batches():
         for file in batch:
@@ -108,10 +108,10 @@ def _cut(digests: Sequence[str]) -> Iterable[Sequence[str]]:
 
 
 def _digest(name: str, size_bytes: int | None) -> str:
-    """Of a name, and the size where only a file of equal bytes is in danger.
+    """A digest of a name; and of the size, if only a file of equal bytes is in danger.
 
-    Not of the token: how servers make the etag of an upload differs, and files of another size
-    have another in any case.
+    The token is left out: servers make the etag of an upload in different ways, and files of
+    different sizes have different ones in any case.
     """
     size = "any" if size_bytes is None else str(size_bytes)
     return sha256(f"{size} {name}".encode()).hexdigest()[:_DIGEST_CHARACTERS]
@@ -120,11 +120,11 @@ def _digest(name: str, size_bytes: int | None) -> str:
 async def refuse_endangered(job: BoundJob, held: HeldClaim, new: NewFiles) -> None:
     """Refuse to create a name that a late request of an earlier job may delete.
 
-    Under the claim, beside which no other job deletes, and from a listing that shows what every
-    job before has left.
+    This is checked under the claim, so that no other job deletes meanwhile, and against a listing
+    that shows what every earlier job has left.
 
     Raises:
-        UnsafeStoreError: One of the new files is in danger, for a while.
+        UnsafeStoreError: One of the new files would be in danger for a while.
     """
     if not len(new.reusable) or job.record.single_writer:
         return
@@ -149,7 +149,7 @@ async def refuse_endangered(job: BoundJob, held: HeldClaim, new: NewFiles) -> No
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What one job has left: when it ended, and the digests in order, eight bytes each."""
+    """The record of one job: when it ended, and its digests in order, eight bytes each."""
 
     ended: datetime
     digests: "array[int]"
@@ -198,7 +198,7 @@ def _refuse_if_in_danger(
 
 
 async def forget_late_deletes(job: BoundJob, beside: Iterable[Entry | Directory]) -> None:
-    """Remove what earlier jobs have left about deletions that cannot come any more."""
+    """Remove the records of earlier jobs whose deletions cannot be carried out any more."""
     for path, permit in ended_late_deletes(
         job.layout.destination, beside, job.store.ids.now()
     ).items():
@@ -208,7 +208,7 @@ async def forget_late_deletes(job: BoundJob, beside: Iterable[Entry | Directory]
 def ended_late_deletes(
     layout: DestinationLayout, beside: Iterable[Entry | Directory], now: datetime
 ) -> dict[StorePath, deletion.Permit]:
-    """What has been left so long ago that it means nothing, and the permit to remove it."""
+    """The records that are too old to count, with the permit to remove them."""
     left = [child.path for child in beside if isinstance(child, Directory)]
     permits = {path: deletion.of_late_deletes(layout, path, now) for path in left}
     return {path: permit for path, permit in permits.items() if permit is not None}

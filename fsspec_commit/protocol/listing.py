@@ -1,4 +1,4 @@
-"""What stands at the destination already: data files, never anything of a work area."""
+"""Listings of the data files at a destination, without its work areas."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ Found: TypeAlias = tuple[str, Entry]
 
 @asynccontextmanager
 async def ending(listing: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
-    """End *listing* here, also when it is left half-way, and not whenever it is garbage."""
+    """Close *listing* at the end of the block, and not when it is garbage-collected."""
     try:
         yield listing
     finally:
@@ -25,7 +25,7 @@ async def ending(listing: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
 
 
 async def old_files(job: BoundJob) -> AsyncIterator[Found]:
-    """Every file of the destination with its relative name, the work area's left out.
+    """Every file of the destination with its relative name, except those of work areas.
 
     Raises:
         RequestError: Another destination lies inside this one.
@@ -45,10 +45,10 @@ async def first_visible(job: BoundJob) -> str | None:
 
 
 async def files_below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
-    """Every file below the directory *path*, the work area's left out.
+    """Every file below the directory *path*, except those of work areas.
 
     Raises:
-        RequestError: Another destination lies there.
+        RequestError: There is another destination below it.
     """
     layout = job.layout.destination
     async with ending(job.store.list_tree(path, without=layout.areas)) as entries:
@@ -60,7 +60,7 @@ async def files_below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
 
 
 def nested_destination(job: BoundJob, inner: Partition) -> RequestError:
-    """The refusal to delete beside the work area of another destination, whose files those are."""
+    """The refusal to delete files that belong to another destination, with its own work area."""
     message = (
         f"cannot commit to {job.record.destination!r}: another destination lies inside it, at "
         f"{inner!r}; give each its own directory"

@@ -1,4 +1,4 @@
-"""The chosen attempts' manifests: streamed, size-capped, with the digest the message gave."""
+"""The manifests of the chosen attempts: streamed, limited in size, verified by their digests."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,9 +32,9 @@ _Kept: TypeAlias = dict[str, bytes]
 class ChosenManifests:
     """The manifests of *chosen*, to be iterated as often as needed.
 
-    Memory does not grow with the job: each is read, checked and let go; but for the first few,
-    which a driver that has checked them *kept*, by their digests, and need not read again. Once
-    all *are checked*, what has the digest that its message names needs no second check.
+    Memory does not grow with the job: each manifest is read, checked and dropped, except for the
+    first few that a driver has *kept*, by their digests. Once all are checked (*are_checked*), the
+    right digest is enough.
     """
 
     job: BoundJob
@@ -49,7 +49,7 @@ class ChosenManifests:
                     yield manifest
 
     async def groups(self) -> AsyncIterator[list[TaskCommit]]:
-        """The messages in their order, as many at a time as are read at once."""
+        """The messages in order, in groups whose manifests are read concurrently."""
         group: list[TaskCommit] = []
         files = 0
         async with ending(self.chosen.batches()) as batches:
@@ -65,15 +65,15 @@ class ChosenManifests:
             yield group
 
     async def load_all(self, group: Sequence[TaskCommit]) -> list[ManifestBytes]:
-        """The manifests of *group*, read at once: one after the other each costs a round trip.
+        """Read the manifests of *group* concurrently.
 
         Raises:
-            RecordError: As :meth:`load`.
+            RecordError: One is gone, or has other bytes.
         """
         return await all_of(group, self.load, in_flight_max=self.job.store.in_flight_max)
 
     async def load(self, message: TaskCommit) -> ManifestBytes:
-        """One manifest, exactly as its message names it.
+        """Read one manifest, exactly as its message names it.
 
         Raises:
             RecordError: It is gone, or has other bytes.
@@ -103,16 +103,16 @@ class ChosenManifests:
 
 @dataclass(slots=True)
 class NewFiles:
-    """What a job is about to publish, summed up while its manifests stream by.
+    """The files that a job is about to publish, collected while its manifests are streamed.
 
     Attributes:
         names: Every final name.
-        reusable: The names that another job could have as well: ``names="exact"``, and hidden
-            ones. All others carry this job's id.
-        reusable_in: The partitions of those.
-        folded: What is left of those where case does not count, on stores where it does not.
-        partitions: The partitions of all.
-        manifests: What names them, for publishing; the first few are kept.
+        reusable: The names that another job could write as well: those of ``names="exact"``, and
+            hidden ones. All others contain this job's id.
+        reusable_in: The partitions of the reusable names.
+        folded: The reusable names with case folded, on stores that fold case.
+        partitions: The partitions of all names.
+        manifests: The manifests with the names; the first few are kept.
     """
 
     manifests: ChosenManifests = field(repr=False)
@@ -136,7 +136,7 @@ class NewFiles:
         """Count one attempt's files.
 
         Raises:
-            RecordError: They are not as many, or as large, as its message says.
+            RecordError: Their number or size differs from what the attempt's message says.
         """
         layout = manifest.layout
         own = unique_suffix(layout.job.job_id, layout.task_id)
@@ -162,13 +162,13 @@ class NewFiles:
     def may_meet_others(self) -> bool:
         """Whether another job could write one of the names as well.
 
-        A hidden directory counts: the name could be that of another job's hidden file, which
-        keeps its name.
+        A hidden directory counts: another job's hidden file, which keeps its name, could have the
+        same name.
         """
         return len(self.reusable) > 0 or not all(map(is_visible, self.partitions))
 
     def names_digest(self) -> str:
-        """SHA-256 of every name, one a line, in order."""
+        """The SHA-256 of all names, one a line, in order."""
         digest = sha256()
         for name in self.names:
             digest.update(name.encode() + b"\n")
@@ -203,12 +203,12 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
 
 
 def another_name(name: str) -> str:
-    """How a file that may not have the reusable *name* comes to another, for a refusal to say."""
+    """How to give a file another name than the reusable *name*, for the message of a refusal."""
     return 'names="unique"' if is_visible(name) else "another name (hidden ones stay as given)"
 
 
 def outside_partition(destination: str, name: str) -> RequestError:
-    """The refusal of a file that would make a partition of the whole destination."""
+    """The refusal of a file whose partition would be the whole destination."""
     message = (
         f'cannot write {name!r} to {destination!r} itself: mode="overwrite_partitions" replaces '
         "whole directories, and for a file in none it would clear everything there; give "
@@ -219,7 +219,7 @@ def outside_partition(destination: str, name: str) -> RequestError:
 
 
 def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:
-    """No file may have the name of a directory that another file is in."""
+    """Refuse a file with the name of a directory of another file."""
     name = min(filter(new.reusable.holds, new.partitions.with_those_above()), default=None)
     if name is not None:
         message = f"{name!r} is written both as a file and as a directory; rename one of them"

@@ -1,4 +1,4 @@
-"""What stands beside the areas when a job has ended: its done and lost marks, and an epoch."""
+"""The marks that a job leaves beside the areas when it ends: done, lost, and an epoch."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,30 +12,30 @@ from fsspec_commit.store import Directory, Entry, Unusable
 
 
 async def mark_done(job: BoundJob) -> None:
-    """Say for ever that a job with this idempotency key has committed here."""
+    """Record permanently that a job with this idempotency key has committed here."""
     if job.record.key_digest is not None:
         layout = job.layout.destination
         await _touch(job, layout.done(job.record.key_digest))
 
 
 async def is_done(job: BoundJob) -> bool:
-    """Whether a job with this idempotency key has committed here; the mark is read by name.
+    """Whether a job with this idempotency key has committed here.
 
-    Read, not looked at: an object store would look for a directory of that name as well.
+    The mark is read, since ``stat`` would make an object store look for a directory as well.
     """
     key = job.record.key_digest
     return key is not None and await job.store.read(job.layout.destination.done(key)) is not None
 
 
 async def mark_lost(job: BoundJob) -> None:
-    """Say for ever that files of this job were lost: what is there is not taken for all of it."""
+    """Record permanently that files of this job were lost, and those in place are not all."""
     await _touch(job, job.layout.destination.lost(job.layout.job_id))
 
 
 async def begin_epoch(
     job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
 ) -> None:
-    """Let every reader that is listing see that a job has finished meanwhile.
+    """Let readers that are listing the destination see that a job has finished meanwhile.
 
     Creates a new epoch, then deletes those that stood *beside* the areas, and no others: an epoch
     that another job created in between stays, since a reader may have seen only what was there
@@ -50,7 +50,7 @@ async def begin_epoch(
 
 
 def areas_gone(job: BoundJob) -> PartialCommitError:
-    """The end of a driver that finds no place to say what must be said of its job."""
+    """The error of a driver that cannot leave a mark, since the directory of all areas is gone."""
     job_id = job.record.job_id
     message = f"the work areas of {job.record.destination!r} are not there"
     return PartialCommitError(message, job_id=job_id, remaining=0, stage="retire")

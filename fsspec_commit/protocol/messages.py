@@ -18,7 +18,7 @@ _LOOKED_FOR_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _OfJob(Iterable[TaskCommit]):
-    """What a caller passed, each looked at: messages of this job."""
+    """The objects that a caller passed, each checked to be a message of this job."""
 
     job: BoundJob
     given: Sequence[object]
@@ -40,7 +40,7 @@ class _OfJob(Iterable[TaskCommit]):
 
 
 def _how_to_pass(thing: object) -> str:
-    """What to do where *thing* was passed for a message: often one can be had from it."""
+    """How to get a message from *thing*, which was passed instead of one."""
     if hasattr(thing, "result"):
         return "pass what its .result() returns"
     if hasattr(thing, "compute"):
@@ -52,13 +52,13 @@ def _how_to_pass(thing: object) -> str:
 
 
 def check_messages(job: BoundJob, messages: Sequence[object]) -> Iterator[TaskCommit]:
-    """The one message of every task, ordered by task (P3).
+    """The one message of every task, in the order of tasks (P3).
 
-    Of messages that come in the order of their tasks nothing is kept here.
+    Messages that come in that order are not copied.
 
     Raises:
-        RequestError: Something is no message, another job's, one of two different ones for a
-            task, or one is missing; before the first is given.
+        RequestError: Something is not a message, or is another job's; a task has two different
+            messages, or none. Raised before the first message is returned.
     """
     valid = _OfJob(job, messages)
     task_id = attrgetter("task_id")
@@ -109,11 +109,11 @@ def _refuse_missing(job: BoundJob, task_ids: Iterable[int]) -> None:
 
 
 async def collect_messages(job: BoundJob, task_count: int) -> AsyncIterator[Sequence[TaskCommit]]:
-    """The message of the first attempt of each task, as it was left beside the job.
+    """The message of the first attempt of each task, from the job's area.
 
     Raises:
-        RequestError: A task has none yet.
-        RecordError: What was left is not this task's.
+        RequestError: A task has no message yet.
+        RecordError: A record is not of its task.
     """
 
     async def read(task_id: int) -> TaskCommit | None:
@@ -141,7 +141,7 @@ async def collect_messages(job: BoundJob, task_count: int) -> AsyncIterator[Sequ
 
 
 class MissingTasks:
-    """Tasks without a message, in order: how many, and the first few runs of them."""
+    """Tasks without a message, in order: how many, and the first few ranges."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -149,7 +149,7 @@ class MissingTasks:
         self._runs: list[range] = []
 
     def add(self, run: range) -> None:
-        """Add a run of tasks above all that were added."""
+        """Add a range of tasks above all that were added."""
         if not run:
             return
         self.count += len(run)
@@ -169,9 +169,9 @@ class MissingTasks:
 def missing_tasks(
     job: BoundJob, missing: MissingTasks, expected: int, extra: int | None = None
 ) -> RequestError:
-    """The refusal to commit a job of which a part is not there.
+    """The refusal to commit a job of which a task is missing.
 
-    Where a task beyond the last one has a message, *extra*, they were counted from 1 on.
+    If *extra*, a task beyond the last one, has a message, the tasks were numbered from 1.
     """
     how = (
         "wait for them, or run them again"

@@ -1,9 +1,9 @@
-"""The old files of the partitions that are replaced: those of the very directories, no others.
+"""The old files of the partitions that are replaced: those of exactly these directories.
 
-Directories of two names may be one all the same: one directory, where a file system folds case or
-Unicode forms; or one value, since readers decode percent-escapes. What is deleted goes by the
-exact name. So a job is refused, before its decision, where it would add a second spelling of a
-value beside rows that stay, or would write into a directory that has another name.
+Two names may still mean one directory, where a file system folds case or Unicode forms; or one
+value, since readers decode percent-escapes. Files are deleted by exact names. So a job is refused,
+before its decision, if it would add a second spelling of a value beside rows that stay, or would
+write into a directory that has another name.
 """
 
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from fsspec_commit.store import Directory, Entry
 
 _LISTINGS_AT_ONCE_MAX = 32
 _LISTED_MAX = 4096
-"""What is listed at once is held: after so many files one directory is listed at a time again."""
+"""Concurrent listings are held in memory: beyond this many files, directories are listed singly."""
 
 
 @dataclass(slots=True)
 class FilesOutside:
-    """Files of the destination itself, in no partition: they stay, and readers take them for rows.
+    """Files directly in the destination, in no partition, which stay and are read as data.
 
     Attributes:
         first: The first of them, by name.
@@ -46,12 +46,12 @@ class FilesOutside:
     count: int = 0
 
     def add(self, name: str) -> None:
-        """Count one."""
+        """Count one file."""
         self.first = min(self.first or name, name)
         self.count += 1
 
     def warnings(self) -> tuple[str, ...]:
-        """What the job's result says of them."""
+        """The warnings about them in the job's result."""
         if not self.count:
             return ()
         others = f" and {self.count - 1:,} more" if self.count > 1 else ""
@@ -70,14 +70,14 @@ async def old_files_of_partitions(
     directories: Container[str],
     outside: FilesOutside,
 ) -> AsyncIterator[Found]:
-    """The files of *written* partitions without their subdirectories, of declared ones with.
+    """The files of *written* partitions without their subdirectories, of declared ones with them.
 
-    And whatever file stands where one of the *directories* of new files is to be. Those that are
-    in no partition are added to *outside*.
+    Also every file in the path of one of the *directories* of new files. Files that are in no
+    partition are added to *outside*.
 
     Raises:
-        RequestError: A partition stands under another spelling, and would be mixed up with it; or
-            another destination lies in one, or on the way to it.
+        RequestError: A partition exists under another spelling, and its rows would be mixed; or
+            there is another destination in a partition, or above it.
     """
     async with ending(_Walk(job, written, directories, outside).files()) as files:
         async for found in files:
@@ -85,7 +85,7 @@ async def old_files_of_partitions(
 
 
 class _Spot(NamedTuple):
-    """A directory by its name, and the one on the way to a partition that it is, or is spelled."""
+    """A directory, and the wanted one that it is, or is another spelling of."""
 
     name: str
     wanted: str
@@ -96,7 +96,7 @@ class _Spot(NamedTuple):
 
 
 class _Level:
-    """Spots that one step of the walk leads to; the many under their own names are compressed."""
+    """The spots of one step of the walk; those under their wanted names are held compressed."""
 
     def __init__(self) -> None:
         self._by_name = DirectoryNames()
@@ -110,20 +110,20 @@ class _Level:
                 self._by_name.update([spot.name])
 
     def spots(self) -> Iterator[_Spot]:
-        """Those under their own names in order, so that neighbours are asked for one by one."""
+        """The spots, those under their wanted names in order, so that neighbours are adjacent."""
         yield from self._spelled_otherwise
         for name in self._by_name:
             yield _Spot(name, name)
 
 
 class _Waiting:
-    """Spots that are still to be walked to: at first that of the destination itself."""
+    """Spots that are still to be visited: at first that of the destination itself."""
 
     def __init__(self) -> None:
         self._levels = [iter([_Spot("", "")])]
 
     def take(self, count: int) -> list[_Spot]:
-        """The next *count* of them, those that were added last first; fewer at the end."""
+        """The next *count* spots, last added first; fewer at the end."""
         spots: list[_Spot] = []
         while self._levels and len(spots) < count:
             some = list(islice(self._levels[-1], count - len(spots)))
@@ -138,12 +138,12 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """Where directories lead: to what has their name, or one that readers decode alike.
+    """Which wanted directories the children of a directory are, or are other spellings of.
 
     Attributes:
-        above: What they stand in.
-        wanted: Partitions, and all on the way to one.
-        alike: The last names below *above* that are decoded as others are, listed or wanted.
+        above: The directory.
+        wanted: Partitions, and the directories above them.
+        alike: The last names below *above*, listed or wanted, that readers decode like others.
     """
 
     above: _Spot
@@ -151,7 +151,7 @@ class _Ways:
     alike: Mapping[str, Sequence[str]]
 
     def of(self, name: str) -> Iterator[_Spot]:
-        """Where the directory *name* leads."""
+        """The wanted directories that *name* is, or is another spelling of."""
         last = name.rpartition("/")[2]
         for one in dict.fromkeys(self.alike.get(_decoded(last), [last])):
             wanted = _below(self.above.wanted, one)
@@ -183,7 +183,7 @@ class _Walk:
         self._spelled_otherwise: dict[str, str] = {}
 
     async def files(self) -> AsyncIterator[Found]:
-        """Every file that goes; at the end, the refusal of a value that would be there twice."""
+        """Every file to be deleted; at the end, refuse a value that would have two spellings."""
         waiting, at_once = _Waiting(), 1
         while spots := waiting.take(at_once):
             whole = [spot for spot in spots if spot.wanted in self._declared]
@@ -212,7 +212,7 @@ class _Walk:
         self._refuse_spelled_twice()
 
     async def _list_all(self, spots: Sequence[_Spot]) -> list[list[Entry | Directory]]:
-        """What stands in each: asked for at once, since each costs a round trip."""
+        """List the directories concurrently, since each costs a round trip."""
 
         async def children(spot: _Spot) -> list[Entry | Directory]:
             return await self._job.store.list_children(self._path(spot))
@@ -220,7 +220,7 @@ class _Walk:
         return await all_of(spots, children, in_flight_max=_LISTINGS_AT_ONCE_MAX)
 
     def _is_there(self, spot: _Spot, name: str, *, is_written: bool) -> bool:
-        """Whether a file goes, or stands where a directory is to be."""
+        """Whether a file is to be deleted, or stands where a directory is needed."""
         if is_written:
             return self._takes(spot, name)
         if name in self._directories:
@@ -230,17 +230,17 @@ class _Walk:
         return False
 
     async def _refuse_nested(self, spot: _Spot, name: str) -> None:
-        """Refuse what has a work area of its own, with something in it: another destination."""
+        """Refuse a directory with a work area that is not empty: another destination."""
         if name == AREA or spot.is_spelled_otherwise or name.rpartition("/")[2] != AREA:
             return
         if await self._job.store.list_children(self._layout.directory(Partition(name))):
             raise nested_destination(self._job, Partition(spot.name))
 
     async def _ways(self, spot: _Spot, children: Sequence[Entry | Directory]) -> "_Ways":
-        """Where the directories below *spot* lead.
+        """Match the directories below *spot* with the wanted ones.
 
         Raises:
-            RequestError: One of them stands under a name that the store takes for one of a new one.
+            RequestError: The store takes the name of one of them for that of a new directory.
         """
         wanted = FileNames()
         wanted.extend(self._wanted.children(spot.wanted))
@@ -261,7 +261,7 @@ class _Walk:
         return self._layout.relative(child.path).rpartition("/")[2]
 
     def _takes(self, spot: _Spot, name: str) -> bool:
-        """Whether a file goes; if not, its directory is kept in mind as another spelling."""
+        """Whether a file is to be deleted; if not, its directory is noted as another spelling."""
         if not spot.is_spelled_otherwise:
             if is_visible(name) and spot.wanted != self._last_found:
                 self._found.add(spot.wanted)
@@ -287,9 +287,9 @@ class _Walk:
     async def _refuse_folded(
         self, spot: _Spot, alike: Mapping[tuple[str, ...], Sequence[str]], listed: Container[str]
     ) -> None:
-        """Refuse a directory that is not listed, and yet there: under another name.
+        """Refuse a directory that is not listed but exists, under another name.
 
-        The store is asked only where something of such a name is listed, so hardly ever.
+        The store is asked only if a similar name is listed, so hardly ever.
         """
         for names in alike.values():
             others = [name for name in names if name in listed]
@@ -300,9 +300,9 @@ class _Walk:
                     raise self._folded(wanted, _below(spot.name, others[-1]))
 
     def _refuse_spelled_twice(self) -> None:
-        """Refuse a partition whose only rows, so far, stand under another spelling and stay.
+        """Refuse a partition whose only rows so far are under another spelling, and would stay.
 
-        Where both hold rows, whoever wrote them tells them apart, or reads both in any case.
+        If both spellings have rows, their owner tells them apart, or reads both in any case.
         """
         for wanted, other in sorted(self._spelled_otherwise.items()):
             if not self._found.holds(wanted):
@@ -337,5 +337,5 @@ def _below(above: str, last: str) -> str:
 
 
 def _decoded(name: str) -> str:
-    """As readers take it; bytes that are no UTF-8 stay apart from each other."""
+    """*name* as readers decode it; bytes that are not UTF-8 stay distinct."""
     return unquote(name, errors="surrogateescape")

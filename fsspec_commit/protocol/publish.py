@@ -1,4 +1,4 @@
-"""Step 5: the new files in their places, and the word that they are."""
+"""Step 5: publish the new files, and record that they are in place."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ from fsspec_commit.records.job import Decision, Published
 
 
 class Placing:
-    """How many files of a job are in place, while they are put there.
+    """Counts the files of a job that are in place, while they are published.
 
     Attributes:
-        is_under_way: Whether they are being put there.
+        is_under_way: Whether files are being published.
     """
 
     def __init__(self, job: BoundJob, total: int, progress: Progress | None) -> None:
@@ -29,13 +29,13 @@ class Placing:
         self.is_under_way = False
 
     def count(self, files: int) -> None:
-        """So many more are in place."""
+        """Count more files in place."""
         self._done += files
         if self._progress is not None:
             self._progress(files)
 
     def failed(self, error: PartialCommitError) -> PartialCommitError:
-        """What *error* says of the files that it came between."""
+        """The error for *error*, which came while files were published."""
         job = self._job
         message = (
             f"{self._done} of {self._total} files are in place and the rest will follow; delete "
@@ -64,11 +64,11 @@ async def publish_files(
 
     Args:
         job: The job, bound.
-        new: The files.
-        replaced: The old ones that some of them may take the place of.
-        resuming: Others may have published some.
-        lost: Takes the names of files whose sources are gone for good; ``None``: there are none.
-        placing: Counts those that are in place.
+        new: The new files.
+        replaced: The old files, some of which may be replaced in place.
+        resuming: Whether an earlier driver may have published some.
+        lost: Called with each file whose source is gone for good; ``None`` to raise then.
+        placing: Counts the files in place.
     """
     placing.is_under_way = True
     await job.committer.publish(
@@ -85,10 +85,10 @@ async def publish_files(
 async def say_published(
     job: BoundJob, decision: Standing[Decision], lost: int
 ) -> Standing[Published]:
-    """Say that every file is in place; a resumer's word stands as well as ours.
+    """Record that every file is in place, unless a resumer has done so.
 
     Raises:
-        PartialCommitError: Nothing can be said any more: the area is not there.
+        PartialCommitError: The record cannot be created: the area is gone.
     """
     job_id = job.record.job_id
     record = Published(
@@ -107,7 +107,7 @@ async def say_published(
 
 
 def losses(published: Published, lost: Sequence[str]) -> list[str]:
-    """What is said of files that were left out; where another has left them out, how many."""
+    """The warning about files that were left out: their names, or how many if another did."""
     if published.lost and not lost:
         others = f"lost: {published.lost} of the files were left out by who resumed the job before"
         return [f"{others}; no old file is deleted, and no {SUCCESS} written"]

@@ -1,7 +1,8 @@
-"""The old files: what the mode says of them, listed before the decision, removed at the end (P9).
+"""The old files: checked by the mode, listed before the decision, and removed at the end (P9).
 
-What goes is written down before the decision and fixed by its digest in it, so that whoever
-finishes the job removes exactly that. The list is streamed: it can be longer than memory.
+The list of what is to be removed is written before the decision, which contains its digest, so that
+every driver that finishes the job removes exactly that. It is streamed, since it can be longer than
+memory.
 """
 
 from collections.abc import AsyncIterator
@@ -44,15 +45,16 @@ _ANY_NAME = "any"
 
 
 async def may_write(job: BoundJob, new: NewFiles) -> bool:
-    """Whether the mode lets the job go on beside what is there; under the claim, so for good.
+    """Whether the mode lets the job go on, given existing data; final, since it is under the claim.
 
     Returns:
-        False under ``ignore`` when data stands: there is nothing to do.
+        False with ``ignore`` and existing data: there is nothing to do.
 
     Raises:
-        DestinationExistsError: Under ``error``; or a new name is taken, where none is replaced.
-        RequestError: A file stands where a directory is needed for such a name; or the store takes
-            two of the new names for one.
+        DestinationExistsError: There is data, with ``error``; or the name of a new file is taken
+            and not to be replaced.
+        RequestError: A file stands where a directory is needed; or the store takes two of the new
+            names for one.
     """
     mode = job.record.mode
     await refuse_two_spellings(job, new)
@@ -79,12 +81,12 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
 async def list_replaced(
     job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside
 ) -> ReplacedList | None:
-    """Write down exactly the old files that will go, with their tokens.
+    """Write the list of exactly the old files that will be removed, with their tokens.
 
-    Those that stay because they are in no partition are added to *outside*.
+    Files that stay because they are in no partition are added to *outside*.
 
     Returns:
-        What fixes the list, or ``None`` when nothing is replaced.
+        The name, count and digest of the list; ``None`` if nothing is replaced.
     """
     mode = job.record.mode
     directories = to_look_up(new.partitions.with_those_above())
@@ -123,7 +125,7 @@ def _goes(name: str) -> bool:
 
 
 async def refuse_what_must_stay(job: BoundJob) -> None:
-    """Refuse, before the work is done, an overwrite that could not be finished safely.
+    """Refuse, before any work is done, an overwrite that could not be finished safely.
 
     Raises:
         UnsafeStoreError: An old file's name may be used again, and this store cannot tell a later
@@ -157,17 +159,17 @@ def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
 
 @dataclass(slots=True)
 class ReplacedFiles:
-    """The list that a decision fixes, read again from the store.
+    """The list that a decision names, read from the store.
 
-    Indexing it says what must stand at a new file's name when it is published: nothing, or the
-    old file that is replaced in place.
+    Indexed by the name of a new file, it returns what must stand there when the file is published:
+    nothing, or the old file that is replaced in place.
 
     Attributes:
         job: The job.
         decision: The decision.
-        in_place: What is replaced in place.
-        tokens: The tokens of that, by name, if there is any.
-        late_count: How many of the others a late request to delete could take newer files for.
+        in_place: The files that are replaced in place.
+        tokens: Their tokens, by name, if there are any.
+        late_count: For how many of the others a late request could delete a newer file.
     """
 
     job: BoundJob
@@ -186,10 +188,10 @@ class ReplacedFiles:
         return 0 if self.decision.replaced is None else self.decision.replaced.count
 
     async def batches(self) -> AsyncIterator[list[ReplacedFile]]:
-        """The list, some lines at a time.
+        """The list, in batches.
 
         Raises:
-            RecordError: At the end, when it is not the list that was decided on.
+            RecordError: At the end, if it is not the list that the decision names.
         """
         listed, claim = self.decision.replaced, self.decision.claim
         if listed is None or claim is None:
@@ -204,9 +206,9 @@ class ReplacedFiles:
 async def recall_replaced(
     job: BoundJob, decision: Standing[Decision], reusable: NameIndex
 ) -> ReplacedFiles:
-    """Read the list once, verify it whole, and keep what is replaced in place.
+    """Read the list once, verify all of it, and keep the files that are replaced in place.
 
-    Only names that are *reusable* can be.
+    These can only have *reusable* names.
     """
     replaced = ReplacedFiles(job, decision.record)
     tokens = NameTokens(reusable)

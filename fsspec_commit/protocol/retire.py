@@ -1,4 +1,4 @@
-"""The end of a job: its area goes, once all stands that must outlive it."""
+"""The end of a job: its area is removed, once everything stands that must outlive it."""
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import (
@@ -20,7 +20,7 @@ _RETIREMENTS_MAX = 4
 async def retire_job(
     job: BoundJob, new: NewFiles, published: Standing[Published], replaced: ReplacedFiles
 ) -> list[str]:
-    """Leave what later jobs must know, then remove the area; the data is right in any case."""
+    """Record what later jobs must know, then remove the area; the data is right in any case."""
     for retries in range(_RETIREMENTS_MAX):
         permit = await leave_late_deletes(job, published, replaced, retries=retries)
         ids = new.manifests.chosen.attempt_ids
@@ -36,7 +36,7 @@ async def retire_job(
 
 
 def _too_slow(job: BoundJob) -> PartialCommitError:
-    """The end of a driver whose word of its deletions is old each time when the job is to go."""
+    """The error of a driver whose permit to remove the area has expired each time."""
     message = (
         "every file is in place and no old one is left, but the store is too slow to end the job: "
         f"when it is not, finish it by: {job.settle_command('resume')}"

@@ -1,9 +1,10 @@
-"""A committing job shows that it lives, and whoever is in its way watches for that.
+"""The sign of life of a committing job, and how a conflicting job watches it.
 
-Between its claim and its decision a job may list for long what it replaces. An older job that
-waits for it must not take it for dead, nor wait for ever for one that is. So the job renews an
-empty file, and it is dead to an older one that has looked often enough, for long enough, and seen
-no other. Nothing correct hangs on it: a fence is right at any time, and only a pity at a wrong one.
+Between its claim and its decision a job may take long to list what it replaces. An older job that
+waits for it must not take it for dead, nor wait for ever if it is. So the job renews an empty file,
+and an older job that has looked often enough, for long enough, and found no other file takes it for
+dead. Correctness does not depend on this: fencing a job is always safe, and only a waste if the job
+is alive.
 """
 
 import asyncio
@@ -20,11 +21,11 @@ BEAT_S = 2.0
 FENCE_S = 10.0
 """How long a newer job is watched without a sign of life, before it is fenced."""
 _LOOK_S_MAX = 2.0
-"""What counts of the time between two looks: who stood still has not watched."""
+"""The most that counts of the time between two looks: a suspended process has not watched."""
 
 
 class SignOfLife:
-    """What one driver renews while its claim stands; whatever that meets, the driver goes on."""
+    """The file that a driver renews while its claim stands; a failure does not stop the driver."""
 
     def __init__(self, job: BoundJob) -> None:
         self._job = job
@@ -32,11 +33,11 @@ class SignOfLife:
         self._last: StorePath | None = None
 
     def begin(self) -> None:
-        """Renew it from now on."""
+        """Start to renew the file."""
         self._beating = asyncio.ensure_future(self._beat())
 
     async def end(self) -> None:
-        """Renew it no more; an adapter's fault on the way must not decide what the job tells."""
+        """Stop renewing the file; an error of an adapter in doing so is not the job's."""
         beating, self._beating = self._beating, None
         if beating is None:
             return
@@ -65,7 +66,7 @@ class SignOfLife:
 
 
 class Watch:
-    """How long a job has shown no other sign of life, by the clock of who watches it."""
+    """How long a job has shown no new sign of life, by the clock of the process that watches it."""
 
     def __init__(self) -> None:
         self._signs: frozenset[str] | None = None
@@ -73,12 +74,12 @@ class Watch:
         self._still_s = 0.0
 
     def saw(self, signs: frozenset[str], *, since: float, until: float) -> bool:
-        """Whether the job is dead, as far as one can see.
+        """Note a look, and return whether the job seems dead.
 
         Args:
-            signs: What a look has shown.
-            since: When that look began.
-            until: When it ended: it shows what stood at some moment between.
+            signs: The signs of life that the look has shown.
+            since: When the look began.
+            until: When it ended: it shows what stood at some moment in between.
         """
         if signs == self._signs:
             self._still_s += min(since - self._looked_at, _LOOK_S_MAX)

@@ -1,4 +1,4 @@
-"""Where a job begins: fail before the work where the work would be in vain."""
+"""The start of a job, which fails before the work if the work would be in vain."""
 
 from fsspec_commit.effects.stored_records import establish_unrepeated
 from fsspec_commit.errors import (
@@ -16,10 +16,10 @@ from fsspec_commit.protocol.replaced import destination_exists, refuse_what_must
 
 
 async def has_nothing_to_do(job: BoundJob) -> bool:
-    """Whether the job can end before it begins; checked again, for good, under the claim.
+    """Whether the job has nothing to do; checked again, finally, under the claim.
 
     Raises:
-        DestinationExistsError: ``mode="error"`` and data stands.
+        DestinationExistsError: ``mode="error"``, and the destination holds data.
         RequestError: ``mode="overwrite"`` of a whole bucket or disk.
     """
     if await is_done(job):
@@ -42,21 +42,21 @@ async def has_nothing_to_do(job: BoundJob) -> bool:
 async def create_job(job: BoundJob, *, failed: int) -> str | None:
     """Create ``job.json``, which begins the life of the job; only here is an area made.
 
-    A request that was not answered is never repeated: it could be carried out when the job that
-    the second one began has long been finished, and bring that back to life. The first one can
-    still make an area, of a job that nobody works on: it is shown as open, and `clean` removes it.
+    A request that was not answered is never repeated: it could be carried out after the job that
+    the second request began has finished, and bring that job back to life. It may still make an
+    area, of a job that nobody works on: that is shown as open, and `clean` removes it.
 
     Args:
-        job: The job, under an id that nobody has.
-        failed: How many ids were spent in vain just before.
+        job: The job, under a new id.
+        failed: How many ids were tried in vain just before.
 
     Returns:
-        Why it is not known whether it was created: the job id is spent, take another. ``None``:
-        it was.
+        Why it is not known whether the record was created: the job id is spent, and the caller
+        takes another one. ``None`` if it was created.
 
     Raises:
-        RequestError: It declares more partitions than ``job.json`` holds.
-        CommitFailedError: The store refuses it.
+        RequestError: The job declares more partitions than ``job.json`` can hold.
+        CommitFailedError: The store refuses to create it.
     """
     record, layout, store = job.record, job.layout, job.store
     size_bytes = len(record.encode())

@@ -1,7 +1,7 @@
-"""A list that can be longer than memory: a line an item, fixed by its count and its digest.
+"""A list that can be longer than memory: a line per item, identified by its count and digest.
 
-It stands beside the decision that names it. Its name holds a nonce that nobody else has, so what
-is in it can only be what its writer wrote, or less; whoever reads it compares the digest.
+It stands beside the decision that names it. Its name contains a nonce, so its content can only be
+what its writer wrote, or a part of that; readers compare the digest.
 """
 
 from collections.abc import AsyncIterator
@@ -24,21 +24,22 @@ T = TypeVar("T")
 _CHUNK_BYTES = 1 << 20
 _HELD_BYTES_MAX = 1 << 20
 _LINES_BYTES = 1 << 17
-"""So much is split into lines at once: as objects they take some times as much as their bytes."""
+"""How much is split into lines at once: the objects take several times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """How many lines a list has, and the SHA-256 of them all."""
+    """The number of lines in a list, and the SHA-256 of all."""
 
     count: int
     digest: str
 
 
 class ListWriter:
-    """Writes a list, a line at a time: at once where it is short, else without holding it.
+    """Writes a list, a line at a time: a short one in one request, a long one streamed.
 
-    Of a short list a failure is settled, like that of any record; a long one fails the commit.
+    A short list is created like any record, with its outcome confirmed; if writing a long one
+    fails, the commit does.
     """
 
     def __init__(self, job: BoundJob, path: StorePath) -> None:
@@ -50,14 +51,14 @@ class ListWriter:
         self._count = 0
 
     async def add(self, line: bytes) -> None:
-        """Add *line*, which holds no line feed."""
+        """Add *line*, which contains no line feed."""
         self._held += line + b"\n"
         self._count += 1
         if len(self._held) >= _HELD_BYTES_MAX:
             await self._flush()
 
     async def finish(self) -> Listed | None:
-        """Close the list, which then stands; ``None`` when it is empty, and none is written."""
+        """Finish the list, which then stands; ``None`` if it is empty and was not written."""
         if self._count == 0:
             return None
         if self._file is None:
@@ -68,7 +69,7 @@ class ListWriter:
         return Listed(self._count, self._digest.hexdigest())
 
     async def discard(self) -> None:
-        """Leave nothing of it."""
+        """Remove what was written."""
         if self._file is not None:
             await self._file.discard()
 
@@ -92,11 +93,11 @@ class ListWriter:
 async def read_list(
     job: BoundJob, path: StorePath, kind: type[T], listed: Listed
 ) -> AsyncIterator[list[T]]:
-    """The list at *path*, some lines at a time.
+    """The list at *path*, in batches of lines.
 
     Raises:
-        RecordError: At the end, when it is not the list that was decided on; at once where a line
-            cannot be one of it.
+        RecordError: At the end, if it is not the list that the decision names; at once, if a line
+            cannot belong to it.
     """
     digest, rest, count = sha256(), b"", 0
     async with ending(_pieces(job, path)) as pieces:
@@ -119,7 +120,7 @@ async def read_list(
 
 
 async def _pieces(job: BoundJob, path: StorePath) -> AsyncIterator[bytes]:
-    """What stands at *path*: read as much at a time as is worth a request, given in less."""
+    """The content of *path*, read in large requests and returned in smaller pieces."""
     start = 0
     while data := await job.store.read_range(path, start=start, length=_CHUNK_BYTES):
         start += len(data)

@@ -1,7 +1,7 @@
 """``_SUCCESS``: prepared before the decision, published after every file, one-shot like any file.
 
 A stale driver cannot write its marker over a later job's, because publishing consumes what was
-prepared. The marker of an earlier job goes first, so that it never speaks for half a job.
+prepared. The marker of an earlier job is removed first, so that it never stands for half a job.
 """
 
 from itertools import islice
@@ -18,14 +18,14 @@ from fsspec_commit.records.success import IOStatistics, SuccessData
 from fsspec_commit.store import Directory
 
 FILENAMES_MAX = 10_000
-"""Hadoop's marker lists at most 100 names; more serve people who compare, not programs."""
+"""Hadoop's marker lists at most 100 names; more are for people who compare, not for programs."""
 
 
 async def prepare_success(job: BoundJob, claim: Claim, new: NewFiles) -> FileIdentity | None:
-    """Prepare the marker that the job asks for, if it asks for one.
+    """Prepare the job's marker, if it is to have one.
 
-    Under a name of the claim's: a second driver of the job must not replace what the decision of
-    the first one names.
+    Its name contains the claim's nonce: a second driver of the job must not replace the marker that
+    the first one's decision names.
     """
     if job.record.success == "none":
         return None
@@ -60,10 +60,10 @@ def success_data(job: BoundJob, new: NewFiles) -> bytes:
 
 
 async def seen_success(job: BoundJob) -> FileIdentity | None:
-    """The marker that stands now: an earlier job's.
+    """The marker of an earlier job that stands now, if there is one.
 
     Raises:
-        RequestError: A directory stands there, which no marker could ever replace.
+        RequestError: There is a directory of that name, which no marker can replace.
     """
     entry = await job.store.stat(job.layout.destination.success)
     if entry is None:
@@ -87,7 +87,7 @@ async def seen_success(job: BoundJob) -> FileIdentity | None:
 async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> None:
     """Remove the marker that was seen before the decision, and no other.
 
-    Where the store cannot tell it from a later one, it stays until the new one takes its place.
+    If the store cannot tell it from a later one, it stays until the new one replaces it.
     """
     stale = deletion.of_stale_success(job.layout, decision)
     if stale is not None and _is_removed(job):
@@ -96,7 +96,7 @@ async def remove_stale_success(job: BoundJob, decision: Standing[Decision]) -> N
 
 
 def beware_of_stale_success(job: BoundJob, decision: Standing[Decision]) -> None:
-    """Whoever published the files may still be about to remove the marker of before."""
+    """Note that the driver which published the files may still remove the earlier marker."""
     stale = deletion.of_stale_success(job.layout, decision)
     if stale is not None and _is_removed(job):
         job.removal.beware(job.layout, stale[1])
@@ -107,14 +107,14 @@ async def publish_success(
 ) -> tuple[str, ...]:
     """Publish the marker that the decision names, if it names one.
 
-    One that is lost is never prepared again: a driver that has been superseded could complete the
-    second one when the next job has begun to publish.
+    A marker that is lost is never prepared again: a driver that was superseded could publish the
+    second one after the next job has begun to publish.
 
     Returns:
-        What to warn of: nothing, or that it is lost, where that is accepted.
+        Warnings: that the marker is lost, if that is accepted.
 
     Raises:
-        PartialCommitError: What was prepared is gone, and no marker stands: who waits for one
+        PartialCommitError: The prepared marker is gone, and none stands: readers that wait for one
             would wait for ever.
     """
     marker, claim = decision.record.success, decision.record.claim
@@ -134,11 +134,11 @@ async def publish_success(
 
 
 async def withdraw_success(job: BoundJob, lost: Decision) -> None:
-    """Drop the marker of a decision that was not taken; whoever retires the job may miss it."""
+    """Drop the marker of a decision that was not made, which removing the area might miss."""
     if lost.success is not None:
         await job.committer.withdraw_success(job.layout, lost.success)
 
 
 def _is_removed(job: BoundJob) -> bool:
-    """Whether a marker can be removed without taking a later job's."""
+    """Whether a marker can be removed without risk to a later job's."""
     return job.removal.may_take(SUCCESS, in_place=False)

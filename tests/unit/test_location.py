@@ -39,8 +39,8 @@ def test_a_path_on_a_cluster_keeps_its_first_directory(given: str, url: str, clu
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        ("webhdfs://two:9870/out", "about host: the one names 'two'"),
-        ("webhdfs://one:9871/out", "about port: the one names 9871"),
+        ("webhdfs://two:9870/out", "about host: the URL names 'two'"),
+        ("webhdfs://one:9871/out", "about port: the URL names 9871"),
         ("s3://bucket/out", "is a 's3' URL"),
     ],
 )
