@@ -33,8 +33,8 @@ async def open_new_job(location: Location, options: JobOptions, *, ids: IdSource
     """Open the store of *location*, and choose the committer of a job with *options*.
 
     Raises:
-        UnsafeStoreError: No committer is safe here, or not the one asked for.
-        StoreError: It cannot be reached.
+        UnsafeStoreError: No committer is safe here, or the requested one is not.
+        StoreError: The store cannot be reached.
     """
     open_options = OpenOptions(
         durability=options.get("durability", "none"),

@@ -1,8 +1,8 @@
-"""How finished attempts become visible files: the verbs, and their contract.
+"""The contract of committers, by which the files of finished attempts become visible.
 
 A committer has a worker side, :class:`AttemptOutput`, which collects files that nobody sees, and
-a driver side, :class:`Committer`, which makes the files of chosen manifests visible. What travels
-between the two is bytes, so commit and resume are one path.
+a driver side, :class:`Committer`, which makes the files of chosen manifests visible. Between the
+two only bytes are passed, so a commit and its resumption are the same code.
 """
 
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from fsspec_commit.store import DirectWriter, Expectation, Writer
 
 
 class NewFile(Protocol):
-    """One finished file of an attempt, by the name it will be published under."""
+    """One finished file of an attempt."""
 
     @property
     def target(self) -> Target:
@@ -32,12 +32,12 @@ class NewFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ManifestBytes:
-    """What one attempt wrote down, with the attempt's paths; only its committer reads it.
+    """The manifest of one attempt, as bytes that only its committer reads.
 
     Attributes:
         layout: The attempt's paths.
         data: The record.
-        is_checked: Whether this process has read these very bytes before, by their digest.
+        is_checked: Whether this process has checked these bytes before, by their digest.
     """
 
     layout: AttemptLayout
@@ -47,7 +47,7 @@ class ManifestBytes:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFiles:
-    """What one manifest says: the attempt's files, and their rows where they are known."""
+    """The files in one manifest, and their rows, if known."""
 
     files: Sized[NewFile]
     rows: int | None
@@ -61,14 +61,14 @@ class Expectations(Protocol):
 
 
 Lost = Callable[[Target], None]
-"""Told of a file whose source is gone for good, where the operator accepted that."""
+"""Called with a file whose source is gone for good, if the operator accepts the loss."""
 
 
 def report_lost(name: Target, lost: Lost | None, why: str) -> None:
-    """Tell *lost* of a file that can never be published.
+    """Call *lost* with a file that can never be published.
 
     Raises:
-        PartialCommitError: Nobody has accepted the loss; *why* completes the sentence.
+        PartialCommitError: The loss is not accepted; *why* is the end of the message.
     """
     if lost is None:
         message = f"{name!r} {why}; nothing was deleted"
@@ -77,16 +77,17 @@ def report_lost(name: Target, lost: Lost | None, why: str) -> None:
 
 
 class AttemptOutput(Protocol):
-    """Worker side, one attempt; nothing it does is visible.
+    """The worker side, for one attempt; nothing it does is visible.
 
-    Writers may be opened, used and finished on any thread; one writer belongs to one at a time.
+    Writers may be opened, used and finished on any thread; one writer belongs to one thread at a
+    time.
     """
 
     def writer(self, name: Target) -> Writer[NewFile]:
-        """Write one file through the loop."""
+        """Write one file on the event loop."""
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:
-        """Write one file on the caller's thread; ``None`` where the store cannot."""
+        """Write one file on the caller's thread; ``None`` if the store cannot."""
 
     def finished(self) -> Sequence[NewFile]:
         """Every finished file, in the order of their names."""
@@ -95,18 +96,18 @@ class AttemptOutput(Protocol):
         """Drop a finished file."""
 
     async def seal(self, rows: int | None) -> bytes:
-        """Fix the set of files, out of reach of late writers, and return their manifest."""
+        """Fix the set of files, so that late writers cannot change it, and return its manifest."""
 
     async def discard(self) -> None:
-        """Leave nothing of the attempt."""
+        """Remove everything of the attempt."""
 
 
 class Committer(Protocol):
-    """Driver side; everything it does is safe to repeat, by anyone, after any crash."""
+    """The driver side; everything it does is safe to repeat, by anyone, after any crash."""
 
     @property
     def name(self) -> CommitterName:
-        """What ``job.json`` calls it."""
+        """Its name in ``job.json``."""
 
     def attempt(self, layout: AttemptLayout) -> AttemptOutput:
         """The worker side of one attempt."""
@@ -115,7 +116,7 @@ class Committer(Protocol):
         """Decode a manifest strictly.
 
         Raises:
-            RecordError: It is torn, hostile or another attempt's.
+            RecordError: The manifest is torn, hostile or another attempt's.
         """
 
     async def publish(
@@ -135,8 +136,8 @@ class Committer(Protocol):
             directories: Their files' directories; making these makes all that are needed.
             expected: What must stand at each target.
             resuming: An earlier driver may have published some of them.
-            lost: Told of each file that is gone for good, if the job is to go on without it.
-            progress: Told how many files have become visible.
+            lost: Called with each file that is gone for good, if the job is to go on without it.
+            progress: Called with the number of files that have become visible.
 
         Raises:
             PartialCommitError: A file is neither where the attempt left it nor published, and
@@ -156,14 +157,14 @@ class Committer(Protocol):
         marker: FileIdentity,
         stale: FileIdentity | None,
     ) -> bool:
-        """Publish the prepared marker; another job's that stands there by now is left alone.
+        """Publish the prepared marker; another job's marker that stands by now is left alone.
 
-        It takes the place of *stale*, the marker seen before the decision, where that one could
-        not be removed; ``None`` where it was, or there was none.
+        The marker replaces *stale*, which was seen before the decision and could not be removed;
+        ``None`` if it was removed, or there was none.
 
         Returns:
-            False when no marker stands and what was prepared is gone: nothing was changed.
+            False if no marker stands and the prepared one is gone: nothing was changed.
         """
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
-        """Drop a prepared marker that no decision names, as far as it is not in the area."""
+        """Drop a prepared marker that no decision names, unless it is removed with the area."""

@@ -1,8 +1,8 @@
 """magic: a task uploads to the final names and completes nothing; the job completes each upload.
 
-Named after Hadoop's S3A committer, whose pending sets it shares. A worker writes straight to where
-a file will stand, so nothing is ever copied or renamed, and until an upload is completed nothing
-of it is visible to anyone.
+Named after Hadoop's S3A committer, whose pending sets it shares. A worker uploads to a file's final
+name, so nothing is ever copied or renamed, and nothing of an upload is visible to anyone until it
+is completed.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
@@ -44,13 +44,13 @@ _LOST = (
 
 
 class MagicAttempt:
-    """Uploads of the final names, and which of them are whole.
+    """Uploads to the final names, and which of them are finished.
 
-    An upload is attributed to its job by the job id in its name. Where a name has none, or the
-    store cannot list uploads, it is recorded in the job's area once it has begun, and then
-    ``job.json`` is looked for, before the first part: whoever ends the job deletes that first and
-    reads the records then, so one of the two sees the other. A crash before the record leaves an
-    upload that holds nothing.
+    An upload is attributed to its job by the job id in its name. If the name has none, or the store
+    cannot list uploads, the upload is recorded in the job's area once it has begun, and then
+    ``job.json`` is read, before the first part. A driver that ends the job deletes ``job.json``
+    first and reads the records afterwards, so one of the two sees the other. A crash before the
+    record leaves an upload without data.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class MagicAttempt:
         return _Recording(parts, name, self._finished, self._begun)
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:  # noqa: ARG002
-        """Parts cross the loop."""
+        """None: parts are sent on the event loop."""
         return None
 
     def finished(self) -> Sequence[NewFile]:
@@ -97,7 +97,7 @@ class MagicAttempt:
             await self._abort(file.upload)
 
     async def seal(self, rows: int | None) -> bytes:
-        """Abort every upload that is in no finished file, and list the rest.
+        """Abort every upload that belongs to no finished file, and list the others.
 
         Raises:
             JobNotActiveError: The job was settled meanwhile.
@@ -109,7 +109,7 @@ class MagicAttempt:
         return PendingSet(self._layout, ids.nonce(), ids.now(), self._files(), rows).encode()
 
     async def discard(self) -> None:
-        """Leave nothing of the attempt: neither uploads nor records nor a list of them."""
+        """Remove everything of the attempt: uploads, their records, and the list of them."""
         for file in self._finished.values():
             self._begun[_key(file.upload)] = file.upload
         self._finished.clear()
@@ -168,11 +168,11 @@ class _Recording:
 
 
 class MagicCommitter:
-    """Needs, in types: uploads that another process can complete.
+    """The driver side, which needs uploads that another process can complete.
 
     Args:
-        store: Where the records are.
-        uploads: Where the files are.
+        store: Holds the records.
+        uploads: Holds the files.
         records_all: Whether every upload is recorded, since the store cannot list them.
     """
 
@@ -235,10 +235,10 @@ class MagicCommitter:
     async def prepare_success(
         self, layout: JobLayout, claim_nonce: str, data: bytes
     ) -> FileIdentity:
-        """Upload the marker; the decision keeps what completing it takes.
+        """Upload the marker; the decision records what completing the upload takes.
 
-        Its name is every job's, so the upload is recorded under the claim before it holds
-        anything.
+        All jobs use the marker's name, so the upload is recorded under the claim before it holds
+        any data.
         """
         upload = await self._uploads.start(layout.destination.success)
         record = layout.prepared_success(claim_nonce)
@@ -255,7 +255,7 @@ class MagicCommitter:
         marker: FileIdentity,
         stale: FileIdentity | None,
     ) -> bool:
-        """Complete the marker's upload, in place of *stale*, unless another's stands there.
+        """Complete the marker's upload, replacing *stale*, unless another job's marker stands.
 
         The upload is consumed, so a stale driver cannot write its marker over a later job's.
         """
@@ -280,7 +280,7 @@ async def _record(
 
 
 async def _check_active(store: ConfirmedStore, layout: JobLayout, stage: Stage) -> None:
-    """Raise :class:`JobNotActiveError` when ``job.json`` is gone."""
+    """Raise :class:`JobNotActiveError` if ``job.json`` is gone."""
     if await store.stat(layout.spec) is None:
         raise inactive(layout, stage, doing=_UPLOADING)
 

@@ -1,8 +1,8 @@
 """manifest: an attempt lists its files, which stay where they are; the job renames each of them.
 
-Named after Hadoop's manifest committer (MAPREDUCE-7341), whose task manifests it shares. Nothing
-takes an attempt's files out of reach of a late writer, as v1's directory rename does. So the list
-names each by its token, the job renames that content and no other, and attempts share no path.
+Named after Hadoop's manifest committer (MAPREDUCE-7341), whose task manifests it shares. Unlike
+v1's directory rename, it does not take an attempt's files out of the reach of late writers. So the
+list has each file's token, the job renames that content and no other, and attempts share no path.
 """
 
 from operator import attrgetter
@@ -23,16 +23,16 @@ from fsspec_commit.store import Writer
 class ManifestAttempt(WorkingFiles):
     """Files in a working directory, each known by its token.
 
-    A request that was given up may be carried out late, and replace what was written under the
-    same name since: then the token that the manifest names would be gone. So a name is not written
-    again once a request of its writer was left unanswered.
+    A request that was given up may be carried out late, and replace what was written under the same
+    name since: the token in the manifest would be gone. So a name is not written again after a
+    request of its writer was not answered.
     """
 
     def writer(self, name: Target) -> Writer[NewFile]:
         """Write one file through the loop.
 
         Raises:
-            CommitFailedError: An earlier writer of that name was left unanswered.
+            CommitFailedError: A request of an earlier writer of that name was not answered.
         """
         if name in self.unanswered:
             message = (
@@ -43,15 +43,15 @@ class ManifestAttempt(WorkingFiles):
         return super().writer(name)
 
     async def delete(self, name: Target) -> None:
-        """Leave a finished file out of the list; it goes with the job's area.
+        """Leave a finished file out of the list; it is removed with the job's area.
 
-        It is not deleted: that would take a condition, which disks do not know, since a request
-        of its name that was given up may be carried out late.
+        It is not deleted: since a delete request that is given up may be carried out late, that
+        would take a condition, which disks do not support.
         """
         self._finished.pop(name, None)
 
     async def seal(self, rows: int | None) -> bytes:
-        """List the files.
+        """List the files in a manifest.
 
         Raises:
             JobNotActiveError: The job was settled meanwhile.
@@ -65,10 +65,10 @@ class ManifestAttempt(WorkingFiles):
 
 
 class ManifestCommitter(RenamingCommitter):
-    """Needs, in types: file rename.
+    """The driver side, which needs renames of files.
 
     Args:
-        store: Where the manifests are.
+        store: Holds the manifests.
         files: Renames files.
     """
 

@@ -1,4 +1,4 @@
-"""Publishing by one rename a file, from manifests: what the rename committers share."""
+"""Publishing from manifests, by one rename per file: what the rename committers share."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from itertools import repeat, takewhile
@@ -29,7 +29,7 @@ _LOST = (
 
 
 class Sealed(NamedTuple):
-    """A file of a committed attempt: where it is, where it is to be, and what it is."""
+    """A file of a committed attempt, with its source and its target."""
 
     source: StorePath
     target: StorePath
@@ -38,7 +38,7 @@ class Sealed(NamedTuple):
 
     @property
     def carried(self) -> Carried:
-        """What it has at its target, whatever its token is there."""
+        """What identifies it at its target, whatever its token is there."""
         return Carried(self.nonce, self.file.size_bytes)
 
 
@@ -46,9 +46,9 @@ class RenamingCommitter:
     """The driver side of a rename committer.
 
     Args:
-        store: Where the manifests are.
+        store: Holds the manifests.
         files: Renames files.
-        directory: Where an attempt's files are once it has committed, relative to the job's area.
+        directory: The directory of a committed attempt's files, relative to the job's area.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class RenamingCommitter:
     async def prepare_success(
         self, layout: JobLayout, claim_nonce: str, data: bytes
     ) -> FileIdentity:
-        """Write the marker into the area, whole and flushed."""
+        """Write the marker to the area, whole and flushed."""
         prepared = layout.prepared_success(claim_nonce)
         entry = await self._store.create_once(prepared, data, within=layout.area)
         return FileIdentity(size=entry.size_bytes, token=entry.token)
@@ -131,11 +131,11 @@ class RenamingCommitter:
         marker: FileIdentity,
         stale: FileIdentity | None,
     ) -> bool:
-        """Rename the prepared marker into place, over *stale* alone, unless another's stands there.
+        """Rename the prepared marker into place, over *stale* only, unless another's stands there.
 
-        The source is consumed, so a stale driver cannot write its marker over a later job's. It is
-        known by its name, which nobody writes twice: its token may be another by now, where
-        metadata change that.
+        The source is consumed, so a stale driver cannot write its marker over a later job's. The
+        source is identified by its name, which is written once only: its token may have changed
+        with its metadata.
         """
         prepared = layout.prepared_success(claim_nonce)
 
@@ -158,7 +158,7 @@ class RenamingCommitter:
         return there.token != marker.token and await publish(there.token)
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
-        """It goes with the area."""
+        """Do nothing: the marker is removed with the area."""
 
     def _decoded(self, manifest: ManifestBytes) -> TaskManifest:
         layout = manifest.layout
@@ -172,9 +172,9 @@ class RenamingCommitter:
     async def _make_directories(
         self, directories: Iterable[Partition], layout: DestinationLayout
     ) -> None:
-        """Make every directory once that files need, where they should not find it missing.
+        """Make every directory that files need, if a rename into a missing one costs a request.
 
-        Elsewhere the renames make those that they find missing, so a job pays for the new ones.
+        Elsewhere the renames make missing directories, so a job pays for new ones only.
         """
         making = self._store.directory_creation
         if making is None:
@@ -188,7 +188,7 @@ class RenamingCommitter:
     async def _sealed(
         self, manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int
     ) -> AsyncIterator[list[list[Sealed]]]:
-        """Every manifest's files, cut into runs of at most *together*."""
+        """The files of every manifest, in batches of at most *together*."""
         async for manifest in manifests:
             decoded = self._decoded(manifest)
             nonces = repeat(decoded.nonce)

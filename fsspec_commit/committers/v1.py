@@ -18,7 +18,7 @@ from fsspec_commit.records.job import CommitterName
 
 
 class V1Attempt(WorkingFiles):
-    """Files in a working directory that one rename puts out of reach of late writers."""
+    """Files in a working directory, which one rename takes out of the reach of late writers."""
 
     def __init__(
         self, store: ConfirmedStore, directories: ConfirmedDirectories, layout: AttemptLayout
@@ -46,7 +46,7 @@ class V1Attempt(WorkingFiles):
 
 
 class V1Committer(RenamingCommitter):
-    """Needs, in types: directory rename for the attempt, file rename for the job."""
+    """The driver side, which needs renames of directories for attempts and of files for jobs."""
 
     name: CommitterName = "v1"
 

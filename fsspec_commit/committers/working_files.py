@@ -1,4 +1,4 @@
-"""What an attempt of a rename committer has finished: files in its working directory."""
+"""The finished files of an attempt of a rename committer, in its working directory."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ class WorkingFiles:
     """The finished files of one attempt, by target, and the writers that make them.
 
     Attributes:
-        unanswered: Names of which a request of a writer has failed, and may yet be carried out.
+        unanswered: Names for which a writer's request has failed, and may still be carried out.
     """
 
     def __init__(self, store: ConfirmedStore, layout: AttemptLayout) -> None:
@@ -27,13 +27,13 @@ class WorkingFiles:
         self.unanswered = set[Target]()
 
     def writer(self, name: Target) -> Writer[NewFile]:
-        """Write one file through the loop."""
+        """Write one file on the event loop."""
         path = self._layout.working_file(name)
         writer = self._store.writer(path, within=self._area, nonce=self._nonce)
         return _Recording(writer, self._recorder(name), lambda: self.unanswered.add(name))
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:
-        """Write one file on the caller's thread; ``None`` where the store cannot."""
+        """Write one file on the caller's thread; ``None`` if the store cannot."""
         direct = self._store.direct
         if direct is None:
             return None
@@ -55,7 +55,7 @@ class WorkingFiles:
         await self._store.delete(path, deletion.of_own_attempt(self._layout))
 
     async def discard(self) -> None:
-        """Leave nothing of the attempt: all its trees, whether sealed or not."""
+        """Remove everything of the attempt, sealed or not."""
         self._finished.clear()
         permit = deletion.of_own_attempt(self._layout)
         await self._store.delete(self._layout.manifest, permit)
@@ -63,7 +63,7 @@ class WorkingFiles:
             await self._store.delete_tree(tree, permit)
 
     def manifest(self, rows: int | None, *, directory: str) -> bytes:
-        """The list of every finished file, all of which are in *directory*."""
+        """The manifest of every finished file, all of which are in *directory*."""
         files = self.all()
         return TaskManifest(self._layout, self._nonce, files, rows, directory=directory).encode()
 
@@ -81,7 +81,7 @@ class WorkingFiles:
 
 
 class _Recording:
-    """A writer whose finished file is recorded, and whose failure is."""
+    """A writer whose finished file, or failure, is recorded."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class _Recording:
 
 
 class _RecordingDirectly:
-    """The same on the caller's thread; bytes go straight to the store's own ``write``."""
+    """A direct writer whose finished file is recorded; ``write`` is the store's own."""
 
     def __init__(self, writer: DirectWriter[Entry], record: Callable[[Entry], NewFile]) -> None:
         self._writer = writer

@@ -1,7 +1,7 @@
 """One driver of one job: starts it, commits it or aborts it, and finishes what it has decided.
 
-All of it runs on whatever loop its caller has, without a thread and without a clock but the
-loop's: ``Job`` bridges to it, and a simulator runs it as it is.
+It runs on its caller's event loop, without threads and without a clock but the loop's: ``Job``
+bridges to it, and a simulator runs it as it is.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from fsspec_commit.protocol.superseded import is_over, over_after_deciding
 from fsspec_commit.records.job import Decision
 
 State: TypeAlias = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
-"""Where a driver is; ``settled`` is a job that somebody else has ended, or decided."""
+"""The state of a driver; ``settled``: somebody else has ended the job, or decided it."""
 
 STARTS_MAX = 8
 """How many job ids are tried before a job that cannot be created is given up."""
 
 
 def not_started() -> RuntimeError:
-    """What is said of a job that is used before it exists."""
+    """The error for a job that is used before it has started."""
     return RuntimeError('the job has not started: use "with Job(...)", or call start()')
 
 
@@ -45,13 +45,13 @@ class Driver:
     """Drives one job. Of several calls that start or settle it, each waits for the one before.
 
     Args:
-        job: One that has begun elsewhere; without it the driver starts a new one.
+        job: A job that was started elsewhere; without it the driver starts a new one.
 
     Attributes:
-        state: Where it is.
+        state: The driver's state.
         job: The job, once it has an id.
-        is_skipped: Whether there is nothing to do: data stands, or the job's key has committed.
-        result: What was done, once the job has committed or was skipped.
+        is_skipped: Whether there is nothing to do: data exists, or the job's key has committed.
+        result: The result, once the job has committed or was skipped.
     """
 
     def __init__(self, job: BoundJob | None = None) -> None:
@@ -122,12 +122,12 @@ class Driver:
         Args:
             messages: One message for every task; none with ``collect="store"``.
             wait_s: How long to wait for a conflicting job.
-            announce: Told how many files will be published.
-            progress: Told as they are.
-            others: Some messages are of tasks elsewhere, and some may be missing.
+            announce: Called with the number of files to be published.
+            progress: Called as files are published.
+            others: Some tasks ran elsewhere, so it is checked that no message is missing.
 
         Returns:
-            Whether this very call did it; else an earlier one has, and ``result`` is of that.
+            Whether this call has committed the job; otherwise ``result`` is of an earlier call.
 
         Raises:
             CommitError: Its ``outcome`` says what was left.
@@ -163,10 +163,11 @@ class Driver:
         """Decide that the job never happens, and remove what it left.
 
         Returns:
-            Whether this very call did it; else an earlier one has, or there was nothing to do.
+            Whether this call has aborted the job; otherwise an earlier one has, or there was
+            nothing to do.
 
         Raises:
-            JobNotActiveError: It is committed, or somebody else has ended it.
+            JobNotActiveError: The job is committed, or somebody else has ended it.
         """
         async with self._settling:
             if self.state in {"new", "aborted", "skipped"}:
@@ -189,17 +190,17 @@ class Driver:
         """The job.
 
         Raises:
-            RuntimeError: It does not exist yet.
+            RuntimeError: The job has not started.
         """
         if self.job is None or self.state == "new":
             raise not_started()
         return self.job
 
     def refuse_aborted(self) -> None:
-        """Refuse to commit what was aborted.
+        """Refuse to commit an aborted job.
 
         Raises:
-            RuntimeError: It was.
+            RuntimeError: The job was aborted.
         """
         if self.state == "aborted":
             raise RuntimeError(f"job {self.started().record.job_id} is aborted: make a new Job")
@@ -265,14 +266,14 @@ class Driver:
 
     @failing_as(CommitStateUnknownError, "decide")
     async def _decided(self, job: BoundJob) -> FileNames | None:
-        """The files of the decision of this very driver that stands, or has stood; if one does."""
+        """The files of this driver's decision that stands, or has stood, if there is one."""
         if self._stood is not None or not self._decisions:
             return self._stood
         decision = await recall(job.store, job.layout, job.layout.decision, Decision)
         return None if decision is None else self._decisions.get(decision.record.nonce)
 
     def _leave_open(self, error: CommitError, *, in_doubt: bool) -> None:
-        """Let *error* say no more than is known: a decision tried earlier may yet come through."""
+        """Let *error* say no more than is known: an earlier decision may still be carried out."""
         if error.outcome != "not_committed":
             return
         if in_doubt:

@@ -1,1 +1,1 @@
-"""The faces that people hold: synchronous, for any thread, each bridged to the event loop."""
+"""The synchronous interface, for any thread: each call is bridged to the event loop."""

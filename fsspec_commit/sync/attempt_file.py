@@ -1,7 +1,7 @@
-"""The files of one attempt as a writer holds them: closing finishes, anything else discards.
+"""The file objects of one attempt: closing one finishes it, anything else discards it.
 
-Garbage is told of and left: the collector calls ``__del__`` on any thread, in the midst of any
-call, where waiting for the loop or a lock could be waiting for oneself.
+An object that is garbage-collected only reports itself: ``__del__`` may run on any thread, in the
+middle of any call, where waiting for the loop or for a lock could be a deadlock.
 """
 
 import errno
@@ -25,11 +25,11 @@ _PREFIX = re.compile(r"^commit-[0-9a-f]{16}://")
 
 
 def given_name(path: "str | os.PathLike[str]") -> Target:
-    """The name that a path of the attempt's filesystem stands for.
+    """The name of a file, from a path of the attempt's filesystem.
 
     Raises:
-        RequestError: It leaves the destination, or names what this library keeps for itself, or
-            is no text.
+        RequestError: The path leaves the destination, is reserved for this library, or is not a
+            ``str``.
     """
     return target(bare_path(path))
 
@@ -38,7 +38,7 @@ def bare_path(path: object) -> str:
     """A path without the filesystem's protocol, ``./`` and trailing slashes.
 
     Raises:
-        RequestError: It is no text.
+        RequestError: The path is not a ``str``.
     """
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
@@ -51,10 +51,10 @@ def bare_path(path: object) -> str:
 
 
 def check_mode(mode: object, name: str) -> None:
-    """Refuse whatever is not writing a new file.
+    """Refuse every mode but those that write a new file.
 
     Raises:
-        RequestError: It is no mode at all.
+        RequestError: The mode is invalid.
         io.UnsupportedOperation: The file would be read, appended to, or changed in place.
     """
     if not isinstance(mode, str) or not set(mode) <= set("abrtwx+U"):
@@ -71,7 +71,7 @@ class _Discardable(Protocol):
 
 
 class ClosedOnSuccess:
-    """A file whose ``with`` block closes it, or discards it where an exception leaves the block."""
+    """A file whose ``with`` block closes it, or discards it after an exception."""
 
     def __enter__(self) -> Self:
         return self
@@ -92,8 +92,8 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
     """A binary file of an attempt: write, then close; ``tell`` works, ``seek`` does not.
 
     Attributes:
-        finished: What it will be published as; known once it is closed.
-        thread_id: Who has opened it, and may be writing it.
+        finished: The name it will be published under; known once it is closed.
+        thread_id: The thread that has opened it, and may be writing it.
     """
 
     _over = True  # Until it is made: what could not be made is collected, too.
@@ -130,15 +130,15 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         return self._position
 
     def seek(self, *_: Any) -> NoReturn:
-        """Refuse: what was written may be on the store already."""
+        """Refuse: written bytes may be on the store already."""
         raise unsupported("seek", self.name)
 
     def truncate(self, *_: Any) -> NoReturn:
-        """Refuse, as :meth:`seek`."""
+        """Refuse: written bytes may be on the store already."""
         raise unsupported("truncate", self.name)
 
     def fileno(self) -> NoReturn:
-        """Refuse: who writes past this object writes past what is uploaded."""
+        """Refuse: bytes written to a descriptor would bypass this object and its upload."""
         raise unsupported("fileno", self.name)
 
     def read(self, *_: Any) -> NoReturn:
@@ -190,7 +190,7 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         """Finish the file; it becomes part of what the task commits.
 
         Raises:
-            OSError: It is not whole; also where a write failed and nobody minded.
+            OSError: The file is not whole, even if the error of a write was ignored.
         """
         if self._over:
             return
@@ -211,17 +211,17 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         super().close()
 
     def discard(self) -> None:
-        """Leave nothing of the file."""
+        """Remove what was written of the file."""
         if not self._over:
             self._drop(self._names.discard)
 
     def fail(self) -> None:
-        """Leave nothing of the file, which could not be written, or a layer above not closed."""
+        """Discard the file, since it could not be written, or a layer above it not closed."""
         if not self._over:
             self._drop(self._names.fail)
 
     def abandon(self) -> None:
-        """Leave it to the task to discard the file; never waits."""
+        """Leave discarding the file to the task; never waits."""
         if not self._over:
             self._over = True
             self._names.abandon(self.name)
@@ -229,7 +229,7 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
             super().close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: it is over, and nothing that the parent writes is touched."""
+        """Take part in nothing more: in a forked child, the file belongs to the parent."""
         if not self._over:
             self._over = self._is_parents = True
             super().close()

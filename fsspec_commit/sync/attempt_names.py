@@ -1,9 +1,9 @@
-"""What each name of an attempt stands for: a whole file, one that is being written, or nothing.
+"""The state of each name of an attempt: a whole file, one that is being written, or spoiled.
 
-Opening a name again gives up what it held, on every store: disks replace a file when it is opened
-and others when it is closed, and what is committed must not depend on that. So from then on the
-name is *spoiled*, until it is written whole or removed, and a task with a spoiled name does not
-commit: neither content is what its writer meant.
+Opening a name again gives up its content, on every store: disks replace a file when it is opened,
+other stores when it is closed, and what is committed must not depend on that. So the name is
+*spoiled* from then on, until it is written whole or removed, and a task with a spoiled name does
+not commit: neither content is what its writer meant.
 """
 
 from collections.abc import Collection
@@ -18,9 +18,8 @@ Spoiled = Literal["rewritten", "not finished", "abandoned"]
 class AttemptNames:
     """The names that an attempt has opened; safe to use from many threads.
 
-    Nothing here waits for a lock: a file that is garbage tells of itself whenever the collector
-    finds it, which may be in the midst of any other call. Each step is one operation of a
-    dictionary instead.
+    No method waits for a lock: an abandoned file reports itself when it is garbage-collected, which
+    may be in the middle of any other call. Each step is a single operation of a dictionary instead.
     """
 
     def __init__(self, task_id: int) -> None:
@@ -30,7 +29,7 @@ class AttemptNames:
         self._spoiled: dict[str, Spoiled] = {}
 
     def begin(self, name: Target) -> None:
-        """A file of that name is opened.
+        """Note that a file of that name is opened.
 
         Raises:
             RequestError: One is open already.
@@ -43,22 +42,22 @@ class AttemptNames:
             self._whole.pop(name)
 
     def finish(self, name: str, final: Target) -> None:
-        """It was closed, and is whole; it will be published as *final*."""
+        """Note that the file was closed and is whole; it will be published as *final*."""
         self._whole[name] = final
         self._spoiled.pop(name, None)
         self._writing.pop(name, None)
 
     def discard(self, name: str) -> None:
-        """Its writer has given it up, and knows."""
+        """Note that the writer has given up the file, and knows it."""
         self._writing.pop(name, None)
 
     def fail(self, name: str) -> None:
-        """It could not be written or closed; libraries may hide that, so the task says it."""
+        """Note that the file could not be written or closed, which a library may hide."""
         self._spoiled[name] = "not finished"
         self._writing.pop(name, None)
 
     def abandon(self, name: str) -> None:
-        """Nobody can close it any more; called by the garbage collector, at any moment."""
+        """Note that nobody can close the file any more; the garbage collector calls this."""
         self._spoiled[name] = "abandoned"
         self._writing.pop(name, None)
 
@@ -74,11 +73,11 @@ class AttemptNames:
         self._whole.pop(name, None)
 
     def forget(self, name: str) -> None:
-        """What it held is removed: it is as if it had never been opened."""
+        """Note that the file was removed: it is as if it had never been opened."""
         self._spoiled.pop(name, None)
 
     def leave_to_parent(self) -> None:
-        """All of them are the business of the process that this one was forked from."""
+        """Forget all names: in a forked child, they belong to the parent."""
         for names in (self._writing, self._whole, self._spoiled):
             names.clear()
 
@@ -87,11 +86,11 @@ class AttemptNames:
         return name in self._whole or name in self._writing
 
     def whole(self) -> dict[str, Target]:
-        """The names of finished files, and what they will be published as."""
+        """The names of finished files, with the names they will be published under."""
         return dict(self._whole)
 
     def removable(self) -> Collection[str]:
-        """The names that removing means something for: the whole ones and the spoiled ones."""
+        """The names that can be removed: those of whole files, and the spoiled ones."""
         return {**self._whole, **self._spoiled}
 
     def is_open(self, name: str) -> bool:
@@ -103,10 +102,10 @@ class AttemptNames:
         return name in self._spoiled
 
     def refuse_unfinished(self) -> None:
-        """Commit no attempt of which a part may be missing (P1).
+        """Refuse to commit an attempt of which a part may be missing (P1).
 
         Raises:
-            RequestError: A file is open, or a name spoiled.
+            RequestError: A file is open, or a name is spoiled.
         """
         writing, spoiled = list(self._writing), dict(self._spoiled)
         if writing:

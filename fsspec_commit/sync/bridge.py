@@ -1,4 +1,4 @@
-"""Where synchronous callers meet the async core: the only module that knows a loop or a thread.
+"""The bridge from synchronous callers to the async core: no other module knows a loop or a thread.
 
 One daemon thread per process runs one loop; a forked child gets its own on first use. Unlike
 ``fsspec.asyn.sync``, an interrupted call is cancelled and awaited, so nothing is left running
@@ -27,7 +27,7 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 
 def loop() -> asyncio.AbstractEventLoop:
-    """Our own loop in its daemon thread; a new one after fork."""
+    """The loop of this process, in its daemon thread; a new one after a fork."""
     global _loop  # noqa: PLW0603  # one per process is the point
     # Without the lock once there is one: who asks may be interrupting somebody who holds it.
     running = _loop
@@ -44,7 +44,7 @@ def loop() -> asyncio.AbstractEventLoop:
 
 
 def _serve(on: asyncio.AbstractEventLoop) -> None:
-    """Run the loop, whatever code of others raises on it: an exit would end it for all callers."""
+    """Run the loop, whatever is raised on it: an exit would end it for all callers."""
     while True:
         try:
             on.run_forever()
@@ -53,7 +53,7 @@ def _serve(on: asyncio.AbstractEventLoop) -> None:
 
 
 def _renew_lock() -> None:
-    """The lock may have been held by a thread that the child does not have."""
+    """Make a new lock: the old one may have been held by a thread that the child does not have."""
     global _lock, _loop
     _lock, _loop = threading.Lock(), None
 
@@ -64,13 +64,13 @@ os.register_at_fork(after_in_child=_renew_lock)
 def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lambda: True) -> T:
     """Run *call* on the loop and wait for it.
 
-    The first Ctrl-C cancels it if *may_interrupt* says so at that moment, on the loop's thread;
-    either way its end is awaited, and ``KeyboardInterrupt`` is raised then, also when it had
-    succeeded. A second Ctrl-C cancels it in any case. So does whatever else is raised here by the
-    handler of a signal: an exit by SIGTERM, or a time limit.
+    The first Ctrl-C cancels the call if *may_interrupt* allows it at that moment, on the loop's
+    thread; either way its end is awaited, and then ``KeyboardInterrupt`` is raised, even if the
+    call succeeded. A second Ctrl-C cancels it in any case. Any other exception that the handler of
+    a signal raises here, such as an exit by SIGTERM or a time limit, does the same.
 
     Raises:
-        RuntimeError: Called on a loop's own thread, where waiting would be for ever.
+        RuntimeError: It was called on the thread of a loop, where it would wait for ever.
     """
     if threading.current_thread().name in {"fsspec-commit", "fsspecIO"}:
         call.close()
@@ -96,7 +96,7 @@ def run(call: Coroutine[Any, Any, T], *, may_interrupt: Callable[[], bool] = lam
 
 
 class _ExitError(Exception):
-    """Carries an exit out of a task: bare, it would go through the loop first."""
+    """Carries an exit out of a task: unwrapped, it would stop the loop."""
 
     def __init__(self, exit_: KeyboardInterrupt | SystemExit) -> None:
         super().__init__(exit_)
@@ -104,11 +104,11 @@ class _ExitError(Exception):
 
 
 class _Running(Generic[T]):
-    """One call on the loop, seen from the thread that waits for it.
+    """One call on the loop, as the thread sees it that waits for it.
 
-    What happened is written on the loop's thread, before the lock is released that the waiting
-    thread acquires: one operation each, which an interrupt cannot divide. The task itself is let
-    go of there, too: what asyncio does then would swallow an interrupt.
+    The outcome is written on the loop's thread, before it releases the lock that the waiting thread
+    acquires: one operation each, which an interrupt cannot divide. The task itself is released
+    there, too, since asyncio's code for that would swallow an interrupt.
     """
 
     def __init__(self, call: Coroutine[Any, Any, T], on: asyncio.AbstractEventLoop) -> None:
@@ -120,7 +120,7 @@ class _Running(Generic[T]):
         self._ended.acquire()
 
     def start(self) -> None:
-        """Hand the call to the loop; once, also when it was not told whether it has."""
+        """Hand the call to the loop, once, even if an interrupt hid whether that was done."""
         self._loop.call_soon_threadsafe(self._start)
 
     def wait(self) -> None:
@@ -129,7 +129,7 @@ class _Running(Generic[T]):
             self._ended.acquire()
 
     def result(self, interrupt: BaseException | None) -> T:
-        """Return or raise what the call did; an error of its own outranks *interrupt*."""
+        """Return or raise the outcome of the call; its own error takes precedence."""
         if self._outcome is None:
             raise AssertionError("the call has not ended")
         try:
@@ -142,10 +142,10 @@ class _Running(Generic[T]):
         return result
 
     def stop(self, may_interrupt: Callable[[], bool]) -> None:
-        """Cancel the call, if *may_interrupt* still says so when the loop gets to it.
+        """Cancel the call, if *may_interrupt* still allows it when the loop gets to it.
 
-        An interrupt may have come before the loop was told of the call: then it starts now, to
-        be stopped like any other.
+        If the interrupt came before the call was handed to the loop, the call starts now, and is
+        cancelled like any other.
         """
 
         def cancel() -> None:
@@ -175,7 +175,7 @@ async def _without_exits(call: Coroutine[Any, Any, T]) -> T:
 
 
 def _outcome_of(task: asyncio.Task[T]) -> Callable[[], T]:
-    """What returns or raises what *task* did."""
+    """A function that returns or raises the outcome of *task*."""
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if error is None:
         result = task.result()
@@ -189,7 +189,7 @@ def _outcome_of(task: asyncio.Task[T]) -> Callable[[], T]:
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """The synchronous form of an async function, same signature; no API is written twice."""
+    """Make an async function synchronous, with the same signature."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""How files are compressed: fsspec's codecs, and zstd and lz4 of Arrow where fsspec has none."""
+"""Compression of files: fsspec's codecs, and Arrow's zstd and lz4 if fsspec has none."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -6,20 +6,20 @@ from typing import Any, TypeAlias
 from fsspec_commit.errors import RequestError
 
 Compressor: TypeAlias = Callable[[Any], Any]
-"""Lays a compressing file over one of bytes."""
+"""Wraps a binary file in one that compresses."""
 
 _OF_ARROW = {"zstd": ".zst", "lz4": ".lz4"}
 
 
 def compressor(name: str, compression: str | None) -> Compressor | None:
-    """What compresses the file *name*, if anything.
+    """The compressor of the file *name*, if it is to be compressed.
 
     Args:
-        name: The file's; its extension tells where *compression* is ``"infer"``.
-        compression: As the caller gave it.
+        name: The name of the file; its extension decides if *compression* is ``"infer"``.
+        compression: The compression, as the caller gave it.
 
     Raises:
-        RequestError: It is unknown, or needs a package that is not installed.
+        RequestError: The compression is unknown, or needs a package that is not installed.
     """
     if compression is None:
         return None

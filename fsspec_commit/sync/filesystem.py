@@ -1,8 +1,8 @@
-"""The fsspec filesystem of one task attempt: what libraries write through.
+"""The fsspec filesystem of one task attempt, to which other libraries write.
 
-Paths are relative to the destination and are the names the caller gives; under
-``names="unique"`` a file is published under another. It shows this attempt's finished files and
-nothing else, and its files are write-once, the same on every store.
+Paths are relative to the destination, by the names that the caller gives; with ``names="unique"`` a
+file is published under another name. The filesystem shows the finished files of this attempt and
+nothing else, and its files are write-once, on every store.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from fsspec_commit.sync.unsupported import unsupported, unsupported_rename
 
 
 class _InTransaction:
-    """A file of one of fsspec's transactions: rolled back, what its name held is gone as well."""
+    """A file of an fsspec transaction; a rollback also removes its name's earlier content."""
 
     def __init__(
         self,
@@ -40,9 +40,9 @@ class _InTransaction:
         """Nothing to do: the file counts once it is closed."""
 
     def discard(self) -> None:
-        """Leave nothing of the file, closed or not.
+        """Remove the file, closed or not.
 
-        Of a name that the transaction has opened again, the file that is open comes later.
+        If the transaction has opened its name again, the file that is open is discarded later.
         """
         self._file.discard()
         if self._name in self._names.removable() and not self._names.is_open(self._name):
@@ -52,23 +52,23 @@ class _InTransaction:
 
 
 class _Transaction(Transaction):
-    """One of fsspec's, which knows what its names held before it."""
+    """An fsspec transaction that knows the content of its names before it began."""
 
     def take(
         self, name: Target, file: Any, names: AttemptNames, remove: Callable[[Target], None]
     ) -> None:
-        """Roll *file* back with the rest, if it comes to that."""
+        """Add *file* to those that a rollback discards."""
         held = self._held.setdefault(name, names.is_spoiled(name))
         self.files.append(_InTransaction(name, file, names, remove, rewrites=held))
 
     def start(self) -> None:
-        """Begin, with no file."""
+        """Begin the transaction, without files."""
         super().start()
         self._held: dict[Target, bool] = {}
 
 
 class AttemptFileSystem(AbstractFileSystem):
-    """Writes into one attempt; made by :class:`~fsspec_commit.Task` only."""
+    """A filesystem that writes into one attempt; only :class:`~fsspec_commit.Task` makes one."""
 
     cachable = False
     root_marker = ""
@@ -101,7 +101,7 @@ class AttemptFileSystem(AbstractFileSystem):
         return bare_path(str(path)) or "."
 
     def unstrip_protocol(self, name: str) -> str:
-        """The URL by which a library that knows this filesystem finds *name*."""
+        """The URL of *name*, for libraries that take URLs of registered filesystems."""
         return f"{self.protocol}://{bare_path(name)}"
 
     def open(
@@ -124,7 +124,7 @@ class AttemptFileSystem(AbstractFileSystem):
         return self._open_file(path, mode)
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
-        """A finished file of this attempt, or a directory that holds one."""
+        """A finished file of this attempt, or a directory that contains one."""
         bare = bare_path(path)
         sizes = self._sizes()
         if bare in sizes:
@@ -134,7 +134,7 @@ class AttemptFileSystem(AbstractFileSystem):
         raise FileNotFoundError(path)
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:  # noqa: FBT001, FBT002
-        """What this attempt has finished directly below *path*."""
+        """The finished files and their directories directly below *path*."""
         found = {entry["name"]: entry for entry in self._children(bare_path(path))}
         if not found and bare_path(path) not in self._made:
             found = {entry["name"]: entry for entry in [self.info(path)] if entry["name"]}
@@ -157,13 +157,13 @@ class AttemptFileSystem(AbstractFileSystem):
         detail: bool = False,  # noqa: FBT001, FBT002
         **_: Any,
     ) -> Any:
-        """What this attempt has finished at any depth below *path*; never the root itself."""
+        """The finished files, or directories of such, at any depth below *path*."""
         found = super().find(path, maxdepth, withdirs, detail=True)
         found.pop(".", None)
         return found if detail else list(found)
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Drop own files, finished or spoiled; a directory only with *recursive*."""
+        """Remove files of this attempt, finished or spoiled; a directory only with *recursive*."""
         for one in path if isinstance(path, list | tuple | set) else [path]:
             bare = bare_path(one)
             names = self._names.removable()
@@ -177,7 +177,7 @@ class AttemptFileSystem(AbstractFileSystem):
                 self._remove(Target(name))
 
     def rm_file(self, path: str) -> None:
-        """Drop one own finished file."""
+        """Remove one finished file of this attempt."""
         self.rm(path)
 
     def _rm(self, path: str) -> None:
@@ -188,20 +188,20 @@ class AttemptFileSystem(AbstractFileSystem):
         self._open_file(path, "wb").close()
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Only remember it: directories come with the files in them."""
+        """Only note the name: directories exist with the files in them."""
         names = bare_path(path).split("/")
         self._made.update("/".join(names[: depth + 1]) for depth in range(len(names)))
 
     def makedirs(self, path: str, exist_ok: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Only remember it: directories come with the files in them."""
+        """Only note the name: directories exist with the files in them."""
         self.mkdir(path)
 
     def rmdir(self, path: str) -> None:
-        """Only forget it: directories go with the files in them."""
+        """Only forget the name: directories exist with the files in them."""
         self._made.discard(bare_path(path))
 
     def cp_file(self, path1: str, path2: str, **_: Any) -> None:  # noqa: ARG002  # fsspec's names
-        """Refuse: what is written cannot be read back."""
+        """Refuse: written files cannot be read back."""
         raise unsupported("copy", path1)
 
     def mv(self, path1: str, path2: str, **_: Any) -> None:  # noqa: ARG002
@@ -211,7 +211,7 @@ class AttemptFileSystem(AbstractFileSystem):
     mv_file = mv
 
     def cat_file(self, path: str, *_: Any, **__: Any) -> bytes:
-        """Refuse: what is written cannot be read back."""
+        """Refuse: written files cannot be read back."""
         raise unsupported("read", path)
 
     def __reduce__(self) -> Any:

@@ -1,7 +1,7 @@
-"""What a forked child has inherited is its parent's: told at once, not when it is used next.
+"""Objects that a forked child inherits belong to its parent: the child marks them at once.
 
-The blocks that the child unwinds, its collector and the end of its interpreter would all finish or
-drop what the parent is writing.
+Otherwise the ``with`` blocks that the child leaves, its garbage collector and the end of its
+interpreter would finish or drop what the parent is writing.
 """
 
 import os
@@ -10,14 +10,14 @@ from typing import Protocol
 
 
 class Inherited(Protocol):
-    """Something that one process alone may finish or drop."""
+    """An object that only the process which made it may finish or drop."""
 
     def leave_to_parent(self) -> None:
-        """In a forked child: nothing is finished, dropped or written from here."""
+        """Take part in nothing more: in a forked child, the object belongs to the parent."""
 
 
 def tell_after_fork(thing: Inherited) -> None:
-    """Have *thing* told, in each child, as long as somebody holds it."""
+    """Call ``leave_to_parent`` of *thing* in each forked child, as long as it is referenced."""
     _known.add(thing)
 
 
