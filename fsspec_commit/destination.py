@@ -104,8 +104,8 @@ class OpenDestination:
         since. Messages and commands name the location that was opened.
         """
         record = structs.replace(record, destination=self.location.url)
-        self._raw.go_by(record.capabilities)
         bound = self._bound(record)
+        self._raw.go_by(record.capabilities)
         layout = DestinationLayout(self.store.root).job(record.job_id)
         return BoundJob(
             record,

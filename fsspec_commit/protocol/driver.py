@@ -138,25 +138,24 @@ class Driver:
             self.refuse_aborted()
             if self.result is not None:
                 return False
-            begin = job.store.clock()
+            committing = self._commit(
+                job,
+                messages,
+                wait_s=wait_s,
+                announce=announce,
+                progress=progress,
+                others=others,
+            )
             try:
-                finished = await self._commit(
-                    job,
-                    messages,
-                    wait_s=wait_s,
-                    announce=announce,
-                    progress=progress,
-                    others=others,
-                )
+                self.result = await result_of(job, committing)
             except CommitError as error:
                 if isinstance(error, JobNotActiveError):
                     self.state = "settled"
                 elif error.outcome == "not_committed":
                     self.state = "open"
                 raise
-            self.result = result_of(job, finished, job.store.clock() - begin)
-            self.is_skipped = finished is None
-            self.state = "skipped" if finished is None else "committed"
+            self.state = self.result.state
+            self.is_skipped = self.state == "skipped"
             return True
 
     async def abort(self) -> bool:

@@ -1,6 +1,6 @@
 """The result of a commit."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -85,8 +85,11 @@ def shown_bytes(count: int) -> str:
     return f"{size:,.1f} TB"
 
 
-def result_of(job: BoundJob, finished: Finished | None, duration_s: float) -> CommitResult:
-    """The caller's result, from what finishing the job has done."""
+async def result_of(job: BoundJob, finishing: Awaitable[Finished | None]) -> CommitResult:
+    """Await *finishing*, which commits the job, and return the result and the time it took."""
+    begin = job.store.clock()
+    finished = await finishing
+    duration_s = job.store.clock() - begin
     record = job.record
     statistics = job.store.statistics
     if finished is None:

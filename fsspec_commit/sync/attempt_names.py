@@ -62,10 +62,10 @@ class AttemptNames:
         self._writing.pop(name, None)
 
     def spoil(self, name: str) -> None:
-        """What it holds is not to be committed, and about to be removed.
+        """Note that the file is about to be removed and must not be committed.
 
         Raises:
-            RequestError: It is being written.
+            RequestError: The file is being written.
         """
         if name in self._writing:
             self._refuse_open(name)

@@ -1,11 +1,11 @@
 """Operations on a whole destination: each opens it and calls one protocol function."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fsspec_commit.destination import OpenDestination, open_destination, probe_destination
 from fsspec_commit.effects.stored_records import damaged
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from fsspec.callbacks import Callback
 
+T = TypeVar("T")
+
 
 @blocking
 async def jobs(
@@ -50,7 +52,8 @@ async def jobs(
     async with _open(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
-        found = [job async for job in recovery.jobs(to.store, partial(_check, to))]
+        check = partial(_or_damaged, to, to.check)
+        found = [job async for job in recovery.jobs(to.store, check)]
         if not found:
             await to.say_if_nothing_is_there()
         return found
@@ -114,16 +117,15 @@ def resume(
         async with _open_job(
             destination, storage_options, filesystem, job_id, single_writer=single_writer
         ) as job:
-            clock = job.store.clock
-            begin = clock()
-            finished = await recovery.resume_job(
+            resuming = recovery.resume_job(
                 job,
                 accept_loss=accept_loss,
                 announce=progress.announce,
                 progress=progress.advance,
             )
+            result = await result_of(job, resuming)
             progress.finish()
-            return result_of(job, finished, clock() - begin)
+            return result
 
     # A decided job is better finished than left: the first Ctrl-C waits, the second one stops.
     result = run(finish(), may_interrupt=lambda: False)
@@ -210,8 +212,8 @@ async def clean(
                 to.store,
                 older_than=timedelta.max if older_than is None else older_than,
                 dry_run=dry_run,
-                bind=partial(_bound, to),
-                check=partial(_check, to),
+                bind=partial(_or_damaged, to, to.bind),
+                check=partial(_or_damaged, to, to.check),
                 damaged=damaged,
                 accept_loss=accept_loss,
                 retirement=retiring(to.store, facts),
@@ -322,26 +324,21 @@ async def _open_job(
     async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
         record = await _record(to, job_id)
         if record.durability == options.durability:
-            yield _bound(to, record)
+            yield _or_damaged(to, to.bind, record)
             return
     options = replace(options, durability=record.durability)
     async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
-        yield _bound(to, record)
+        yield _or_damaged(to, to.bind, record)
 
 
-def _bound(to: OpenDestination, record: JobRecord) -> BoundJob:
-    """Bind a job that has begun, as its record says.
+def _or_damaged(to: OpenDestination, bind: Callable[[JobRecord], T], record: JobRecord) -> T:
+    """Call *bind*, a method of the destination, with the record of a job that has begun.
 
     Raises:
         RecordError: The record names a committer for which this store lacks an ability.
     """
-    _check(to, record)
-    return to.bind(record)
-
-
-def _check(to: OpenDestination, record: JobRecord) -> None:
     try:
-        to.check(record)
+        return bind(record)
     except UnsafeStoreError as error:
         layout = DestinationLayout(to.store.root).job(record.job_id)
         why = f"this store cannot do what the committer {record.committer!r} takes"
