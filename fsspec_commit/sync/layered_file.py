@@ -1,8 +1,8 @@
 """Text and compressed files of an attempt: the layers over the bytes, and who owns them.
 
 The layers of the standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a
-file whose writer failed; ours discard it when its ``with`` block is left by an exception or it is
-garbage.
+file whose writer failed. These discard it if an exception leaves its ``with`` block, or if it is
+garbage-collected.
 """
 
 import io
@@ -14,7 +14,7 @@ from fsspec_commit.sync.compression import compressor
 
 
 class _Undercoat(io.RawIOBase):
-    """What the layers write to: once the file is dropped, it swallows what they still flush."""
+    """The file below the layers; once it is dropped, it swallows what they still flush."""
 
     def __init__(self, file: AttemptFile) -> None:
         super().__init__()
@@ -33,9 +33,9 @@ class _Undercoat(io.RawIOBase):
 
 
 class Layers:
-    """What lies over the bytes of a file; tried out before one is opened.
+    """The layers over the bytes of a file, checked before a file is opened.
 
-    A file that is opened gives up what its name held, so a wrong argument must be told first.
+    Opening a file gives up the content of its name, so a wrong argument must be refused first.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Layers:
         """Take the arguments of :meth:`Task.open <fsspec_commit.Task.open>`.
 
         Raises:
-            RequestError: There is no such encoding, line end or compression.
+            RequestError: The encoding, line end or compression is unknown.
         """
         self.mode = mode
         self._is_text = "b" not in mode
@@ -65,7 +65,7 @@ class Layers:
 
     @property
     def is_bare(self) -> bool:
-        """Whether there is none."""
+        """Whether there is no layer."""
         return not self._is_text and self._compressor is None
 
     def over(self, raw: Any) -> Any:
@@ -79,7 +79,7 @@ class Layers:
 class LayeredFile(ClosedOnSuccess):
     """A text or compressed file of an attempt: the outermost object, which owns the layers.
 
-    Has what a writable file has; everything but closing and leaving is the outer layer's own.
+    It has the interface of a writable file. Everything but closing it is done by the outer layer.
     """
 
     closed = True  # Until it is made: what could not be made is collected, too.
@@ -107,7 +107,7 @@ class LayeredFile(ClosedOnSuccess):
         return written
 
     def writelines(self, lines: Any, /) -> None:
-        """Append several."""
+        """Append several texts or byte strings."""
         for line in lines:
             self.write(line)
 
@@ -124,19 +124,19 @@ class LayeredFile(ClosedOnSuccess):
         return False
 
     def seek(self, *given: Any) -> None:
-        """Refuse, as the file below does."""
+        """Refuse: a file of a task is written from front to back, and never read."""
         self._file.seek(*given)
 
     def truncate(self, *given: Any) -> None:
-        """Refuse, as the file below does."""
+        """Refuse: a file of a task is written from front to back, and never read."""
         self._file.truncate(*given)
 
     def read(self, *given: Any) -> None:
-        """Refuse, as the file below does."""
+        """Refuse: a file of a task is written from front to back, and never read."""
         self._file.read(*given)
 
     def flush(self) -> None:
-        """Pass on what the layers hold, as far as they do."""
+        """Flush the layers, as far as they can be flushed."""
         self._outer.flush()
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class LayeredFile(ClosedOnSuccess):
         self._file.close()
 
     def discard(self) -> None:
-        """Leave nothing of the file."""
+        """Remove what was written of the file."""
         if self.closed:
             return
         self.closed = True

@@ -1,4 +1,4 @@
-"""Files for writers that seek: written on a local disk, and by the task when the block succeeds."""
+"""Files for writers that seek: written to a local disk, and uploaded when the block succeeds."""
 
 import os
 import shutil
@@ -17,11 +17,11 @@ _BLOCK_BYTES = 1 << 20
 
 
 class LocalFile:
-    """A place on a local disk for one file of an attempt, or for a directory of them.
+    """A path on a local disk for one file of an attempt, or for a directory of files.
 
-    Made by :meth:`Task.local_file <fsspec_commit.Task.local_file>`. It lies in a new directory
-    below the one for temporary files (``TMPDIR``), which goes when the block is left. What was
-    written becomes a part of the task only then, and only if nothing was raised.
+    Made by :meth:`Task.local_file <fsspec_commit.Task.local_file>`. It is in a new temporary
+    directory (``TMPDIR``), which is removed at the end of the block. What was written becomes a
+    part of the task only then, and only if no exception was raised.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LocalFile:
         self._directory = ""
 
     def __enter__(self) -> str:
-        """Make the place; nothing stands there yet."""
+        """Make the temporary directory, and return the path, at which nothing stands yet."""
         self._directory = tempfile.mkdtemp(prefix="fsspec-commit-")
         return self._path
 
@@ -52,11 +52,11 @@ class LocalFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Upload what was written, unless the block has failed; leave nothing on the disk.
+        """Upload what was written, unless the block has failed; remove it from the disk.
 
         Raises:
-            RequestError: Nothing was written, or more than what was asked for; or this process has
-                it open still, as far as that can be known.
+            RequestError: Nothing was written, or more than one file; or this process still has the
+                file open, as far as that can be known.
         """
         if self._pid != os.getpid():
             return  # A forked child unwinds what it has inherited; the file is its parent's.
@@ -97,7 +97,7 @@ class LocalFile:
             raise self._nothing()
 
     def _take_back(self, uploaded: Collection[Target], rewritten: Collection[str]) -> None:
-        """Remove what is uploaded; until that is done none of it can be committed."""
+        """Remove what was uploaded; until that is done, the task cannot commit."""
         for name in uploaded:
             self._names.spoil(name)
         for name in uploaded:
@@ -114,7 +114,7 @@ class LocalFile:
             shutil.copyfileobj(source, target, _BLOCK_BYTES)
 
     def _refuse_others(self) -> None:
-        """Refuse files beside the one that was asked for: left out, the data may be incomplete."""
+        """Refuse files beside the requested one: without them the data may be incomplete."""
         wanted = os.path.basename(self._path)  # noqa: PTH119
         found = sorted(os.listdir(self._directory))  # noqa: PTH208
         if wanted not in found:
@@ -129,7 +129,7 @@ class LocalFile:
             raise self._refusal(message, kind="file_not_alone")
 
     def _refuse_open(self) -> None:
-        """Refuse what its writer has not closed: the end of it may be in a buffer still."""
+        """Refuse a file that its writer has not closed: its end may still be in a buffer."""
         ours = f"{os.path.realpath(self._directory)}/"
         for path in _open_for_writing():
             if path.startswith(ours):
@@ -148,7 +148,7 @@ class LocalFile:
 
 
 def _open_for_writing() -> Iterator[str]:
-    """The paths that this process has open for writing; none where Linux does not tell."""
+    """The paths that this process has open for writing; none if that cannot be known."""
     with suppress(OSError), os.scandir("/proc/self/fd") as descriptors:
         for one in descriptors:
             with suppress(OSError):  # The listing's own, and what another thread closes.
@@ -162,7 +162,7 @@ def _open_for_writing() -> Iterator[str]:
 
 
 def _files_below(directory: str, name: str) -> Iterator[tuple[str, Target]]:
-    """Every file below a directory, and what it is to be called."""
+    """Every file below a directory, with the name that it is to have."""
     for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
         below = f"{name}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):

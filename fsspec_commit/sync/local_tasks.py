@@ -1,4 +1,4 @@
-"""The messages a driver has: what callers pass in, and those of the tasks in its own process."""
+"""The messages of a driver: those that callers pass in, and those of tasks in its own process."""
 
 import threading
 import weakref
@@ -25,17 +25,17 @@ class LocalTasks:
 
     @property
     def has_others(self) -> bool:
-        """Whether messages of tasks elsewhere were passed in: there may be more such tasks."""
+        """Whether messages of tasks elsewhere were passed in, so that there may be more of them."""
         return bool(self._given)
 
     def next_id(self) -> int:
-        """An id above all that were taken, which nobody else gets."""
+        """A new task id, above all that were taken."""
         with self._lock:
             self._next += 1
             return self._next - 1
 
     def begun(self, task: Task) -> None:
-        """Remember an attempt until it says how it ended."""
+        """Remember an attempt until it reports how it ended."""
         with self._lock:
             self._next = max(self._next, task.task_id + 1)
             self._running.setdefault(task.task_id, set()).add(task.attempt_id)
@@ -54,12 +54,12 @@ class LocalTasks:
             self._failed[task.task_id] = error
 
     def task_left_out(self, task: Task) -> None:
-        """Forget a task that the caller dropped on purpose; another attempt at it may still run."""
+        """Forget a task that the caller has dropped; another attempt at it may still run."""
         with self._lock:
             self._over(task)
 
     def job_aborted(self) -> None:
-        """Tell the tasks, whose files are of no use any more."""
+        """Notify the tasks, whose files are of no use any more."""
         # Without the lock, which the interrupt that aborts the job may have left taken.
         for reference in self._tasks.valuerefs():
             task = reference()
@@ -76,16 +76,16 @@ class LocalTasks:
     def messages(
         self, job: BoundJob, others: Iterable[TaskCommit] | None, *, collected: bool
     ) -> list[TaskCommit]:
-        """Every message the driver has; a caller's own choice for a task stands alone.
+        """Every message that the driver has; one passed in by the caller takes precedence.
 
         Args:
-            job: Whose they are.
-            others: What the caller passes in; ``None`` for what was passed in last, so that a
-                commit that is called again, or by leaving a block, commits the same.
-            collected: Whether the tasks leave their messages beside the job.
+            job: The job.
+            others: The messages passed in by the caller; ``None`` for those of the last call, so
+                that a second commit, or leaving the block, commits the same messages.
+            collected: Whether tasks store their messages in the job's area.
 
         Raises:
-            RequestError: A task is neither committed nor left out, or the messages passed in last
+            RequestError: A task is neither committed nor left out, or the messages of the last call
                 were not received.
         """
         job_id = job.record.job_id

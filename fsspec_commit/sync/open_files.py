@@ -1,4 +1,4 @@
-"""The files that an attempt has open, and the writers of those that nobody holds any more."""
+"""The files that an attempt has open, and the writers of those that were garbage-collected."""
 
 import weakref
 from collections import deque
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class OpenFiles:
-    """Filled by any thread, while another one drops the attempt and the collector takes some.
+    """The open files of an attempt; any thread may add to them while another drops the attempt.
 
-    Nothing here waits for a lock, which an interrupt could leave taken.
+    No method waits for a lock, which an interrupt could leave locked.
     """
 
     def __init__(self) -> None:
@@ -25,22 +25,22 @@ class OpenFiles:
         self._left: deque[DirectWriter[NewFile]] = deque()
 
     def add(self, file: AttemptFile) -> None:
-        """Know *file* as long as somebody holds it."""
+        """Keep a weak reference to *file*."""
         self._files[id(file)] = file
 
     def leave(self, writer: "DirectWriter[NewFile]") -> None:
-        """Take over the writer of a file that is garbage."""
+        """Take over the writer of a file that is garbage-collected."""
         self._left.append(writer)
 
     def living(self) -> list[AttemptFile]:
-        """Those that somebody holds.
+        """The files that are still referenced.
 
-        Copied in one step: walking a weak collection fails where it grows meanwhile.
+        Copied in one step, since iterating over a weak collection fails if it grows meanwhile.
         """
         return [file for found in self._files.valuerefs() if (file := found()) is not None]
 
     def discard_left(self) -> None:
-        """Discard what the writers of files that are garbage have left."""
+        """Discard what the writers of garbage-collected files have written."""
         while self._left:
             # What cannot be discarded now is in no list, and goes with the rest of the attempt.
             with suppress(CommitError, OSError, IndexError):

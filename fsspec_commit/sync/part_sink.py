@@ -1,7 +1,6 @@
-"""A file for stores that are reached through the loop: bytes are gathered and cross it in parts.
+"""A file for stores that are reached on the event loop: bytes are handed to it in whole parts.
 
-Engines write many tiny buffers; each hop to the loop costs more than most of them, so only whole
-parts make it.
+Engines write many tiny buffers, and each switch to the loop costs more than writing most of them.
 """
 
 from io import BytesIO
@@ -14,9 +13,9 @@ PART_BYTES = 8 << 20
 
 
 class PartSink:
-    """A :class:`~fsspec_commit.store.DirectWriter` over a writer of the loop.
+    """A :class:`~fsspec_commit.store.DirectWriter` over a writer on the event loop.
 
-    Bytes are copied once, into the part that crosses.
+    Bytes are copied once, into the part that is handed over.
     """
 
     def __init__(self, writer: Writer[NewFile]) -> None:
@@ -24,7 +23,7 @@ class PartSink:
         self._gathered = BytesIO()
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
-        """Append; passes on each part that is full."""
+        """Append *data*, and hand over each part that is full."""
         size_bytes = memoryview(data).nbytes
         rest = memoryview(data).cast("B") if size_bytes else memoryview(b"")
         while (room := PART_BYTES - self._gathered.tell()) <= len(rest):
@@ -35,11 +34,11 @@ class PartSink:
         return size_bytes
 
     def finish(self) -> NewFile:
-        """Pass on the rest and close the file."""
+        """Hand over the rest and close the file."""
         return bridge.run(self._finish(self._take()))
 
     def discard(self) -> None:
-        """Leave nothing of it."""
+        """Remove what was written."""
         self._gathered = BytesIO()
         bridge.run(self._writer.discard())
 

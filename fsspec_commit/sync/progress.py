@@ -1,4 +1,4 @@
-"""Progress of a commit for a caller's fsspec ``Callback``: rarely enough, and never fatal."""
+"""Progress of a commit for a caller's fsspec ``Callback``: limited in rate, and never fatal."""
 
 import logging
 import time
@@ -15,7 +15,7 @@ _INTERVAL_S = 0.1
 
 
 class ProgressReport:
-    """Tells a callback about published files, at most ten times a second, from one thread."""
+    """Calls a callback as files are published, at most ten times a second, from one thread."""
 
     def __init__(self, callback: "Callback | None") -> None:
         self._callback = callback
@@ -24,12 +24,12 @@ class ProgressReport:
         self._exit: BaseException | None = None
 
     def announce(self, files: int) -> None:
-        """Say how many files there will be."""
+        """Set how many files there will be."""
         if self._callback is not None:
             self._tell(lambda callback: callback.set_size(files))
 
     def advance(self, files: int) -> None:
-        """Count published files, and pass the count on if it is time."""
+        """Count published files, and call the callback if it is due."""
         if self._callback is None:
             return
         self._untold += files
@@ -39,13 +39,13 @@ class ProgressReport:
             self.finish()
 
     def finish(self) -> None:
-        """Pass on what has not been told yet."""
+        """Call the callback with the files that are not reported yet."""
         untold, self._untold = self._untold, 0
         if untold:
             self._tell(lambda callback: callback.relative_update(untold))
 
     def raise_exit(self, result: "CommitResult") -> None:
-        """Raise what the callback raised to end the program; it had to wait for *result*."""
+        """Raise an exit that the callback has raised, which had to wait for *result*."""
         exit_, self._exit = self._exit, None
         if exit_ is not None:
             exit_.add_note(f"{result.state}: {result!r}")

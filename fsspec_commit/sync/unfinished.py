@@ -1,4 +1,4 @@
-"""A driver's job that is dropped before it has ended: said where people look, and in the log."""
+"""The warning about a job that is garbage-collected before it has ended."""
 
 import logging
 import warnings
@@ -7,7 +7,7 @@ _log = logging.getLogger("fsspec_commit")
 
 
 def tell_unfinished(job: object, job_id: str, destination: str, abort_command: str) -> None:
-    """Warn of *job*, which is garbage; a warning alone is shown by few programs."""
+    """Warn about *job*, and log it as well, since few programs show warnings."""
     message = (
         f"job {job_id} to {destination!r} was neither committed nor aborted; use "
         f'"with Job(...)", or settle it with: {abort_command}'

@@ -1,4 +1,4 @@
-"""Why a call on a task's files is refused, and what the library that made it does instead."""
+"""Refusals of calls on a task's files, with what the calling library can do instead."""
 
 import inspect
 import io
@@ -26,17 +26,17 @@ _DUCKDB_RENAMES = "tmp_"
 
 
 def unsupported(what: str, name: str = "a.h5") -> io.UnsupportedOperation:
-    """The refusal of a call, which names the library in use where it is known.
+    """The refusal of a call, which names the calling library if it is known.
 
     Args:
         what: The call, as its caller knows it.
-        name: The file's.
+        name: The name of the file.
     """
     return io.UnsupportedOperation(f"{what}: {_WRITE_ONCE}; {_instead(name)}")
 
 
 def unsupported_rename(source: object) -> io.UnsupportedOperation:
-    """The same for a rename: DuckDB writes under another name first, where a name is taken."""
+    """The refusal of a rename: DuckDB first writes to another name, if a name is taken."""
     last = str(source).rpartition("/")[2]
     if last.startswith(_DUCKDB_RENAMES) and "duckdb" in sys.modules:
         message = f"rename: {_WRITE_ONCE}; DuckDB: add USE_TMP_FILE false to COPY's options"
@@ -53,7 +53,7 @@ def _instead(name: str) -> str:
 
 
 def _library() -> str | None:
-    """The library nearest to the call; one in C, as DuckDB, cannot be seen."""
+    """The library nearest to the call; one in C, such as DuckDB, cannot be seen."""
     frame = inspect.currentframe()
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

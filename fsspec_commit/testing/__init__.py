@@ -1,7 +1,7 @@
-"""Suites that a store must pass, and faults for tests of what is built on this package.
+"""Test suites for stores and committers, and fault injection for programs that use this package.
 
-Names are imported on first use: pytest loads :mod:`fsspec_commit.testing.plugin`, which lies
-below this module, in every run, and that must cost nothing.
+Names are imported on first use: pytest loads :mod:`fsspec_commit.testing.plugin`, a submodule, in
+every run, and that must cost nothing.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What a user finds at a destination, seen with plain fsspec: none of our own code is asked."""
+"""Assertions about a destination, by plain fsspec and without any code of this package's stores."""
 
 import os
 import re
@@ -25,17 +25,17 @@ def assert_committed(
     marker: bool = True,
     storage_options: Mapping[str, object] | None = None,
 ) -> None:
-    """The destination holds finished jobs only, its marker, and *file_count* data files.
+    """Assert that a destination has only finished jobs, its marker, and *file_count* data files.
 
     Args:
         destination: A URL or a path.
-        file_count: How many visible files there are, of all jobs: those that readers take for
-            data because no part of their name begins with ``_`` or ``.``.
-        marker: Whether ``_SUCCESS`` must be there; False for jobs with ``success="none"``.
+        file_count: The number of visible files of all jobs: those that readers take for data,
+            because no component of their name begins with ``_`` or ``.``.
+        marker: Whether ``_SUCCESS`` must exist; False for jobs with ``success="none"``.
         storage_options: fsspec's options for this protocol.
 
     Raises:
-        AssertionError: It is not so; says what is there instead.
+        AssertionError: Something else is there, which the message names.
     """
     found = _everything_below(destination, storage_options)
     files = {name for name, details in found.items() if details["type"] == "file"}
@@ -56,10 +56,10 @@ def assert_committed(
 def assert_no_leftovers(
     destination: str | os.PathLike[str], *, storage_options: Mapping[str, object] | None = None
 ) -> None:
-    """Below ``_commit/`` there is nothing but the empty files that are meant to stay.
+    """Assert that ``_commit/`` contains nothing but the empty files that are meant to stay.
 
     Raises:
-        AssertionError: Something is left of a job, whoever should have taken it away.
+        AssertionError: Something is left of a job.
     """
     left = [
         name
@@ -79,7 +79,7 @@ def _may_stay(name: str, details: dict[str, Any]) -> bool:
 def plain_filesystem(
     url: str, storage_options: Mapping[str, object] | None
 ) -> tuple[AbstractFileSystem, str]:
-    """The filesystem that fsspec itself has for *url*, remembering nothing, and the path there."""
+    """The filesystem that fsspec itself opens for *url*, without caches, and the path on it."""
     if url.startswith("hdfs:"):
         # hdfs-native remembers no listing, and takes no option that is not a text. fsspec drops
         # what it keeps when a process forks, and dropping one of these never ends there.

@@ -1,7 +1,7 @@
-"""Faults on purpose: a store call that fails, lies, comes late, or is the last of its process.
+"""Fault injection: a store call that fails, loses its reply, comes late, or ends its process.
 
-Every change of a store has three outcomes, and the hard ones are rare: a reply lost after the
-change was made, a change that happens after it was given up. Here they happen when asked to::
+Every change of a store has three outcomes, and the difficult ones are rare: a reply lost after the
+change was made, or a change that happens after it was given up. Here they happen on demand::
 
     with inject(Fault("create", nth=2, kind="error_but_applied")) as fired:
         my_pipeline("memory://out")
@@ -37,30 +37,30 @@ Kind: TypeAlias = Literal[
 ]
 
 RETRY_AFTER_S = 0.001
-"""How long a throttled call asks to be left alone."""
+"""How long a throttled call asks its caller to wait."""
 TIMEOUT_S = 0.01
-"""How long a hanging call is waited for, as an adapter's own timeout would."""
+"""How long a hanging call takes to fail, like the timeout of an adapter."""
 
 
 class Crash(BaseException):
-    """The process ends here; a ``BaseException``, so that no handler goes on as if it lived."""
+    """The end of the process; a ``BaseException``, so that no handler continues after it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at one store call.
+    """A fault at one store call.
 
     Attributes:
-        verb: The call: one of :data:`fsspec_commit.testing.wrapped.VERBS`. An exclusive ``put``
-            is ``"create"``, any other one ``"put"``.
-        nth: Which call of this verb, counted from 1; a call that is repeated counts again, so a
-            call that fails three times is three faults.
-        kind: ``"crash_before"`` and ``"crash_after"`` the call was applied: :class:`Crash`, and
-            no call of this process reaches the store any more. ``"error"``: not done, worth
-            repeating. ``"error_but_applied"``: done, and the answer says it is not known.
-            ``"applied_late"``: not known, and done only after a later call was answered.
+        verb: The call, one of :data:`fsspec_commit.testing.wrapped.VERBS`. An exclusive ``put`` is
+            ``"create"``, any other one ``"put"``.
+        nth: Which call of this verb, counted from 1; a repeated call counts again, so a call that
+            fails three times takes three faults.
+        kind: ``"crash_before"`` or ``"crash_after"`` the call is applied: raises :class:`Crash`,
+            and no later call of this process reaches the store. ``"error"``: not done, worth
+            repeating. ``"error_but_applied"``: done, but the error says that it is unknown.
+            ``"applied_late"``: unknown, and done only after a later call was answered.
             ``"throttled"``: not done, with a time to wait. ``"hang"``: no answer until the
-            caller's timeout, then not known; it was never done.
+            caller's timeout, then unknown; never done.
     """
 
     verb: str
@@ -77,16 +77,16 @@ class Fault:
 
 
 class FaultPlan:
-    """Which calls fail; shared by all the stores of what is to be one process.
+    """Decides which calls fail; shared by all stores that stand for one process.
 
     Args:
-        faults: What is to happen.
-        late_by: How many calls are answered before one that is late is applied.
+        faults: The faults to inject.
+        late_by: How many calls are answered before a late one is applied.
 
     Attributes:
         fired: The faults that have happened, in their order.
         verbs: Every call made so far, by name.
-        crashed: The process is dead: every call raises :class:`Crash`, without effect.
+        crashed: Whether the process is dead: every call raises :class:`Crash`, without effect.
     """
 
     def __init__(self, faults: Iterable[Fault] = (), *, late_by: int = 1) -> None:
@@ -100,7 +100,7 @@ class FaultPlan:
         self._lock = Lock()
 
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        """Make *call*, or what is planned for it."""
+        """Make *call*, or inject the fault that is planned for it."""
         fault = self._next(verb)
         try:
             return await (call() if fault is None else self._fail(fault, path, call))
@@ -108,7 +108,7 @@ class FaultPlan:
             await self.catch_up(len(self.verbs))
 
     async def catch_up(self, now: float = math.inf) -> None:
-        """Apply what is late, as far as it is due at call number *now*; by default all."""
+        """Apply the late calls that are due at call number *now*; by default all."""
         while self._late and self._late[0][0] <= now:
             _, call = self._late.popleft()
             # Nobody is left to hear how a late request ended.
@@ -152,9 +152,9 @@ class FaultPlan:
 
 
 class FaultyStore(WrappedStore):
-    """*store*, with *faults*.
+    """A store with *faults*.
 
-    It gives no `direct`, so that every byte goes through calls that can fail.
+    It has no `direct`, so that every byte goes through calls that can fail.
     """
 
     def __init__(self, store: Store, faults: Sequence[Fault] | FaultPlan) -> None:
@@ -163,28 +163,28 @@ class FaultyStore(WrappedStore):
 
     @property
     def direct(self) -> WritesDirectly | None:
-        """Hidden: bytes go through `writer`."""
+        """``None``: bytes go through `writer`."""
         return None
 
     async def close(self) -> None:
-        """Let what is late happen, then let go of the store."""
+        """Apply the late calls, then close the store."""
         await self.plan.catch_up()
         await super().close()
 
 
 @contextmanager
 def inject(*faults: Fault, late_by: int = 1) -> Iterator[list[Fault]]:
-    """Give every store that this process opens meanwhile these *faults*.
+    """Inject *faults* into every store that this process opens in the block.
 
-    The stores count their calls together and die together, as one process does; recover outside
-    of the ``with``.
+    The stores count their calls together and crash together, as one process does; recover outside
+    the ``with`` block.
 
     Args:
-        faults: What is to happen, each fault once.
-        late_by: How many calls are answered before one that is late is applied.
+        faults: The faults, each to happen once.
+        late_by: How many calls are answered before a late one is applied.
 
     Yields:
-        The faults that fired, in their order; look whether yours is among them.
+        The faults that fired, in their order; assert that yours is among them.
     """
     plan = FaultPlan(faults, late_by=late_by)
     with wrapping(lambda store: FaultyStore(store, plan)):
@@ -195,7 +195,7 @@ def crash_points(run: Callable[[], object]) -> Iterator[Fault]:
     """Run *run* once, then yield a crash before and one after each store call that it made.
 
     Yields:
-        Faults for :func:`inject`; *run* them on a fresh destination each::
+        Faults for :func:`inject`, each for a run on a fresh destination::
 
             for fault in crash_points(lambda: my_pipeline(fresh())):
                 with inject(fault), suppress(Crash):

@@ -1,4 +1,4 @@
-"""Collect what a test gave up before the next one begins, in no time."""
+"""Garbage collection between tests, in a short time."""
 
 import gc
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import count
 
 BLOCKS_UNTIL_ALL = 500
-"""Every so-many-th block begins with a collection of everything."""
+"""After this many blocks, one begins with a full collection."""
 
 _frozen: list[bool] = []
 _blocks = count(1)
@@ -14,14 +14,14 @@ _blocks = count(1)
 
 @contextmanager
 def only_what_comes() -> Iterator[None]:
-    """Let collections within the block look only at what was made in it.
+    """Restrict collections in the block to objects that were made in it.
 
     After some thousand tests and the libraries that they import, a full collection takes a quarter
-    of a second; what was made since it was frozen is looked at in no time. Garbage from before
-    the block is left to collections after it. A block within another one changes nothing.
+    of a second; a collection of what was made since ``gc.freeze`` takes almost no time. Garbage
+    from before the block is left to collections after it. A block within another changes nothing.
 
-    Python itself would hardly ever look at everything again: it does when much has survived, and
-    what is frozen does not count. Tests that leave half a megabyte each would fill the memory.
+    Python itself would hardly ever run a full collection again: it does so when much has survived,
+    and frozen objects do not count. Tests that leave half a megabyte each would fill the memory.
     """
     if _frozen:
         yield

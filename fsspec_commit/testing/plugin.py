@@ -1,7 +1,7 @@
 """Registers the suites' markers and option with pytest, which finds this module by entry point.
 
-It imports nothing of the package: pytest loads it before coverage measures, and in every run of
-everybody who has the package installed.
+It imports nothing of the package: pytest loads it before coverage starts, and in every run where
+the package is installed.
 """
 
 import random
@@ -29,7 +29,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 
 
 def pytest_configure(config: "pytest.Config") -> None:
-    """Make the markers known, so that ``--strict-markers`` can stay on, and draw a seed."""
+    """Register the markers, so that ``--strict-markers`` can stay on, and draw a seed."""
     if config.option.sweep_seed is None:
         drawn = random.SystemRandom().randrange(1_000_000)
         config.option.sweep_seed = getattr(config, "workerinput", {}).get("sweep_seed", drawn)
@@ -44,7 +44,7 @@ def pytest_configure(config: "pytest.Config") -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of a parallel run the seed that was drawn for all."""
+    """Send the seed to a worker of a parallel run."""
     node.workerinput["sweep_seed"] = node.config.option.sweep_seed
 
 
@@ -52,7 +52,7 @@ def pytest_terminal_summary(
     terminalreporter: "pytest.TerminalReporter",
     config: "pytest.Config",
 ) -> None:
-    """Say how many cases of the sweeps ran, and how to have the same ones again."""
+    """Report how many cases of the sweeps ran, and how to run the same ones again."""
     found: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for reports in terminalreporter.stats.values():
         for report in reports:

@@ -1,4 +1,4 @@
-"""Counting store calls: what a commit costs is a number, the same on every machine."""
+"""Counting store calls: the cost of a commit as a number, the same on every machine."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,8 +17,8 @@ class Call(NamedTuple):
     """One call to a store.
 
     Attributes:
-        verb: Which; one of :data:`fsspec_commit.testing.wrapped.VERBS`.
-        path: Where; the target of a rename.
+        verb: The call, one of :data:`fsspec_commit.testing.wrapped.VERBS`.
+        path: Its path; for a rename, the target.
     """
 
     verb: str
@@ -26,11 +26,11 @@ class Call(NamedTuple):
 
 
 class RecordingStore(WrappedStore):
-    """*store*, and what was asked of it.
+    """A store that records its calls.
 
     Attributes:
-        calls: Every call, in the order in which they were made; bytes that `direct` writes on
-            the caller's own thread are none.
+        calls: Every call, in the order in which they were made; writes through `direct`, on the
+            caller's thread, are not calls.
     """
 
     def __init__(self, store: Store, calls: list[Call] | None = None) -> None:
@@ -49,7 +49,7 @@ class RecordingStore(WrappedStore):
 
 @contextmanager
 def recorded_calls() -> Iterator[list[Call]]:
-    """Record every store that this process opens meanwhile; the list grows as they are used."""
+    """Record every store that this process opens in the block; the list grows as they are used."""
     calls: list[Call] = []
     with wrapping(lambda store: RecordingStore(store, calls)):
         yield calls

@@ -1,4 +1,4 @@
-"""Sweeps: a case for each store call, of which a test runs all, or some that a seed chooses."""
+"""Sweeps: a case for each store call, of which a test runs all, or a sample by a seed."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -13,9 +13,9 @@ class Sweep:
     """Chooses the cases that a test runs, and counts them.
 
     Attributes:
-        every: All are run where it is 1, else every so-many-th.
-        ran: How many were chosen.
-        seen: Of how many.
+        every: With 1 all cases are run, with N every Nth.
+        ran: How many cases were chosen.
+        seen: How many cases there were.
     """
 
     def __init__(self, every: int, *, seed: str) -> None:
@@ -26,15 +26,15 @@ class Sweep:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether all cases are run."""
         return self.every == 1
 
     def __call__(self, cases: Iterable[T]) -> Iterator[T]:
-        """Those of *cases* that are to be run; they may be without end.
+        """Choose those of *cases* that are to be run; they may be infinite.
 
         Yields:
-            Every so-many-th, from one of the first on. Of fewer than that, one: a test that tries
-            nothing cannot fail.
+            Every Nth case, from one of the first N on; of fewer than N, one, since a test without
+            cases cannot fail.
         """
         first = self._chance.randrange(self.every)
         few: list[T] = []
@@ -52,12 +52,12 @@ class Sweep:
 
 
 def sweep_of(request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
-    """The body of a fixture: what a test chooses depends on its name and ``--sweep-seed`` alone.
+    """The body of a fixture: a test's sample depends on its name and ``--sweep-seed`` alone.
 
-    With ``--sweep-whole`` nothing is left out.
+    With ``--sweep-whole`` all cases are run.
 
     Yields:
-        What to choose with. The plugin says at the end of the run how many cases were run.
+        The sweep. At the end of the run the plugin reports how many cases were run.
     """
     if request.config.getoption("sweep_whole", None):
         every = 1

@@ -1,4 +1,4 @@
-"""A store whose every call goes through one function: what faults and recordings are made of."""
+"""A store whose calls all go through one function: the basis of fault injection and recording."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol, Self, TypeVar
@@ -52,21 +52,20 @@ VERBS = (
     "abort",
     "pending",
 )
-"""Every call there is. ``create`` is a ``put`` with ``Expect.ABSENT``, ``put`` any other one."""
+"""All calls. ``create`` is a ``put`` with ``Expect.ABSENT``, and ``put`` is any other one."""
 
 
 class Carry(Protocol):
-    """Carries one call to the store: counts it, delays it, loses it, or its answer."""
+    """Carries one call to the store: it may count it, delay it, or lose it or its answer."""
 
     async def __call__(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        """Answer *call*, which is *verb* on *path*; it may be made later, or never."""
+        """Answer *call*, which is *verb* on *path*; the call may be made later, or never."""
 
 
 class WrappedStore:
-    """*store*, with every call but `close` carried by *carry*.
+    """A store with every call but `close` carried by *carry*.
 
-    A listing is one call: it is made whole before its first entry is handed on. `direct` stays
-    what it is: those bytes are no calls.
+    A listing is one call, completed before its first entry is yielded. `direct` is not wrapped.
     """
 
     def __init__(self, store: Store, carry: Carry) -> None:
@@ -75,7 +74,7 @@ class WrappedStore:
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
-        """Refused: wrap a store that is open."""
+        """Refuse: wrap a store that is open."""
         raise TypeError(f"{cls.__name__} wraps an opened store; it opens none ({url!r}, {options})")
 
     @property
@@ -85,7 +84,7 @@ class WrappedStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the store declares of itself."""
+        """What the store is declared to do."""
         return self.store.capabilities
 
     @property
@@ -95,7 +94,7 @@ class WrappedStore:
 
     @property
     def direct(self) -> WritesDirectly | None:
-        """Writing on the caller's own thread."""
+        """Writing on the caller's thread."""
         return self.store.direct
 
     @property
@@ -129,7 +128,7 @@ class WrappedStore:
         return None if uploads is None else _WrappedUploads(uploads, self._carry)
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
-        """What stands at *path*."""
+        """The file or directory at *path*, if there is one."""
         return await self._carry("stat", path, lambda: self.store.stat(path))
 
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
@@ -156,7 +155,7 @@ class WrappedStore:
             yield entry
 
     async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
-        """What stands directly in the directory *path*."""
+        """Everything directly in the directory *path*."""
         for child in await self._carry(
             "list_children", path, lambda: _all(self.store.list_children(path))
         ):
@@ -178,7 +177,7 @@ class WrappedStore:
         within: StorePath | None,
         nonce: Nonce | None = None,
     ) -> Token:
-        """Write a small file whole: ``create`` when nothing may stand there, else ``put``."""
+        """Write a small file whole: ``create`` with ``Expect.ABSENT``, otherwise ``put``."""
         return await self._carry(
             "create" if expecting is Expect.ABSENT else "put",
             path,
@@ -190,15 +189,15 @@ class WrappedStore:
         await self._carry("delete", path, lambda: self.store.delete(path, expecting=expecting))
 
     async def delete_tree(self, path: StorePath) -> None:
-        """Delete a directory and all below it."""
+        """Delete a directory and everything below it."""
         await self._carry("delete_tree", path, lambda: self.store.delete_tree(path))
 
     def go_by(self, facts: Capabilities) -> None:
-        """Make tokens as *facts* say."""
+        """Make tokens in the form that *facts* imply."""
         self.store.go_by(facts)
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         await self.store.close()
 
 
