@@ -54,7 +54,7 @@ def served(
             **more,
         )
     if single_writer:
-        # A token that is not compared, as MinIO and fake-gcs-server delete, is the right one all
-        # the same.
+        # A token that is not compared, as when MinIO or fake-gcs-server deletes, is the right one
+        # all the same.
         return facts.known("assumed", consistent_listing=True, delete_if_match=True)
     return facts
