@@ -16,7 +16,7 @@ from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import block_id, block_list
-from fsspec_commit_stores.http.writing import going_on
+from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
 _BLOCK_BYTES = 8 << 20
 """One block is all that is ever held; 50,000 of them are 390 GiB."""
@@ -52,15 +52,12 @@ class BlobWriter:
             check: Refuses, before it becomes visible, what may not be written.
         """
         self._container = container
-        self._path = path
+        self._file = UnfinishedFile(path)
         self._check_area = check
         self._nonce = nonce
         self._own = SYSTEM_IDS.nonce()
         self._expecting: Expectation = Expect.ABSENT
-        self._buffer = bytearray()
-        self._size_bytes = 0
         self._blocks: list[str] = []
-        self._state = "open"
 
     async def write(self, data: bytes) -> None:
         """Append *data*; what is more than a block is sent.
@@ -68,11 +65,9 @@ class BlobWriter:
         Raises:
             StoreError: A block was not stored; it is sent again by the next call.
         """
-        self._check()
-        self._buffer += data
-        self._size_bytes += len(data)
+        self._file.append(data)
         with going_on():
-            while len(self._buffer) > _BLOCK_BYTES:
+            while len(self._file.held) > _BLOCK_BYTES:
                 await self._send(_BLOCK_BYTES)
 
     async def finish(self) -> Entry:
@@ -81,30 +76,26 @@ class BlobWriter:
         Raises:
             StoreError: It is not visible, or it is not known; it may be called again.
         """
-        self._check()
-        trouble = trouble_with(self._path)
+        self._file.check()
+        trouble = trouble_with(self._file.path)
         if trouble is not None:
-            raise self._container.refusal("Put Blob", self._path, trouble, errno.EINVAL)
+            raise self._container.refusal("Put Blob", self._file.path, trouble, errno.EINVAL)
         with going_on():
             await self._check_area()
-            while self._blocks and self._buffer:
+            while self._blocks and self._file.held:
                 await self._send(_BLOCK_BYTES)
             token = await self._on_what_stands()
-        self._state = "finished"
-        self._buffer.clear()
-        return Entry(path=self._path, size_bytes=self._size_bytes, token=token, nonce=self._nonce)
+        return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; blocks that were sent go by themselves."""
-        if self._state == "open":
-            self._state = "discarded"
-            self._buffer.clear()
+        self._file.discard()
 
     async def _send(self, length: int) -> None:
         name = block_id(self._own, len(self._blocks) + 1)
-        data = bytes(memoryview(self._buffer)[:length])
-        await self._container.send("Put Block", self._path, body=data, query={"blockid": name})
-        del self._buffer[:length]
+        data = bytes(memoryview(self._file.held)[:length])
+        await self._container.send("Put Block", self._file.path, body=data, query={"blockid": name})
+        del self._file.held[:length]
         self._blocks.append(name)
 
     async def _on_what_stands(self) -> Token:
@@ -118,7 +109,7 @@ class BlobWriter:
                 looks += 1
                 if looks == _LOOKS_MAX or not error.has_code(*_CONFLICTS):
                     raise failure from None
-            there = await look(self._container, self._path, named=WRITER_NAME)
+            there = await look(self._container, self._file.path, named=WRITER_NAME)
             expecting: Expectation = Expect.ABSENT
             if isinstance(there, Entry):
                 if there.nonce == self._own:
@@ -139,10 +130,6 @@ class BlobWriter:
             operation, body = "Put Block List", block_list(self._blocks)
         else:
             headers.update(BLOB)
-            operation, body = "Put Blob", bytes(self._buffer)
-        answer = await self._container.request(operation, self._path, headers, body=body)
+            operation, body = "Put Blob", bytes(self._file.held)
+        answer = await self._container.request(operation, self._file.path, headers, body=body)
         return token_of(answer.headers["etag"])
-
-    def _check(self) -> None:
-        if self._state != "open":
-            raise ValueError(f"{self._path!r} is {self._state}")

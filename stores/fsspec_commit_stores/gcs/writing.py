@@ -5,8 +5,8 @@ Nothing is retried here, but everything can be: after a failure that is not a re
 """
 
 import errno
-import warnings
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from fsspec_commit.errors import StoreError
@@ -20,7 +20,7 @@ from fsspec_commit_stores.gcs.lookup import look
 from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.gcs.uploads import Finished, ResumableUpload, ResumableUploads
 from fsspec_commit_stores.http.requests import raising_store_errors
-from fsspec_commit_stores.http.writing import going_on
+from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
 T = TypeVar("T")
 
@@ -42,16 +42,14 @@ class GcsWriter:
     def __init__(self, bucket: Bucket, path: StorePath, nonce: Nonce) -> None:
         self._bucket = bucket
         self._uploads = ResumableUploads(bucket)
-        self._path = path
+        self._file = UnfinishedFile(path)
         self._nonce = nonce
-        self._buffer = bytearray()
         self._checksum = Checksum()
-        """Of what is no longer in the buffer."""
+        """Of what is no longer held."""
         self._dropped_bytes = 0
         self._upload: ResumableUpload | None = None
         self._expecting: Expectation = Expect.ABSENT
         self._is_in_doubt = False
-        self._state = "open"
 
     async def write(self, data: bytes) -> None:
         """Append *data*; what is more than a chunk is sent.
@@ -59,10 +57,9 @@ class GcsWriter:
         Raises:
             StoreError: A chunk was not stored; it is sent again by the next call.
         """
-        self._check()
-        self._buffer += data
+        self._file.append(data)
         with going_on():
-            while len(self._buffer) > _CHUNK_BYTES:
+            while len(self._file.held) > _CHUNK_BYTES:
                 if await self._send(is_last=False) is not None:
                     raise self._refusal("the store ended the upload before its last part")
 
@@ -72,36 +69,29 @@ class GcsWriter:
         Raises:
             StoreError: It is not visible, or it is not known; it may be called again.
         """
-        self._check()
-        size_bytes = self._dropped_bytes + len(self._buffer)
+        self._file.check()
+        size_bytes = self._file.size_bytes
         with going_on():
             if self._upload is None and size_bytes <= _CHUNK_BYTES:
                 token = await self._on_what_stands(self._insert, self._own)
             else:
                 finished = None
                 while finished is None:
-                    finished = await self._send(is_last=len(self._buffer) <= _CHUNK_BYTES)
+                    finished = await self._send(is_last=len(self._file.held) <= _CHUNK_BYTES)
                 token = self._kept(finished.resource, size_bytes)
-        self._state = "finished"
-        self._buffer.clear()
-        return Entry(path=self._path, size_bytes=size_bytes, token=token, nonce=self._nonce)
+        return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; an upload that cannot be dropped expires."""
-        if self._state != "open":
-            return
-        self._state = "discarded"
-        self._buffer.clear()
-        if self._upload is not None:
-            try:
+        if self._file.discard() and self._upload is not None:
+            # It is invisible, and only this process could have finished it.
+            with suppress(StoreError):
                 await self._uploads.cancel(self._upload)
-            except StoreError:
-                return  # It is invisible, and only this process could have finished it.
 
     def __del__(self) -> None:
         # No loop to drop an upload on: it expires, and never becomes visible.
-        if getattr(self, "_state", "") == "open" and self._upload is not None:
-            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+        if getattr(self, "_upload", None) is not None:
+            self._file.warn_if_open()
 
     async def _send(self, *, is_last: bool) -> Finished | None:
         upload = self._upload
@@ -112,7 +102,7 @@ class GcsWriter:
             self._is_in_doubt = False
             self._drop(upload)
             return finished
-        data = bytes(memoryview(self._buffer)[:_CHUNK_BYTES])
+        data = bytes(memoryview(self._file.held)[:_CHUNK_BYTES])
         self._is_in_doubt = True
         finished = await self._uploads.send(upload, data, is_last=is_last)
         self._is_in_doubt = False
@@ -129,33 +119,33 @@ class GcsWriter:
         What was sent bit by bit is known when the last bit is: too late for the service to refuse
         it, and for us to send it again. But it is a working file yet, and nobody publishes it.
         """
-        token = written(self._bucket, self._path, found, size_bytes)
-        if not is_intact(found, self._checksum.with_rest(bytes(self._buffer))):
+        token = written(self._bucket, self._file.path, found, size_bytes)
+        if not is_intact(found, self._checksum.with_rest(bytes(self._file.held))):
             raise self._refusal("the store keeps another content than was sent; write it again")
         return token
 
     def _refusal(self, why: str) -> StoreError:
-        return self._bucket.refusal("objects.insert", self._path, why, errno.EIO)
+        return self._bucket.refusal("objects.insert", self._file.path, why, errno.EIO)
 
     def _drop(self, upload: ResumableUpload) -> None:
         count = upload.kept_bytes - self._dropped_bytes
-        self._checksum.update(bytes(memoryview(self._buffer)[:count]))
-        del self._buffer[:count]
+        self._checksum.update(bytes(memoryview(self._file.held)[:count]))
+        del self._file.held[:count]
         self._dropped_bytes = upload.kept_bytes
 
     async def _insert(self) -> Token:
         resource = metadata_of(self._nonce)
-        data = bytes(self._buffer)
+        data = bytes(self._file.held)
         return await insert(
-            self._bucket, self._path, data, resource=resource, expecting=self._expecting
+            self._bucket, self._file.path, data, resource=resource, expecting=self._expecting
         )
 
     async def _start(self) -> ResumableUpload:
-        return await self._uploads.start(self._path, self._nonce, self._expecting)
+        return await self._uploads.start(self._file.path, self._nonce, self._expecting)
 
     def _own(self, there: Resource) -> Token | None:
         """The token of what stands, if it is what is to be written: by nonce and content."""
-        checksum = checksum_of(bytes(self._buffer))
+        checksum = checksum_of(bytes(self._file.held))
         is_own = nonce_of(there) == self._nonce and there.get(CHECKSUM) == checksum
         return token_of(there) if is_own else None
 
@@ -177,7 +167,7 @@ class GcsWriter:
         looks = 0
         while True:
             if self._is_in_doubt:
-                there = await look(self._bucket, self._path, _LOOK_FIELDS) or Resource()
+                there = await look(self._bucket, self._file.path, _LOOK_FIELDS) or Resource()
                 before = done(there)
                 if before is not None:
                     return before
@@ -192,7 +182,3 @@ class GcsWriter:
             else:
                 self._is_in_doubt = False
                 return sent
-
-    def _check(self) -> None:
-        if self._state != "open":
-            raise ValueError(f"{self._path!r} is {self._state}")

@@ -6,7 +6,6 @@ under the hidden name, which no listing of ours shows and which goes with the ar
 
 import errno
 import re
-import warnings
 from contextlib import suppress
 
 from fsspec_commit.errors import Reply
@@ -24,6 +23,7 @@ from fsspec_commit_stores.hdfs.failures import (
 )
 from fsspec_commit_stores.hdfs.requests import OpenFile, Requests, Status
 from fsspec_commit_stores.http.requests import raising_store_errors
+from fsspec_commit_stores.http.writing import UnfinishedFile
 
 _HIDDEN = re.compile(r"\.fsspec-commit-[0-9a-f]+\.tmp")
 _HELD_BYTES = 1 << 20
@@ -150,14 +150,11 @@ class HdfsWriter:
 
     def __init__(self, files: Files, path: StorePath, within: StorePath) -> None:
         self._files = files
-        self._path = path
+        self._file = UnfinishedFile(path)
         self._within = within
         self._hidden = hidden_beside(path)
-        self._buffer = bytearray()
-        self._size_bytes = 0
         self._opened: OpenFile | None = None
         self._written: Status | None = None
-        self._state = "open"
 
     @raising_store_errors
     async def write(self, data: bytes) -> None:
@@ -166,17 +163,15 @@ class HdfsWriter:
         Raises:
             StoreError: *within* is missing, or the cluster failed; to be discarded.
         """
-        self._check()
-        self._buffer += data
-        self._size_bytes += len(data)
-        if len(self._buffer) < _HELD_BYTES:
+        self._file.append(data)
+        if len(self._file.held) < _HELD_BYTES:
             return
         try:
             await self._send()
         except RequestFailedError as error:
             without_effect(error.failure)
             raise
-        self._buffer.clear()
+        self._file.held.clear()
 
     @raising_store_errors
     async def finish(self) -> Entry:
@@ -186,8 +181,8 @@ class HdfsWriter:
             StoreError: It is not visible, or it is not known; to be discarded, or finished again
                 where it says so.
         """
-        self._check()
-        is_held = len(self._buffer) == self._size_bytes
+        self._file.check()
+        is_held = len(self._file.held) == self._file.size_bytes
         try:
             if self._written is None:
                 self._written = await self._close()
@@ -195,52 +190,51 @@ class HdfsWriter:
         except RequestFailedError as error:
             if self._written is None and is_held:
                 await self._drop()
-                self._hidden = hidden_beside(self._path)
+                self._hidden = hidden_beside(self._file.path)
             is_there = self._written is not None
             is_refused = error.failure.reply is Reply.REFUSED
             error.failure.can_go_on = not is_refused and (is_there or is_held)
             raise
-        self._state = "finished"
         self._opened = None
-        return self._written.entry(self._path)
+        return self._file.finish(self._written.token)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished."""
-        if self._state != "open":
-            return
-        self._state = "discarded"
-        self._buffer.clear()
-        await self._drop()
+        if self._file.discard():
+            await self._drop()
 
     def __del__(self) -> None:
         # No loop to delete it on: under its hidden name it goes with its area.
-        if getattr(self, "_state", "") == "open" and self._opened is not None:
-            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+        if getattr(self, "_opened", None) is not None:
+            self._file.warn_if_open()
 
     async def _send(self) -> OpenFile:
         if self._opened is None:
             self._opened = await self._files.create(self._hidden, self._within)
-        if self._buffer:
-            await self._opened.write(bytes(self._buffer))
+        if self._file.held:
+            await self._opened.write(bytes(self._file.held))
         return self._opened
 
     async def _close(self) -> Status:
         try:
             opened = await self._send()
             await opened.close()
-            written = await self._files.check_written(self._hidden, self._path, self._size_bytes)
+            size_bytes = self._file.size_bytes
+            written = await self._files.check_written(self._hidden, self._file.path, size_bytes)
         except RequestFailedError as error:
             without_effect(error.failure)
             raise
-        self._buffer.clear()
+        self._file.held.clear()
         return written
 
     async def _rename(self, written: Status) -> None:
+        path = self._file.path
         try:
-            await self._files.requests.rename(self._hidden, self._path, replacing=True)
+            await self._files.requests.rename(self._hidden, path, replacing=True)
         except RequestFailedError as error:
             # It may have been renamed by a request that was not answered.
-            if not error.says(MISSING) or await self._files.requests.status(self._path) != written:
+            there = await self._files.requests.status(path) if error.says(MISSING) else None
+            if there != written:
                 raise
 
     async def _drop(self) -> None:
@@ -248,7 +242,3 @@ class HdfsWriter:
         if opened is not None:
             await opened.drop()
             await self._files.remove(self._hidden)
-
-    def _check(self) -> None:
-        if self._state != "open":
-            raise ValueError(f"{self._path!r} is {self._state}")

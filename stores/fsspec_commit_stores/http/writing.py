@@ -1,9 +1,63 @@
-"""What writers that can go on after a failure have in common."""
+"""What the writers of files have in common: they hold what is not sent, and some can go on."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Entry, Token
+
+
+class UnfinishedFile:
+    """A file that is written bit by bit: what of it is not sent, until it is finished or discarded.
+
+    Attributes:
+        path: Where it will stand.
+        held: What is not sent.
+        size_bytes: Of all that was written.
+    """
+
+    def __init__(self, path: StorePath) -> None:
+        self.path = path
+        self.held = bytearray()
+        self.size_bytes = 0
+        self._state = "open"
+
+    def check(self) -> None:
+        """Refuse to go on with a file that has come to its end.
+
+        Raises:
+            ValueError: It is finished, or discarded.
+        """
+        if self._state != "open":
+            raise ValueError(f"{self.path!r} is {self._state}")
+
+    def append(self, data: bytes) -> None:
+        """Hold *data*, which follows."""
+        self.check()
+        self.held += data
+        self.size_bytes += len(data)
+
+    def finish(self, token: Token, nonce: Nonce | None = None) -> Entry:
+        """The file, which is visible now."""
+        self._state = "finished"
+        self.held.clear()
+        return Entry(path=self.path, size_bytes=self.size_bytes, token=token, nonce=nonce)
+
+    def discard(self) -> bool:
+        """Let go of it, unless it is finished; say whether it was open until now."""
+        if self._state != "open":
+            return False
+        self._state = "discarded"
+        self.held.clear()
+        return True
+
+    def warn_if_open(self) -> None:
+        """Warn of a writer that nobody holds any more, with no loop to clean up on."""
+        if self._state == "open":
+            warnings.warn(f"{self.path!r} was abandoned", ResourceWarning, stacklevel=3)
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 One part is all that is ever held.
 """
 
-import warnings
+from contextlib import suppress
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, PendingUpload
+from fsspec_commit_stores.http.writing import UnfinishedFile
 from fsspec_commit_stores.s3.contents import metadata_of
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.uploads import PART_BYTES, S3Uploads
@@ -31,13 +32,10 @@ class S3Writer:
         self._bucket = bucket
         self._versions = versions
         self._uploads = uploads
-        self._path = path
+        self._file = UnfinishedFile(path)
         self._as_record = as_record
         self._nonce = nonce or SYSTEM_IDS.nonce()
-        self._buffer = bytearray()
-        self._size_bytes = 0
         self._upload: PendingUpload | None = None
-        self._state = "open"
 
     async def write(self, data: bytes) -> None:
         """Append *data*; what is more than a part is sent.
@@ -45,10 +43,8 @@ class S3Writer:
         Raises:
             StoreError: A part was not stored; it is sent again by the next call.
         """
-        self._check()
-        self._buffer += data
-        self._size_bytes += len(data)
-        while len(self._buffer) > PART_BYTES:
+        self._file.append(data)
+        while len(self._file.held) > PART_BYTES:
             await self._send(PART_BYTES)
 
     async def finish(self) -> Entry:
@@ -57,57 +53,45 @@ class S3Writer:
         Raises:
             StoreError: It is not visible, or it is not known.
         """
-        self._check()
+        self._file.check()
         if self._upload is None:
             answer = await self._bucket.send(
                 "put_object",
-                self._path,
+                self._file.path,
                 as_record=self._as_record,
-                Body=bytes(self._buffer),
+                Body=bytes(self._file.held),
                 **metadata_of(self._nonce),
             )
-            token = self._versions.written(answer, self._path)
+            token = self._versions.written(answer, self._file.path)
         else:
-            while self._buffer:
+            while self._file.held:
                 await self._send(PART_BYTES)
             token = await self._uploads.finish(self._upload, expecting=Expect.ANYTHING)
-        self._state = "finished"
-        self._buffer.clear()
-        return Entry(path=self._path, size_bytes=self._size_bytes, token=token, nonce=self._nonce)
+        return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; an upload that cannot be aborted stays."""
-        if self._state != "open":
-            return
-        self._state = "discarded"
-        self._buffer.clear()
-        if self._upload is not None:
-            try:
+        if self._file.discard() and self._upload is not None:
+            with suppress(StoreError):  # It is invisible, and found by its key.
                 await self._uploads.abort(self._upload)
-            except StoreError:
-                return  # It is invisible, and found by its key.
 
     def __del__(self) -> None:
         # No loop to abort an upload on: it stays pending, and never becomes visible.
-        if getattr(self, "_state", "") == "open" and self._upload is not None:
-            warnings.warn(f"{self._path!r} was abandoned", ResourceWarning, stacklevel=2)
+        if getattr(self, "_upload", None) is not None:
+            self._file.warn_if_open()
 
     async def _send(self, length: int) -> None:
         upload = self._upload
         if upload is None:
             upload = self._upload = await self._uploads.start(
-                self._path, self._nonce, as_record=self._as_record
+                self._file.path, self._nonce, as_record=self._as_record
             )
-        data = bytes(memoryview(self._buffer)[:length])
+        data = bytes(memoryview(self._file.held)[:length])
         part = await self._uploads.put_part(upload, len(upload.parts) + 1, data)
-        del self._buffer[:length]
+        del self._file.held[:length]
         self._upload = PendingUpload(
             path=upload.path,
             upload_id=upload.upload_id,
             nonce=upload.nonce,
             parts=(*upload.parts, part),
         )
-
-    def _check(self) -> None:
-        if self._state != "open":
-            raise ValueError(f"{self._path!r} is {self._state}")
