@@ -8,15 +8,14 @@ finished. Standard library only: it checks the rule, and whoever states the rule
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from tests.specs.explore import Found, explore
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-STATES_MAX = 400_000
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,13 @@ class State(NamedTuple):
 Steps: TypeAlias = "Iterator[tuple[str, State]]"
 
 
-def violation(jobs: Sequence[SmallJob], conflict: Conflict) -> list[str] | None:
-    """The shortest way to something wrong, or ``None`` when nothing ever is.
-
-    Raises:
-        OverflowError: There are too many states to try them all.
-    """
-    return _Search(tuple(jobs), conflict).run()
+def search(jobs: Sequence[SmallJob], conflict: Conflict) -> Found:
+    """Search every interleaving of the jobs, of which those wait for each other that *conflict*."""
+    model = _Model(tuple(jobs), conflict)
+    return explore(model.start(), model.steps, model.wrong)
 
 
-class _Search:
+class _Model:
     def __init__(self, jobs: tuple[SmallJob, ...], conflict: Conflict) -> None:
         self.jobs = jobs
         self.names = [
@@ -88,29 +84,16 @@ class _Search:
         ]
         self.conflict = conflict
 
-    def run(self) -> list[str] | None:
+    def start(self) -> State:
+        """Every driver is about to claim."""
         count = len(self.jobs)
         nothing: frozenset[File] = frozenset()
-        first = State(
+        return State(
             (("claim", ()),) * count, frozenset(), ("",) * count, frozenset(), nothing,
             nothing, (nothing,) * count,
         )  # fmt: skip
-        came_from: dict[State, tuple[str, State] | None] = {first: None}
-        waiting = deque([first])
-        while waiting:
-            state = waiting.popleft()
-            wrong = self._wrong(state)
-            if wrong is not None:
-                return [*_way_to(state, came_from), wrong]
-            for label, after in self._steps(state):
-                if after not in came_from:
-                    came_from[after] = (label, state)
-                    waiting.append(after)
-            if len(came_from) > STATES_MAX:
-                raise OverflowError(f"more than {STATES_MAX} states")
-        return None
 
-    def _wrong(self, state: State) -> str | None:
+    def wrong(self, state: State) -> str | None:
         """What is wrong with a state in which nobody is under way."""
         if any(at not in {"over", "crashed", "publish"} for at, _ in state.at):
             return None
@@ -156,7 +139,8 @@ class _Search:
             for other, _ in there
         )
 
-    def _steps(self, state: State) -> Steps:
+    def steps(self, state: State) -> Steps:
+        """Everything that can happen next."""
         for number, (at, rest) in enumerate(state.at):
             if state.decisions[number] == "":
                 yield f"{number} is aborted", _decided(state, number, "X")
@@ -246,13 +230,3 @@ def _to(state: State, number: int, at: str, rest: tuple[object, ...] = ()) -> St
 def _decided(state: State, number: int, decision: str) -> State:
     decisions = (*state.decisions[:number], decision, *state.decisions[number + 1 :])
     return state._replace(decisions=decisions)
-
-
-def _way_to(state: State, came_from: dict[State, tuple[str, State] | None]) -> list[str]:
-    way = list[str]()
-    step = came_from[state]
-    while step is not None:
-        label, before = step
-        way.append(label)
-        step = came_from[before]
-    return way[::-1]

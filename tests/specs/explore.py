@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-StateT = TypeVar("StateT", bound="Hashable")
+StateT = TypeVar("StateT")
+STATES_MAX = 400_000
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ def explore(
     start: StateT,
     steps: Callable[[StateT], Iterable[tuple[str, StateT]]],
     wrong: Callable[[StateT], str | None],
+    *,
+    key: Callable[[StateT], Hashable] = lambda state: state,
 ) -> Found:
     """Search every interleaving.
 
@@ -32,22 +35,32 @@ def explore(
         start: Where it begins.
         steps: All that can happen next, each with what it is called.
         wrong: What is broken in a state, if anything.
+        key: Equal for states with equal futures.
+
+    Raises:
+        OverflowError: There are too many states to try them all.
     """
-    came_from: dict[StateT, tuple[StateT, str] | None] = {start: None}
-    waiting = deque([start])
+    first = key(start)
+    came_from: dict[Hashable, tuple[Hashable, str] | None] = {first: None}
+    waiting = deque([(start, first)])
     while waiting:
-        state = waiting.popleft()
+        state, known_as = waiting.popleft()
         problem = wrong(state)
         if problem is not None:
-            return Found(len(came_from), problem, _trace(came_from, state))
+            return Found(len(came_from), problem, _trace(came_from, known_as))
         for label, following in steps(state):
-            if following not in came_from:
-                came_from[following] = (state, label)
-                waiting.append(following)
+            found = key(following)
+            if found not in came_from:
+                came_from[found] = (known_as, label)
+                waiting.append((following, found))
+        if len(came_from) > STATES_MAX:
+            raise OverflowError(f"more than {STATES_MAX} states")
     return Found(len(came_from))
 
 
-def _trace(came_from: dict[StateT, tuple[StateT, str] | None], state: StateT) -> tuple[str, ...]:
+def _trace(
+    came_from: dict[Hashable, tuple[Hashable, str] | None], state: Hashable
+) -> tuple[str, ...]:
     labels: list[str] = []
     step = came_from[state]
     while step is not None:

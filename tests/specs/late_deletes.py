@@ -12,15 +12,15 @@ and it retires its job at most ``WITHIN`` after it left its record. The rest fol
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from tests.specs.explore import Found, explore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Weakness: TypeAlias = Literal[
-    "",
+Weakened: TypeAlias = Literal[
     "no record",
     "a record only of what was not answered",
     "a record after job.json",
@@ -72,33 +72,17 @@ class World:
     exact: Exact = Exact()
 
 
-def violation(weakness: Weakness = "") -> list[str] | None:
-    """The shortest way to the loss of a file, or ``None`` where there is none."""
-    begin = World()
-    came: dict[World, tuple[World, str] | None] = {begin: None}
-    waiting = deque([begin])
-    while waiting:
-        world = waiting.popleft()
-        if world.exact.does == "done" and world.file != "new":
-            return _way(came, world)
-        for what, after in _steps(world, weakness):
-            if after not in came:
-                came[after] = (world, what)
-                waiting.append(after)
-    return None
+def search(weakened: Weakened | None = None) -> Found:
+    """Search every interleaving under the rules, but for one that may be *weakened*."""
+    return explore(World(), lambda world: _steps(world, weakened), _wrong)
 
 
-def _way(came: dict[World, tuple[World, str] | None], world: World) -> list[str]:
-    way = []
-    before = came[world]
-    while before is not None:
-        world, what = before
-        way.append(what)
-        before = came[world]
-    return way[::-1]
+def _wrong(world: World) -> str | None:
+    lost = world.exact.does == "done" and world.file != "new"
+    return "what the other job published is lost" if lost else None
 
 
-def _steps(world: World, weakness: Weakness) -> Iterator[tuple[str, World]]:
+def _steps(world: World, weakened: Weakened | None) -> Iterator[tuple[str, World]]:
     yield "time passes", _older(world)
     for one in set(world.pending):
         rest = list(world.pending)
@@ -109,12 +93,12 @@ def _steps(world: World, weakness: Weakness) -> Iterator[tuple[str, World]]:
         else:
             yield "job.json goes, late", replace(after, job_json=False)
     for number, finisher in enumerate(world.finishers):
-        for what, after, changed in _finish(world, finisher, weakness):
+        for what, after, changed in _finish(world, finisher, weakened):
             other = world.finishers[1 - number]
             # Which of the two is which makes no difference.
             both = (min(changed, other), max(changed, other))
             yield f"a finisher {what}", replace(after, finishers=both)
-    yield from _write(world, weakness)
+    yield from _write(world, weakened)
 
 
 def _older(world: World) -> World:
@@ -140,14 +124,14 @@ def _sent(world: World, what: Literal["delete", "job.json"]) -> World:
 
 
 def _finish(
-    world: World, me: Finisher, weakness: Weakness
+    world: World, me: Finisher, weakened: Weakened | None
 ) -> Iterator[tuple[str, World, Finisher]]:
     may_be_unanswered = len(world.pending) < _PENDING_MAX
     if me.does == "look":
         does: Literal["send", "over"] = "send" if world.job_json else "over"
         yield "looks for job.json", world, Finisher(does, 0, me.in_doubt and does == "send")
     elif me.does == "send":
-        forgetful = weakness == "a delete long after job.json was seen"
+        forgetful = weakened == "a delete long after job.json was seen"
         if me.since > LASTS and not forgetful:
             yield "has not looked for long", world, Finisher("look", 0, me.in_doubt)
             return
@@ -157,11 +141,11 @@ def _finish(
         if me.in_doubt and world.file != "old":
             yield "finds the file gone", world, Finisher("leave", 0, me.in_doubt)
     elif me.does in {"leave", "leave late"}:
-        late = weakness == "a record after job.json"
+        late = weakened == "a record after job.json"
         left = (
-            weakness != "no record"
-            and (weakness != "a record only of what was not answered" or me.in_doubt)
-            and (weakness != "a record by the first finisher only" or world.record is None)
+            weakened != "no record"
+            and (weakened != "a record only of what was not answered" or me.in_doubt)
+            and (weakened != "a record by the first finisher only" or world.record is None)
             and (not late or me.does == "leave late")
         )
         record = 0 if left else world.record
@@ -169,28 +153,28 @@ def _finish(
         in_doubt = me.in_doubt and does_next == "retire"
         yield "leaves its record", replace(world, record=record), Finisher(does_next, 0, in_doubt)
     elif me.does == "retire":
-        if me.since > WITHIN and weakness != "a record that is old when the job is retired":
+        if me.since > WITHIN and weakened != "a record that is old when the job is retired":
             yield "has left its record long ago", world, Finisher("leave", 0, me.in_doubt)
             return
-        over = "leave late" if weakness == "a record after job.json" else "over"
+        over = "leave late" if weakened == "a record after job.json" else "over"
         after = Finisher(over)  # type: ignore[arg-type]  # one of the two
         yield "retires the job", replace(world, job_json=False), after
         if may_be_unanswered:
             yield "retires it, not answered", _sent(world, "job.json"), me
 
 
-def _write(world: World, weakness: Weakness) -> Iterator[tuple[str, World]]:
+def _write(world: World, weakened: Weakened | None) -> Iterator[tuple[str, World]]:
     me = world.exact
     if me.does == "claim":
         # Alone, it goes by this listing; else it waits for the other, and lists again.
         does: Literal["wait", "look"] = "wait" if world.job_json else "look"
         yield "another job claims", replace(world, exact=Exact(does, world.record))
     elif me.does == "wait" and not world.job_json:
-        stale = weakness == "a listing from before the wait"
+        stale = weakened == "a listing from before the wait"
         listed = me.listed if stale else world.record
         yield "the other job is over", replace(world, exact=Exact("look", listed))
     elif me.does == "look":
-        quiet = QUIET - (weakness == "not quiet long enough")
+        quiet = QUIET - (weakened == "not quiet long enough")
         if me.listed is None or me.listed > quiet:
             yield "the other job decides", replace(world, exact=Exact("publish"))
         else:

@@ -8,10 +8,11 @@ that was closed. The job may die, and it may go on for as long as it likes.
 
 from __future__ import annotations
 
-from collections import deque
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
+
+from tests.specs.explore import Found, explore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -42,6 +43,7 @@ class Moment:
     look_ago: int = 0
     now: int = 0
     pauses: int = 0
+    fenced: bool = False
 
     def key(self) -> Hashable:
         """Equal for moments with equal futures."""
@@ -57,35 +59,28 @@ class Moment:
             answer,
             self.look_ago,
             self.pauses,
+            self.fenced,
         )
 
     def _relative(self, value: object) -> object:
         return [int(sign) - self.sign for sign in value] if isinstance(value, frozenset) else value
 
 
-def violation(rule: Callable[[], Watching], *, pauses: int = 1) -> list[str] | None:
-    """The shortest way to something wrong, or ``None`` when nothing ever is."""
-    first = Moment(rule(), pauses=pauses)
-    seen = {first.key()}
-    waiting: deque[tuple[Moment, tuple[str, ...]]] = deque([(first, ())])
-    while waiting:
-        moment, way = waiting.popleft()
-        for label, after in _steps(moment):
-            if after is None:
-                if moment.dead_for is None:
-                    return [*way, label, "a living job is fenced"]
-                continue
-            if after.dead_for is not None and after.dead_for > DEAD_S_MAX:
-                return [*way, label, "a dead job is never fenced"]
-            key = after.key()
-            if key not in seen:
-                seen.add(key)
-                waiting.append((after, (*way, label)))
-    return None
+def search(rule: Callable[[], Watching], *, pauses: int = 1) -> Found:
+    """Search every schedule under a rule."""
+    return explore(Moment(rule(), pauses=pauses), _steps, _wrong, key=Moment.key)
 
 
-def _steps(moment: Moment) -> Iterator[tuple[str, Moment | None]]:
-    """What may happen next; ``None`` is the fence."""
+def _wrong(moment: Moment) -> str | None:
+    if moment.fenced:
+        return "a living job is fenced" if moment.dead_for is None else None
+    is_dead_for_long = moment.dead_for is not None and moment.dead_for > DEAD_S_MAX
+    return "a dead job is never fenced" if is_dead_for_long else None
+
+
+def _steps(moment: Moment) -> Iterator[tuple[str, Moment]]:
+    if moment.fenced:
+        return
     if moment.dead_for is None:
         yield "dies", replace(moment, dead_for=0, beat_ago=0)
         if moment.beat_ago >= BEAT_S:
@@ -96,8 +91,7 @@ def _steps(moment: Moment) -> Iterator[tuple[str, Moment | None]]:
         sign, took = moment.answer
         watch = copy(moment.watch)
         dead = watch.saw(frozenset({str(sign)}), since=moment.now - took, until=moment.now)
-        after = replace(moment, watch=watch, answer=None, look_ago=0)
-        yield "is answered", None if dead else after
+        yield "is answered", replace(moment, watch=watch, answer=None, look_ago=0, fenced=dead)
     late = moment.dead_for is None and moment.beat_ago >= BEAT_S_MAX
     idle = moment.answer is None and moment.look_ago >= LOOK_S_MAX
     waits = moment.answer is not None and moment.answer[1] >= ANSWER_S_MAX

@@ -7,7 +7,7 @@ import pytest
 from fsspec_commit.names import Partition, is_visible
 from fsspec_commit.protocol.claim import claim_of, conflicts
 from fsspec_commit.records.job import JobRecord, Mode
-from tests.specs.claim_conflict import JOBS, SmallJob, violation
+from tests.specs.claim_conflict import JOBS, SmallJob, search
 
 PAIRS = [one + other for one in JOBS for other in JOBS]
 THREE = ["HHO", "AHH", "OEH", "FDA"]
@@ -47,7 +47,7 @@ def appends_do_not_claim(one: SmallJob, other: SmallJob) -> bool:
 
 @pytest.mark.parametrize("jobs", [*PAIRS, *THREE])
 def test_the_rule_holds(jobs: str) -> None:
-    assert violation([JOBS[letter] for letter in jobs], the_rule) is None
+    assert search([JOBS[letter] for letter in jobs], the_rule).problem is None
 
 
 @pytest.mark.parametrize("jobs", ["AA", "AH", "AD", "AF", "SA"])
@@ -66,9 +66,9 @@ def test_jobs_that_cannot_meet_do_not_wait_for_each_other(jobs: str) -> None:
     ],
 )
 def test_a_weaker_rule_fails(rule: object, jobs: str) -> None:
-    way = violation([JOBS[letter] for letter in jobs], rule)  # type: ignore[arg-type]
-    assert way is not None
-    assert "can never be finished" in way[-1] or "no order" in way[-1]
+    problem = search([JOBS[letter] for letter in jobs], rule).problem  # type: ignore[arg-type]
+    assert problem is not None
+    assert "can never be finished" in problem or "no order" in problem
 
 
 def test_what_the_table_of_jobs_shares() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fsspec_commit.protocol import sign_of_life
 from fsspec_commit.protocol.sign_of_life import FENCE_S, Watch
-from tests.specs.sign_of_life import violation
+from tests.specs.sign_of_life import search
 
 if TYPE_CHECKING:
     import pytest
@@ -28,23 +28,17 @@ class Never(Watch):
 
 
 def test_the_rule_holds() -> None:
-    assert violation(Watch) is None
+    assert search(Watch).problem is None
 
 
 def test_a_rule_that_goes_by_the_clock_fails() -> None:
-    way = violation(ByTheClock, pauses=0)
-    assert way is not None
-    assert way[-1] == "a living job is fenced"
+    assert search(ByTheClock, pauses=0).problem == "a living job is fenced"
 
 
 def test_a_rule_that_never_fences_fails() -> None:
-    way = violation(Never, pauses=0)
-    assert way is not None
-    assert way[-1] == "a dead job is never fenced"
+    assert search(Never, pauses=0).problem == "a dead job is never fenced"
 
 
 def test_a_watch_that_counts_while_it_stood_still_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sign_of_life, "_LOOK_S_MAX", FENCE_S)
-    way = violation(Watch)
-    assert way is not None
-    assert way[-1] == "a living job is fenced"
+    assert search(Watch).problem == "a living job is fenced"

@@ -1,0 +1,49 @@
+"""The rules hold in every interleaving that a model has; each weaker set of them fails there."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+
+from tests.specs import job_over, late_deletes, trash, void_area
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.specs.explore import Found
+
+# Each with a number of states below which it would have explored next to nothing.
+RULES: dict[str, tuple[Callable[[], Found], int]] = {
+    "job over": (job_over.search, 10_000),
+    "late deletes": (late_deletes.search, 1_000),
+    "trash": (trash.search, 1_000),
+    "void area, by handle": (partial(void_area.search, "by handle"), 100),
+    "void area, by path": (partial(void_area.search, "by path"), 100),
+}
+WEAKENED = [
+    pytest.param(partial(search, weakened), id=f"{model}: {weakened}")
+    for model, search, rules in (
+        ("job over", job_over.search, job_over.Weakened),
+        ("late deletes", late_deletes.search, late_deletes.Weakened),
+        ("trash", trash.search, trash.Weakened),
+        ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
+    )
+    for weakened in get_args(rules)
+]
+
+
+@pytest.mark.parametrize("model", RULES)
+def test_the_rules_hold(model: str) -> None:
+    search, states_min = RULES[model]
+    found = search()
+    assert found.problem is None, f"{found.problem}: {' | '.join(found.trace)}"
+    assert found.states > states_min
+
+
+@pytest.mark.parametrize("search", WEAKENED)
+def test_each_weaker_rule_fails(search: Callable[[], Found]) -> None:
+    found = search()
+    assert found.problem is not None, f"without this rule all is well: {found.states} states"
+    assert found.trace
