@@ -17,10 +17,10 @@ import os
 import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import fsspec_commit as fc
-from tests.benchmarks import hadoop
 from tests.benchmarks.interleaved import (
     Report,
     Sample,
@@ -32,14 +32,21 @@ from tests.benchmarks.interleaved import (
     tmpfs,
 )
 from tests.benchmarks.profiles import ThreadProfile
+from tests.servers.hadoop.jvm import HadoopJvm
+from tests.servers.installation import ServerUnavailableError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from pathlib import Path
 
-AT_LEAST: dict[hadoop.Committer, float] = {"v1": 3.5, "manifest": 2.0}
+Committer = Literal["v1", "manifest"]
+AT_LEAST: dict[Committer, float] = {"v1": 3.5, "manifest": 2.0}
 DATA = bytes(100)
+JAVA = Path(__file__).with_name("WarmHadoopJob.java")
+# What Hadoop 3.5 ships as the manifest committer's pool; 8 made no difference on two cores.
+MANIFEST_THREADS = 32
+# The first job of a JVM is about twice as slow as the third; later ones do not get faster.
+WARMUPS = 3
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Shape:
         return [f"part={i}/" for i in range(self.directories)] or [""]
 
 
-def written_job(destination: Path, shape: Shape, committer: hadoop.Committer) -> fc.Job:
+def written_job(destination: Path, shape: Shape, committer: Committer) -> fc.Job:
     """A job whose tasks have all committed."""
     job = fc.Job(destination, tasks=shape.tasks, committer=committer).start()
     names = shape.names
@@ -78,7 +85,7 @@ def written_job(destination: Path, shape: Shape, committer: hadoop.Committer) ->
     return job
 
 
-def job_commit(destination: Path, shape: Shape, committer: hadoop.Committer) -> float:
+def job_commit(destination: Path, shape: Shape, committer: Committer) -> float:
     """Seconds of our `job.commit()`."""
     job = written_job(destination, shape, committer)
     seconds = seconds_of(job.commit)
@@ -121,38 +128,34 @@ def floor(destination: Path, shape: Shape, removing: list[float]) -> float:
 class Peers:
     """Hadoop's two committers as sides of a comparison; every job's phases are kept."""
 
-    def __init__(self, jvm: hadoop.WarmHadoop, destination: Path, shape: Shape) -> None:
-        self.phases: dict[hadoop.Committer, list[dict[str, float]]] = {"v1": [], "manifest": []}
+    def __init__(self, jvm: HadoopJvm, destination: Path, shape: Shape) -> None:
+        self.phases: dict[Committer, list[dict[str, float]]] = {"v1": [], "manifest": []}
         self._jvm = jvm
         self._destination = destination
         self._shape = shape
 
-    def run(self, committer: hadoop.Committer) -> float:
+    def run(self, committer: Committer) -> float:
         """Seconds of one `commitJob`."""
         shape = self._shape
-        phases = self._jvm.job(
-            committer,
-            self._destination,
-            tasks=shape.tasks,
-            files=shape.files,
-            directories=shape.directories,
-        )
+        per_task = f"{shape.files} {shape.directories} {MANIFEST_THREADS}"
+        phases = self._jvm.ask(f"{committer} {self._destination} {shape.tasks} {per_task}")
+        assert phases["visible"] == shape.tasks * shape.files, phases
         shutil.rmtree(self._destination)
         self.phases[committer].append(phases)
         return float(phases["commit_job_ms"]) / 1000
 
-    def side(self, committer: hadoop.Committer) -> Callable[[], float]:
+    def side(self, committer: Committer) -> Callable[[], float]:
         """A side for `interleave`."""
         return lambda: self.run(committer)
 
     def warm(self) -> None:
         """Let the JVM compile what it will run."""
         for committer in self.phases:
-            for _ in range(hadoop.WARMUPS - 1):  # interleave's own warm-up round is one more
+            for _ in range(WARMUPS - 1):  # interleave's own warm-up round is one more
                 self.run(committer)
 
 
-def measure(report: Report, shape: Shape, jvm: hadoop.WarmHadoop | None, rounds: int) -> None:
+def measure(report: Report, shape: Shape, jvm: HadoopJvm | None, rounds: int) -> None:
     """Add one shape's figures to the report."""
     with scratch(tmpfs()) as folder:
         destination = folder / "out"
@@ -208,9 +211,9 @@ def compare(report: Report, shapes: list[Shape], options: argparse.Namespace) ->
         jvm = None
         if not (options.no_hadoop or options.quick):
             try:
-                jvm = stack.enter_context(hadoop.WarmHadoop(options.file_system))
-            except hadoop.HadoopUnavailableError as error:
-                report.note(f"Hadoop was not measured: {error}")
+                jvm = stack.enter_context(HadoopJvm(JAVA, options.file_system, options=("-Xmx2g",)))
+            except ServerUnavailableError as error:
+                report.note(f"Hadoop was not measured: {error} (make servers)")
             else:
                 report.note(f"Hadoop 3.5.0's {options.file_system} local file system, warm JVM")
         rounds = options.rounds or (2 if options.quick else 5)

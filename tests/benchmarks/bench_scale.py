@@ -11,45 +11,25 @@ which it must not keep.
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-import fsspec_commit as fc
-from tests.benchmarks.bench_memory import GOAL_MB, PEAK, empty_interpreter
+from tests.benchmarks.driven_jobs import GOAL_MB, Files, commit, empty_interpreter
 from tests.benchmarks.interleaved import Report, Sample, arguments, kind_of, scratch, tmpfs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Imports nothing that the library does not, so that the difference to an empty interpreter is ours.
-DRIVER = (
-    PEAK
-    + """
-import json, sys
-import fsspec_commit as fc
-job = fc.Job(sys.argv[1], **json.loads(sys.argv[2])).start()
-print(job.spec.to_json(), flush=True)
-messages = [fc.TaskCommit.from_json(line) for line in sys.stdin]
-before = peak()
-result = job.commit(messages)
-print(f'[{before}, {peak()}, {result.file_count}, {result.replaced_count}, {result.duration_s}]')
-"""
-)
+NAME = "p={task}/part-{number:05d}.parquet"
 # The messages are the caller's: made up one by one, so that nobody holds them.
-MESSAGES = (
-    PEAK
-    + """
+MESSAGES = """
 import sys
 from collections.abc import Sequence
 from types import SimpleNamespace
 import fsspec_commit as fc
+from tests.benchmarks.commit_driver import peak_mb
 from fsspec_commit.protocol.messages import check_messages
 
 JOB = "20261120T140355-9c1e5f00a1b2c3d4"
@@ -66,42 +46,8 @@ record = SimpleNamespace(job_id=JOB, tasks=int(sys.argv[1]), collect="messages")
 job = SimpleNamespace(record=record)
 count = sum(1 for _ in check_messages(job, Messages()))
 assert count == int(sys.argv[1])
-print(peak())
+print(peak_mb())
 """
-)
-
-
-def write_task(spec: str, task_id: int, files: int) -> str:
-    """Write one task's files, in a process of its own, and return its message."""
-    with fc.Task.from_spec(fc.JobSpec.from_json(spec), task_id) as task:
-        for number in range(files):
-            with task.open(f"p={task_id}/part-{number:05d}.parquet"):
-                pass
-    assert task.message is not None
-    return task.message.to_json()
-
-
-def commit(destination: Path, tasks: int, files: int, **options: Any) -> dict[str, float]:
-    """Megabytes of the driver before and after `commit`, and how long that took."""
-    with subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(destination), json.dumps(options)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as driver:
-        assert driver.stdout is not None
-        spec = driver.stdout.readline()
-        messages: list[str] = []
-        if tasks:
-            with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as writers:
-                each = writers.map(
-                    write_task, repeat(spec), range(tasks), repeat(files), chunksize=100
-                )
-                messages = list(each)
-        answer, _ = driver.communicate("\n".join(messages))
-    before, after, published, replaced, seconds = json.loads(answer)
-    assert published == tasks * files, published
-    return {"before": before, "after": after, "replaced": replaced, "seconds": seconds}
 
 
 def measure(report: Report, folder: Path, tasks: int, files: int, empty: float) -> None:
@@ -115,11 +61,11 @@ def measure(report: Report, folder: Path, tasks: int, files: int, empty: float) 
         ("in place, by partitions", tasks, {**whole, "mode": "overwrite_partitions"}),
         ("deleted", 0, {"mode": "overwrite", "allow_empty": True}),
     ):
-        run = commit(destination, count, files, **options)
+        run = commit(str(destination), count, Files(files, NAME), **options)
         assert run["replaced"] == (0 if name == "new" else tasks * files), run
         of = f"{shape}, {name}"
-        report.add(f"{of}: messages", Sample((run["before"] - empty,)), unit="MB")
-        ours = Sample((run["after"] - run["before"],))
+        report.add(f"{of}: messages", Sample((run["started_mb"] - empty,)), unit="MB")
+        ours = Sample((run["peak_mb"] - run["started_mb"],))
         report.add(f"{of}: job commit, over that", ours, unit="MB", at_most=GOAL_MB)
         report.add(f"{of}: job commit", Sample((run["seconds"],)), unit="s")
     shutil.rmtree(destination)

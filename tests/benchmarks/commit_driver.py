@@ -4,10 +4,11 @@ Starts a job and prints its spec; reads the tasks' messages from standard input 
 commits, and prints what that took. Imports nothing that the library does not, unless it is asked
 to watch itself.
 
-    python -m tests.benchmarks.commit_driver '{"destination": …, "layers": null, "options": {…}}'
+    python -m tests.benchmarks.commit_driver \
+        '{"destination": …, "layers": null, "streamed": false, "options": {…}}'
 
 With `layers`, names of what a request goes through and where in the source it begins, outermost
-first, it is watched; see `shares`.
+first, it is watched; see `shares`. Messages that are streamed are handed over one by one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import fsspec_commit as fc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pstats import Stats
 
 
@@ -79,6 +81,7 @@ def shares(found: Stats, layers: list[tuple[str, str, str]]) -> dict[str, float]
 
 def main() -> None:
     request = json.loads(sys.argv[1])
+    imported_mb = peak_mb()
     profile, layers = None, request["layers"]
     if layers is not None:
         from tests.benchmarks.profiles import ThreadProfile
@@ -87,16 +90,21 @@ def main() -> None:
         profile = ThreadProfile(time.process_time)
     job = fc.Job(request["destination"], **request["options"]).start()
     print(job.spec.to_json(), flush=True)
-    messages = [fc.TaskCommit.from_json(line) for line in sys.stdin]
+    messages: Iterable[fc.TaskCommit] = (fc.TaskCommit.from_json(line) for line in sys.stdin)
+    if not request["streamed"]:
+        messages = list(messages)
     if profile is not None:
         profile.clear()
-    before_s, cpu_before_s = time.perf_counter(), time.process_time()
+    started_mb, before_s, cpu_before_s = peak_mb(), time.perf_counter(), time.process_time()
     result = job.commit(messages)
     figures = {
         "seconds": time.perf_counter() - before_s,
         "cpu_s": time.process_time() - cpu_before_s,
+        "imported_mb": imported_mb,
+        "started_mb": started_mb,
         "peak_mb": peak_mb(),
         "files": result.file_count,
+        "replaced": result.replaced_count,
         "shares": {} if profile is None else shares(profile.statistics(), layers),
     }
     print(json.dumps(figures))

@@ -1,73 +1,58 @@
-"""Job commits on a server that is made slow: our side of them, the bound, and what is reported.
+"""Job commits on a server that is made slow, beside Hadoop's: the bound, and what is reported.
 
 The server is a process on loopback that answers each call late; files have 100 bytes, 20 a task,
 and are written while it is as fast as it can be. The bound is `T = k·L + max(N/R, N·L/C)`: N files,
 L the time that each call takes, R the rate that the server takes, C calls in flight, and k the
 number of steps that are taken one after the other, counted by the server in the commit of a job of
-one file: how often a call came when no other was being answered.
+one file: how often a call came when no other was being answered. So that no step is excused by
+being there, everything is set against a second bound as well, whose k is 4.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import repeat
-from multiprocessing import get_context
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import fsspec_commit as fc
-from tests.benchmarks.bench_memory import empty_interpreter
-from tests.benchmarks.interleaved import Report, Sample
+from tests.benchmarks.driven_jobs import Files, commit, empty_interpreter
+from tests.benchmarks.interleaved import Report, Sample, interleave
+from tests.servers.hadoop.jvm import StoreJobs
 from tests.servers.http_service.control import Statistics
+from tests.servers.installation import ServerUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import argparse
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import ProcessPoolExecutor
+    from contextlib import ExitStack
+
+    from tests.benchmarks.slow_servers import SlowServer
+    from tests.servers.http_service.control import Controlled
+
 FILES_PER_TASK = 20
 # What any commit does one after the other: read what tasks left, decide, publish, mark.
 LEAST_STEPS = 4
-Layers = tuple[tuple[str, str, str], ...]
 _DATA = bytes(100)
-_ROOT = Path(__file__).parents[2]
-
-
-class SlowServer(Protocol):
-    """A server of our own, for one benchmark alone."""
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        """For fsspec."""
-
-    def set_load(self, *, latency_s: float = 0.0, rate_per_s: float | None = None) -> None:
-        """From now on answer so late and so many a second; by itself as fast as it can."""
-
-    def statistics(self) -> Statistics:
-        """What it has counted."""
-
-    def forget(self) -> None:
-        """Drop all that it stores."""
+_NAME = "part-{number:05d}"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How late a server answers, and how many a second."""
+    """How late a server answers, how many calls a second, and how many of them are in flight."""
 
     latency_s: float
     rate_per_s: float | None = None
+    in_flight: int = 1
 
-    def put_on(self, server: SlowServer) -> Statistics:
+    def put_on(self, server: Controlled) -> Statistics:
         """Make it so; returns what the server has counted before."""
         server.set_load(latency_s=self.latency_s, rate_per_s=self.rate_per_s)
         return server.statistics()
 
-    def bound_s(self, files: int, *, steps: int, in_flight: int) -> float:
+    def bound_s(self, files: int, *, steps: int) -> float:
         """Seconds that nobody can beat who takes so many steps."""
         at_rate_s = files / self.rate_per_s if self.rate_per_s else 0.0
-        return steps * self.latency_s + max(at_rate_s, files * self.latency_s / in_flight)
+        return steps * self.latency_s + max(at_rate_s, files * self.latency_s / self.in_flight)
 
 
 @dataclass
@@ -78,111 +63,190 @@ class Runs:
     seen: list[Statistics] = field(default_factory=list)
 
 
-def writing_processes() -> ProcessPoolExecutor:
-    """Processes for tasks to be written in; each has imported its store's SDK after the first."""
-    return ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
+class Jobs:
+    """Both sides' jobs on one slow server, each of our drivers in a process of its own."""
 
-
-def write_task(spec: str, storage_options: dict[str, Any], task_id: int, files: int) -> str:
-    """Write one task's files and return its message."""
-    given = fc.JobSpec.from_json(spec)
-    with fc.Task.from_spec(given, task_id, storage_options=storage_options) as task:
-        for i in range(files):
-            with task.open(f"part-{i:05d}") as file:
-                file.write(_DATA)
-    assert task.message is not None
-    return task.message.to_json()
-
-
-class OurJobs:
-    """Our jobs on one server: tasks in some processes, each job's driver in one of its own."""
-
-    def __init__(self, server: SlowServer, writers: ProcessPoolExecutor) -> None:
+    def __init__(self, server: SlowServer, writers: ProcessPoolExecutor, limits: Limits) -> None:
         self._server = server
         self._writers = writers
+        self.limits = limits
+        # In the commit of a job of one file, beside its own: that of the marker, and the like.
+        self._further_publications = 0
 
-    def commit(
-        self,
-        destination: str,
-        files: int,
-        runs: Runs,
-        *,
-        limits: Limits,
-        layers: Layers | None = None,
-        **options: Any,
+    def count(self, report: Report, name: str) -> int:
+        """How many steps our commit of a job of one file takes, one after the other."""
+        runs = Runs()
+        self._commit(1, runs, self.limits)
+        [seen] = runs.seen
+        report.note(
+            f"{name}: {seen.requests.total()} calls in {seen.steps} steps, "
+            f"at most {seen.in_flight_max} at a time: {dict(seen.requests)}"
+        )
+        self._further_publications = seen.requests[self._server.publishes] - 1
+        return seen.steps
+
+    def ours(
+        self, files: int, runs: Runs, *, limits: Limits | None = None, **options: Any
     ) -> float:
-        """Seconds of `job.commit()`; with *layers* it is watched, and so takes longer.
+        """Seconds of our `job.commit()`, which publishes each file by one request."""
+        seconds = self._commit(files, runs, limits or self.limits, **options)
+        seen, publishes = runs.seen[-1], self._server.publishes
+        published = seen.requests[publishes] - seen.throttled[publishes]
+        assert published == files + self._further_publications, dict(seen.requests)
+        return seconds
 
-        Args:
-            destination: Of its own, on the server, which is emptied afterwards.
-            files: How many.
-            runs: What it took is added to them.
-            limits: Put on the server when all tasks have committed.
-            layers: See `commit_driver.shares`.
-            options: Of the job.
-        """
-        tasks = max(1, files // FILES_PER_TASK)
-        self._server.set_load()
-        where = self._server.storage_options
-        options |= {"tasks": tasks, "storage_options": where}
-        request = {"destination": destination, "layers": layers, "options": options}
-        with subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.commit_driver", json.dumps(request)],
-            cwd=_ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as driver:
-            assert driver.stdout is not None
-            spec = driver.stdout.readline()
-            if not spec:
-                raise RuntimeError(f"the driver ended with status {driver.wait()}")
-            per_task = min(files, FILES_PER_TASK)
-            messages = self._writers.map(
-                write_task, repeat(spec), repeat(where), range(tasks), repeat(per_task), chunksize=5
-            )
-            told = "\n".join(messages)
-            before = limits.put_on(self._server)
-            answer, _ = driver.communicate(told)
-        if driver.returncode:
-            raise RuntimeError(f"the commit failed with status {driver.returncode}")
-        runs.seen.append(self._server.statistics().since(before))
-        figures = json.loads(answer)
-        assert figures["files"] == files, figures
-        self._server.forget()
+    def theirs(self, jvm: StoreJobs, files: int, runs: Runs) -> float:
+        """Seconds of Hadoop's `commitJob`."""
+        control = self._server.control
+        control.set_load()
+        _, destination = self._server.new_destinations()
+        jvm.write(destination, tasks=files // FILES_PER_TASK, files=FILES_PER_TASK)
+        before = self.limits.put_on(control)
+        figures = jvm.commit()
+        runs.seen.append(control.statistics().since(before))
+        assert figures["visible"] == files, figures
+        control.forget()
+        return float(figures["commit_job_ms"]) / 1000
+
+    def describe_layers(self, report: Report, name: str, files: int) -> None:
+        """Where our client's CPU time goes; watched, so the run itself counts for nothing."""
+        runs = Runs()
+        self.ours(files, runs, layers=self._server.layers)
+        [figures] = runs.figures
+        for layer, share in figures["shares"].items():
+            title = f"{name}: share of our CPU time: {layer}"
+            report.add(title, Sample((share * 100,)), unit="%")
+
+    def _commit(self, files: int, runs: Runs, limits: Limits, **options: Any) -> float:
+        control, tasks = self._server.control, max(1, files // FILES_PER_TASK)
+        control.set_load()
+        destination, _ = self._server.new_destinations()
+        before: list[Statistics] = []
+        figures = commit(
+            destination,
+            tasks,
+            Files(min(files, FILES_PER_TASK), _NAME, _DATA),
+            writers=self._writers,
+            when_written=lambda: before.append(limits.put_on(control)),
+            tasks=tasks,
+            committer=self._server.committer,
+            storage_options=self._server.storage_options,
+            **options,
+        )
+        runs.seen.append(control.statistics().since(before[0]))
+        control.forget()
         runs.figures.append(figures)
         return float(figures["seconds"])
 
 
-def our_steps(report: Report, name: str, commit: Callable[[int, Runs], float]) -> Statistics:
-    """What the server sees of our commit of a job of one file: how many steps above all."""
-    runs = Runs()
-    commit(1, runs)
-    [seen] = runs.seen
-    report.note(
-        f"{name}: {seen.requests.total()} calls in {seen.steps} steps, "
-        f"at most {seen.in_flight_max} at a time: {dict(seen.requests)}"
-    )
-    return seen
+def peers(
+    stack: ExitStack, report: Report, server: SlowServer, options: argparse.Namespace
+) -> dict[str, StoreJobs]:
+    """Hadoop as it is shipped, and tuned; none where it is not wanted or cannot be had."""
+    if options.no_hadoop or options.quick:
+        return {}
+    tuned, settings = server.tuned
+    try:
+        return {
+            name: stack.enter_context(StoreJobs(told, jars=server.jars, options=options))
+            for name, told, options in (
+                (server.shipped, server.settings, server.options),
+                (
+                    tuned,
+                    {**server.settings, **settings},
+                    (*server.options, *server.tuned_options),
+                ),
+            )
+        }
+    except ServerUnavailableError as error:
+        report.note(f"Hadoop was not measured: {error} (make servers-nightly)")
+        return {}
 
 
-def describe_server(
+def measure(
+    report: Report,
+    jobs: Jobs,
+    jvms: Mapping[str, StoreJobs],
+    files: int,
+    *,
+    title: str,
+    rounds: int,
+    steps: int,
+    ours: Mapping[str, Mapping[str, Any]],
+    at_most: float | None,
+    throttled_at_most: float | None = None,
+) -> None:
+    """Every side commits so many files; their times, and how far they are from the bounds.
+
+    Args:
+        report: Where the figures go.
+        jobs: Of both sides.
+        jvms: Hadoop's, by what each is called.
+        files: How many.
+        title: What the figures are of.
+        rounds: How often each side commits.
+        steps: Of our own bound.
+        ours: The options of each of our sides, by what it is called.
+        at_most: Our goal, in times of our own bound.
+        throttled_at_most: Our goal, as a share of our calls.
+    """
+    seen = {name: Runs() for name in (*ours, *jvms)}
+    sides: dict[str, Callable[[], float]] = {
+        **{name: partial(jobs.ours, files, seen[name], **how) for name, how in ours.items()},
+        **{name: partial(jobs.theirs, jvm, files, seen[name]) for name, jvm in jvms.items()},
+    }
+    samples = interleave(sides, rounds=rounds, warmups=0)
+    bounds = add_bounds(report, title, jobs.limits, files, rounds=rounds, steps=steps)
+    for name, sample in samples.items():
+        of_ours = name in ours
+        report.add(f"{title}: {name}", sample, unit="s")
+        goals = (at_most if of_ours else None, None)
+        for (against, bound), goal in zip(bounds.items(), goals, strict=True):
+            report.compare(f"{title}: {name} / {against}", sample, bound, at_most=goal)
+        most = throttled_at_most if of_ours else None
+        of = f"{title}: {name}"
+        describe_calls(report, of, sample, seen[name], files, throttled_at_most=most)
+    [first, *_] = ours
+    for name in jvms:
+        report.compare(f"{title}: {name} / {first}", samples[name], samples[first])
+    describe_client(report, f"{title}: {first}", seen[first], files)
+
+
+def add_bounds(
+    report: Report, title: str, limits: Limits, files: int, *, rounds: int, steps: int
+) -> dict[str, Sample]:
+    """The bound of our own steps, and the least one."""
+    bounds = {
+        f"{name} (k = {k})": Sample((limits.bound_s(files, steps=k),) * rounds)
+        for name, k in (("the bound", steps), ("the least bound", LEAST_STEPS))
+    }
+    for name, bound in bounds.items():
+        report.add(f"{title}: {name}", bound, unit="s")
+    return bounds
+
+
+def describe_calls(
     report: Report,
     name: str,
     sample: Sample,
-    seen: list[Statistics],
+    runs: Runs,
+    files: int,
     *,
     throttled_at_most: float | None = None,
 ) -> None:
     """What the server saw of one side, and whether it had time enough for it."""
-    throttled = Sample(tuple(one.throttled_share for one in seen))
+    throttled = Sample(tuple(one.throttled_share for one in runs.seen))
     report.add(f"{name}: calls refused", throttled, unit="of all", at_most=throttled_at_most)
-    pairs = zip(seen, sample.values, strict=True)
+    pairs = zip(runs.seen, sample.values, strict=True)
     share = Sample(tuple(one.cpu_s / seconds for one, seconds in pairs))
     report.add(f"{name}: the server's CPU", share, unit="of a core")
-    last = seen[-1]
-    calls, most = last.requests.total(), last.in_flight_max
-    report.note(f"{name}: {calls:,} calls, at most {most} at a time")
+    calls = Sample(tuple(one.requests.total() / files for one in runs.seen))
+    report.add(f"{name}: calls a file", calls, unit="calls")
+    each = Sample(tuple(one.cpu_s / one.requests.total() * 1e6 for one in runs.seen))
+    report.add(f"{name}: the server's CPU a call", each, unit="us")
+    last = runs.seen[-1]
+    most = last.in_flight_max
+    report.note(f"{name}: {last.requests.total():,} calls, at most {most} at a time")
 
 
 def describe_client(report: Report, name: str, runs: Runs, files: int) -> None:
@@ -192,10 +256,3 @@ def describe_client(report: Report, name: str, runs: Runs, files: int) -> None:
     empty = empty_interpreter()
     peak = Sample(tuple(one["peak_mb"] - empty for one in runs.figures))
     report.add(f"{name}: peak over an empty interpreter", peak, unit="MB")
-
-
-def describe_shares(report: Report, name: str, runs: Runs) -> None:
-    """Where our client's CPU time goes; watched, so the run itself counts for nothing."""
-    [figures] = runs.figures
-    for layer, share in figures["shares"].items():
-        report.add(f"{name}: share of our CPU time: {layer}", Sample((share * 100,)), unit="%")

@@ -1,21 +1,16 @@
-"""Hadoop in a JVM of its own: `java/HadoopPeer.java`, asked by lines of JSON.
-
-The Java source is started as it is, so nothing compiled is left anywhere. The JVM ends when nobody
-is there any more to ask.
-"""
+"""Hadoop in a JVM of its own: `java/HadoopPeer.java`, asked by lines of JSON."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
-from tests.servers.hadoop_jars import HADOOP
+from tests.servers.hadoop import on_s3
+from tests.servers.hadoop.jvm import QUICK, HadoopJvm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 Read = Literal["success", "manifest", "pendingset"]
 Gate = Literal["", "save", "publish"]
@@ -32,57 +27,24 @@ MANIFEST = {
     f"{_FACTORY}.{scheme}": f"{_OUTPUT}.committer.manifest.ManifestCommitterFactory"
     for scheme in _SCHEMES
 }
-# Quick to start and small; what it does takes milliseconds.
-_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC")
 
 
 def magic(storage_options: Mapping[str, str], job_id: str) -> dict[str, str]:
     """The settings of the magic committer on a server of the tests."""
     return {
-        f"{_FACTORY}.s3a": "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory",
-        "fs.s3a.committer.name": "magic",
+        **on_s3.settings_of(storage_options),
         "fs.s3a.committer.uuid": job_id,
         "spark.sql.sources.writeJobUUID": job_id,
-        "fs.s3a.endpoint": storage_options["endpoint_url"],
-        "fs.s3a.endpoint.region": "us-east-1",
-        "fs.s3a.access.key": storage_options["key"],
-        "fs.s3a.secret.key": storage_options["secret"],
-        "fs.s3a.path.style.access": "true",
-        "fs.s3a.connection.ssl.enabled": "false",
-        "fs.s3a.create.checksum.generation": "false",
         # Not on a disk, where nobody would remove it.
         "fs.s3a.fast.upload.buffer": "array",
     }
 
 
-class Peer:
-    """One JVM.
-
-    Raises:
-        ServerUnavailableError: Hadoop is not installed.
-    """
+class Peer(HadoopJvm):
+    """One JVM that reads what it is shown, and leaves jobs as it is told."""
 
     def __init__(self) -> None:
-        command = [str(HADOOP.program), *_OPTIONS, "-cp", HADOOP.class_path, str(SOURCE)]
-        self._jvm = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.kill()
-
-    def kill(self) -> None:
-        """End it as SIGKILL does: nothing is said, finished or cleaned up."""
-        self._jvm.kill()
-        self._jvm.communicate()
+        super().__init__(SOURCE, options=(*QUICK, "-Duser.timezone=UTC"))
 
     def read(self, what: Read, path: Path) -> dict[str, Any]:
         """What Hadoop's class reads in a file, as that class would write it again."""
@@ -135,11 +97,6 @@ class Peer:
         )
 
     def _ask(self, **question: object) -> dict[str, Any]:
-        assert self._jvm.stdin is not None
-        assert self._jvm.stdout is not None
-        print(json.dumps(question), file=self._jvm.stdin, flush=True)
-        line = self._jvm.stdout.readline()
-        assert line, f"the JVM stopped with status {self._jvm.wait()}"
-        answer: dict[str, Any] = json.loads(line)
+        answer = self.ask(json.dumps(question))
         assert "error" not in answer, answer["error"]
         return answer

@@ -10,9 +10,9 @@ import pytest
 
 import fsspec_commit as fc
 from tests.integration.cli.command import command, files_of
-from tests.interoperability.conftest import peer_or_skip
 from tests.interoperability.peer import MANIFEST, V1, Peer
 from tests.protocol.invariants import snapshot_of
+from tests.servers.plugin import available_or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ SCENES: dict[str, tuple[Mapping[str, str], dict[str, object]]] = {
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every scene, by a JVM that was killed then."""
     scenes = {}
-    with peer_or_skip() as peer:
+    with available_or_skip(Peer) as peer:
         for name, (settings, where) in SCENES.items():
             scenes[name] = tmp_path_factory.mktemp(name.replace(" ", "-"))
             peer.leave(scenes[name].as_uri(), settings, **where)  # type: ignore[arg-type]

@@ -7,11 +7,10 @@ import os
 import sys
 
 from tests.servers import installation
-from tests.servers.azure.hadoop import HADOOP_ON_AZURE
 from tests.servers.azure.kinds import AZURITE
-from tests.servers.gcs.hadoop import HADOOP_ON_GCS
 from tests.servers.gcs.kinds import FAKE_GCS_SERVER
-from tests.servers.hadoop_jars import HADOOP
+from tests.servers.hadoop.jars import HADOOP
+from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
 from tests.servers.hdfs.kinds import HDFS
 from tests.servers.installation import (
     InstallationError,
@@ -21,7 +20,7 @@ from tests.servers.installation import (
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
 
 # Programs of others that are no servers.
-PEERS = (HADOOP, HADOOP_ON_AZURE)
+PEERS = (HADOOP,)
 # Beside S3's: what is ours needs no installing.
 OTHER_STORES = (AZURITE.installation, FAKE_GCS_SERVER.installation, HDFS)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tests.servers.kinds import ServerKind
 
+Started = TypeVar("Started")
 ALL_GAPS = (*GAPS, *GCS_GAPS)
 # The fixtures that give running servers, and those whose parameter is the name of one.
 SERVERS = frozenset({"servers", "gcs_servers", "azure_servers", "hdfs_clusters"})
@@ -148,8 +149,13 @@ def lent(servers: RunningServers[AnyServer], kind: ServerKind) -> Iterator[AnySe
 
 def get_or_skip(servers: RunningServers[AnyServer], kind: ServerKind) -> AnyServer:
     """A running server; without it the test is skipped, and fails where `CI` is set."""
+    return available_or_skip(lambda: servers.get(kind))
+
+
+def available_or_skip(start: Callable[[], Started]) -> Started:
+    """What *start* gives; where it is not installed the test is skipped, and fails in CI."""
     try:
-        return servers.get(kind)
+        return start()
     except (ServerUnavailableError, ServerDiedError) as error:
         if os.environ.get("CI"):
             pytest.fail(f"{error}", pytrace=False)

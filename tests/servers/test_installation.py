@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import __main__, installation
-from tests.servers.hadoop_jars import HADOOP
+from tests.servers.hadoop.jars import HADOOP
 from tests.servers.hdfs.kinds import HDFS
 from tests.servers.installation import (
     Installation,

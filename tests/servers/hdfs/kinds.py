@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.servers.hadoop_jars import MavenJars
+from tests.servers.hadoop.jars import MavenJars
 from tests.servers.installation import _run
 from tests.servers.kinds import Launch, Place, ServerKind
 from tests.servers.ports import free_ports

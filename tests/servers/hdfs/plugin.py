@@ -16,6 +16,7 @@ import pytest
 
 from tests.servers.hdfs.cluster import HdfsCluster
 from tests.servers.installation import ServerUnavailableError
+from tests.servers.plugin import available_or_skip
 from tests.servers.server_process import ServerDiedError
 
 if TYPE_CHECKING:
@@ -110,12 +111,7 @@ def hdfs_cluster(hdfs_clusters: _Clusters, hdfs_environment: None) -> Iterator[H
 
     Where it is not installed or does not start its tests are skipped, and fail where `CI` is set.
     """
-    try:
-        cluster = hdfs_clusters.get()
-    except (ServerUnavailableError, ServerDiedError) as error:
-        if os.environ.get("CI"):
-            pytest.fail(f"{error}", pytrace=False)
-        pytest.skip(f"{error} (make servers)")
+    cluster = available_or_skip(hdfs_clusters.get)
     yield cluster
     died = [one for one in cluster.processes if not one.running and not one.killed]
     logs = "\n".join(one.log for one in died)

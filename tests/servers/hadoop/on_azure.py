@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.servers.hadoop_jars import MavenJars
-
 if TYPE_CHECKING:
     from tests.servers.azure.server import AzureServer
 
-HADOOP_ON_AZURE = MavenJars(
-    name="hadoop-azure-jars", version="3.5.0", command="java", pom="benchmarks/java/abfs/pom.xml"
-)
 _FACTORY = "org.apache.hadoop.fs.azurebfs.commit.AzureManifestCommitterFactory"
 
 

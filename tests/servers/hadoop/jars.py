@@ -1,8 +1,7 @@
 """Hadoop's own classes, from Maven by their coordinates: readers and committers to compare with.
 
-The PySpark wheel carries the same two artifacts of the same release, ``hadoop-client-api`` and
-``-runtime`` 3.5.0, among 491 MB of others, and not ``hadoop-aws``, which the magic committer and
-its records are in. Here are these three and what they load, 69 MB.
+The PySpark wheel carries two of these artifacts, of the same release, among 491 MB of others, and
+not those of the stores, which the magic committer and its records are in.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from tests.servers.installation import Installation, _run
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,5 +53,5 @@ class MavenJars(Installation):
 
 
 HADOOP = MavenJars(
-    name="hadoop-jars", version="3.5.0", command="java", pom="benchmarks/java/s3a/pom.xml"
+    name="hadoop-jars", version="3.5.0", command="java", pom="servers/hadoop/pom.xml"
 )

@@ -25,7 +25,7 @@ import org.apache.hadoop.mapreduce.lib.output.PathOutputCommitterFactory;
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 
 /**
- * Runs jobs through Hadoop's manifest committer on a store, as many in a JVM as it is asked for.
+ * Runs jobs through a committer of Hadoop's on a store, as many in a JVM as it is asked for.
  *
  * <p>One line on standard input is one step, and one JSON line on standard output answers it:
  * {@code write DESTINATION TASKS FILES DIRECTORIES} runs the tasks of a job and commits each, its
@@ -36,7 +36,7 @@ import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
  * <p>Every argument is a setting of Hadoop's, {@code NAME=VALUE}: the store's address and account,
  * and the committer's factory.
  */
-public final class WarmManifestJob {
+public final class StoreJobs {
 
   private static final int WRITERS = 16;
   private static final byte[] DATA = new byte[100];
@@ -45,7 +45,7 @@ public final class WarmManifestJob {
 
   private record Job(PathOutputCommitter committer, TaskAttemptContext context, Path destination) {}
 
-  private WarmManifestJob() {}
+  private StoreJobs() {}
 
   public static void main(String[] arguments) throws Exception {
     BufferedReader steps =
@@ -66,8 +66,6 @@ public final class WarmManifestJob {
         System.out.println(committed(job));
       }
     }
-    // The store's client has threads that would keep the JVM.
-    System.exit(0);
   }
 
   private static String committed(Job job) throws IOException {
@@ -135,6 +133,7 @@ public final class WarmManifestJob {
       String[] words = setting.split("=", 2);
       conf.set(words[0], words[1]);
     }
+    // By it the magic committer and the manifest committer know their job.
     conf.set("spark.sql.sources.writeJobUUID", UUID.randomUUID().toString());
     return conf;
   }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tests.servers.hadoop_jars import MavenJars
+from tests.servers.hadoop.jars import MavenJars
 
 HADOOP_ON_GCS = MavenJars(
-    name="hadoop-gcs-jars", version="2.2.22", command="java", pom="benchmarks/java/gcs/pom.xml"
+    name="hadoop-gcs-jars",
+    version="2.2.22",
+    command="java",
+    pom="servers/hadoop/on_gcs.pom.xml",
 )
 _FACTORY = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitterFactory"
 _MEBIBYTE = 1 << 20

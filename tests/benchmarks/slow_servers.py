@@ -1,0 +1,149 @@
+"""The stores whose job commits are measured: servers of our own, made slow, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tests.servers.azure.kinds import GEN2
+from tests.servers.azure.server import AzureServer
+from tests.servers.gcs.process import StrictGcs
+from tests.servers.hadoop import on_azure, on_gcs, on_s3
+from tests.servers.hadoop.jars import HADOOP, MavenJars
+from tests.servers.http_service.control import Controlled
+from tests.servers.kinds import Launch
+from tests.servers.slow_s3.process import SlowS3
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from tests.servers.kinds import Place
+
+Layers = tuple[tuple[str, str, str], ...]
+_SENDING = ("aiohttp, sending", "aiohttp/client.py", "_request")
+_MANIFEST_THREADS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowServer:
+    """A server of our own, for one benchmark alone, and how each side reaches it.
+
+    Attributes:
+        publishes: What the server calls the one request that publishes a file of ours.
+        layers: What a request of ours goes through: see `commit_driver.shares`.
+        new_destinations: Make an empty directory, as fsspec and as Hadoop names it.
+        settings: Hadoop's.
+        shipped: What a commit of Hadoop's as it is shipped is called, by what limits it.
+        tuned: The settings of a faster one, by what it is called.
+        tuned_options: Of the JVM, for that one.
+    """
+
+    control: Controlled
+    storage_options: dict[str, Any]
+    committer: str
+    publishes: str
+    layers: Layers
+    new_destinations: Callable[[], tuple[str, str]]
+    settings: dict[str, str]
+    shipped: str
+    tuned: tuple[str, dict[str, str]]
+    options: tuple[str, ...]
+    tuned_options: tuple[str, ...] = ()
+    jars: MavenJars = field(default=HADOOP)
+
+
+def slow_s3(stack: ExitStack) -> SlowServer:
+    """S3: a general purpose bucket, and the magic committer."""
+    server = stack.enter_context(SlowS3())
+
+    def new_destinations() -> tuple[str, str]:
+        bucket = server.new_bucket()
+        return f"s3://{bucket}/out", f"s3a://{bucket}/out"
+
+    return SlowServer(
+        control=server,
+        storage_options=server.storage_options,
+        committer="magic",
+        publishes="CompleteMultipartUpload",
+        layers=(
+            ("botocore", "aiobotocore/client.py", "_make_api_call"),
+            ("aiohttp, sending", "aiobotocore/httpsession.py", "send"),
+        ),
+        new_destinations=new_destinations,
+        settings={
+            **on_s3.settings_of(server.storage_options),
+            # Both make writing cheaper, which nobody times; what commitJob then does is the same.
+            "fs.s3a.committer.magic.track.commits.in.memory.enabled": "true",
+            "fs.s3a.create.performance": "true",
+        },
+        shipped="Hadoop, 8 threads",
+        tuned=(
+            "Hadoop, 64 threads, 200 connections",
+            {"fs.s3a.committer.threads": "64", "fs.s3a.connection.maximum": "200"},
+        ),
+        options=("-Xmx1g",),
+    )
+
+
+def slow_gcs(stack: ExitStack) -> SlowServer:
+    """Google Cloud Storage: a flat bucket."""
+    server = stack.enter_context(StrictGcs())
+
+    def new_destinations() -> tuple[str, str]:
+        url = f"gs://{server.new_bucket()}/out"
+        return url, url
+
+    # While it writes each stream holds a chunk, of 24 MiB if nothing is said.
+    chunk = {"fs.gs.outputstream.upload.chunk.size": str(1 << 20)}
+    return SlowServer(
+        control=server.control,
+        storage_options=server.storage_options,
+        publishes="objects.move",
+        layers=(_SENDING,),
+        new_destinations=new_destinations,
+        settings={**on_gcs.settings_of(server.endpoint_url), **chunk},
+        jars=on_gcs.HADOOP_ON_GCS,
+        **_manifest({}),
+    )
+
+
+def slow_gen2(stack: ExitStack) -> SlowServer:
+    """Azure Data Lake Storage Gen2: an account with directories, and a key."""
+    server = stack.enter_context(AzureServer(replace(GEN2, launch=_in_memory)))
+
+    def new_destinations() -> tuple[str, str]:
+        container = server.new_container()
+        return f"abfs://{container}/out", on_azure.url_of(server, container, "out")
+
+    return SlowServer(
+        control=server,
+        storage_options=server.storage_options,
+        publishes="path.rename",
+        layers=(("azure-core", "azure/core/pipeline/_base_async.py", "run"), _SENDING),
+        new_destinations=new_destinations,
+        settings=on_azure.settings_of(server, server.endpoint_url),
+        # By itself the driver allows itself so many calls a second.
+        **_manifest({"fs.azure.io.rate.limit": "0"}),
+    )
+
+
+def _manifest(unlimited: dict[str, str]) -> dict[str, Any]:
+    """What is the same wherever the manifest committer is measured."""
+    threads = {"mapreduce.manifest.committer.io.threads": str(_MANIFEST_THREADS)}
+    return {
+        "committer": "manifest",
+        "shipped": "Hadoop, 32 threads",
+        "tuned": (f"Hadoop, {_MANIFEST_THREADS} threads, tuned", {**threads, **unlimited}),
+        # The driver of GCS logs each call that takes longer than those before.
+        "options": ("-Xmx2g", "-Djava.util.logging.config.file=/dev/null"),
+        # Java keeps five connections open unless it is told otherwise.
+        "tuned_options": (f"-Dhttp.maxConnections={_MANIFEST_THREADS}",),
+    }
+
+
+def _in_memory(place: Place) -> Launch:
+    """As tests start it, but without what it keeps on a disk."""
+    launch = GEN2.launch(place)
+    kept = launch.arguments.index("--directory")
+    return Launch([*launch.arguments[:kept], *launch.arguments[kept + 2 :]], launch.env)
