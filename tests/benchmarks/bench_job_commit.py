@@ -17,7 +17,6 @@ import os
 import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import fsspec_commit as fc
@@ -32,19 +31,36 @@ from tests.benchmarks.interleaved import (
     tmpfs,
 )
 from tests.benchmarks.profiles import ThreadProfile
-from tests.servers.hadoop.jvm import HadoopJvm
+from tests.servers.hadoop.jvm import StoreJobs
 from tests.servers.installation import ServerUnavailableError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+    from pathlib import Path
 
 Committer = Literal["v1", "manifest"]
 AT_LEAST: dict[Committer, float] = {"v1": 3.5, "manifest": 2.0}
 DATA = bytes(100)
-JAVA = Path(__file__).with_name("WarmHadoopJob.java")
-# What Hadoop 3.5 ships as the manifest committer's pool; 8 made no difference on two cores.
-MANIFEST_THREADS = 32
+FILE_SYSTEMS = {
+    "raw": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "checksummed": "org.apache.hadoop.fs.LocalFileSystem",
+}
+_FACTORY, _OUTPUT = (
+    "mapreduce.outputcommitter.factory.scheme.file",
+    "org.apache.hadoop.mapreduce.lib.output",
+)
+SETTINGS: dict[Committer, dict[str, str]] = {
+    "v1": {
+        _FACTORY: f"{_OUTPUT}.FileOutputCommitterFactory",
+        "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    },
+    "manifest": {
+        _FACTORY: f"{_OUTPUT}.committer.manifest.ManifestCommitterFactory",
+        # What Hadoop 3.5 ships; 8 made no difference on two cores.
+        "mapreduce.manifest.committer.io.threads": "32",
+    },
+}
 # The first job of a JVM is about twice as slow as the third; later ones do not get faster.
 WARMUPS = 3
 
@@ -128,7 +144,7 @@ def floor(destination: Path, shape: Shape, removing: list[float]) -> float:
 class Peers:
     """Hadoop's two committers as sides of a comparison; every job's phases are kept."""
 
-    def __init__(self, jvm: HadoopJvm, destination: Path, shape: Shape) -> None:
+    def __init__(self, jvm: StoreJobs, destination: Path, shape: Shape) -> None:
         self.phases: dict[Committer, list[dict[str, float]]] = {"v1": [], "manifest": []}
         self._jvm = jvm
         self._destination = destination
@@ -137,8 +153,14 @@ class Peers:
     def run(self, committer: Committer) -> float:
         """Seconds of one `commitJob`."""
         shape = self._shape
-        per_task = f"{shape.files} {shape.directories} {MANIFEST_THREADS}"
-        phases = self._jvm.ask(f"{committer} {self._destination} {shape.tasks} {per_task}")
+        written = self._jvm.write(
+            self._destination.as_uri(),
+            tasks=shape.tasks,
+            files=shape.files,
+            directories=shape.directories,
+            settings=SETTINGS[committer],
+        )
+        phases = {**self._jvm.commit(), **written}
         assert phases["visible"] == shape.tasks * shape.files, phases
         shutil.rmtree(self._destination)
         self.phases[committer].append(phases)
@@ -155,7 +177,7 @@ class Peers:
                 self.run(committer)
 
 
-def measure(report: Report, shape: Shape, jvm: HadoopJvm | None, rounds: int) -> None:
+def measure(report: Report, shape: Shape, jvm: StoreJobs | None, rounds: int) -> None:
     """Add one shape's figures to the report."""
     with scratch(tmpfs()) as folder:
         destination = folder / "out"
@@ -211,7 +233,12 @@ def compare(report: Report, shapes: list[Shape], options: argparse.Namespace) ->
         jvm = None
         if not (options.no_hadoop or options.quick):
             try:
-                jvm = stack.enter_context(HadoopJvm(JAVA, options.file_system, options=("-Xmx2g",)))
+                jvm = stack.enter_context(
+                    StoreJobs(
+                        {"fs.file.impl": FILE_SYSTEMS[options.file_system]},
+                        options=("-Xmx2g", f"-Dwriters={os.cpu_count()}"),
+                    )
+                )
             except ServerUnavailableError as error:
                 report.note(f"Hadoop was not measured: {error} (make servers)")
             else:
@@ -223,7 +250,7 @@ def compare(report: Report, shapes: list[Shape], options: argparse.Namespace) ->
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--file-system", choices=("raw", "checksummed"), default="raw")
+    parser.add_argument("--file-system", choices=tuple(FILE_SYSTEMS), default="raw")
     parser.add_argument("--no-hadoop", action="store_true")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()

@@ -1,7 +1,9 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -10,11 +12,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.TaskAttemptID;
@@ -28,22 +28,29 @@ import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
  * Runs jobs through a committer of Hadoop's on a store, as many in a JVM as it is asked for.
  *
  * <p>One line on standard input is one step, and one JSON line on standard output answers it:
- * {@code write DESTINATION TASKS FILES DIRECTORIES} runs the tasks of a job and commits each, its
- * files in so many directories (0: all in the destination); {@code commit} commits that job and
- * answers with the milliseconds of {@code commitJob} and the number of files that are visible then.
- * Between the two whoever asks can make the server slow.
+ * {@code write DESTINATION TASKS FILES DIRECTORIES [NAME=VALUE ...]} runs the tasks of a job and
+ * commits each, its files in so many directories (0: all in the destination), and answers with the
+ * milliseconds of a {@code commitTask}; {@code commit} commits that job and answers with the
+ * milliseconds of {@code commitJob} and the number of files that are visible then. Between the two
+ * whoever asks can make the server slow. A first job is three times as slow as a third one, so
+ * whoever compares must send a few to warm the JVM.
  *
  * <p>Every argument is a setting of Hadoop's, {@code NAME=VALUE}: the store's address and account,
- * and the committer's factory.
+ * and the committer's factory; those of a line are that job's. So many tasks at once as the property
+ * {@code writers} says.
  */
 public final class StoreJobs {
 
-  private static final int WRITERS = 16;
+  private static final int WRITERS = Integer.getInteger("writers", 16);
   private static final byte[] DATA = new byte[100];
 
   private record Step(Path destination, int tasks, int files, int directories) {}
 
-  private record Job(PathOutputCommitter committer, TaskAttemptContext context, Path destination) {}
+  private record Job(
+      PathOutputCommitter committer,
+      TaskAttemptContext context,
+      Path destination,
+      double commitTaskMilliseconds) {}
 
   private StoreJobs() {}
 
@@ -60,8 +67,12 @@ public final class StoreJobs {
                 Integer.parseInt(words[2]),
                 Integer.parseInt(words[3]),
                 Integer.parseInt(words[4]));
-        job = written(configuration(arguments), step);
-        System.out.println("{}");
+        Configuration conf = configuration();
+        set(conf, arguments, 0);
+        set(conf, words, 5);
+        job = written(conf, step);
+        System.out.println(
+            String.format(Locale.ROOT, "{\"commit_task_ms\": %.3f}", job.commitTaskMilliseconds()));
       } else {
         System.out.println(committed(job));
       }
@@ -72,12 +83,13 @@ public final class StoreJobs {
     long start = System.nanoTime();
     job.committer().commitJob(job.context());
     double milliseconds = (System.nanoTime() - start) / 1e6;
+    FileSystem fileSystem = job.destination().getFileSystem(job.context().getConfiguration());
     return String.format(
         Locale.ROOT,
         "{\"committer\": \"%s\", \"commit_job_ms\": %.3f, \"visible\": %d}",
         job.committer().getClass().getSimpleName(),
         milliseconds,
-        visible(job));
+        visible(fileSystem, job.destination()));
   }
 
   private static Job written(Configuration conf, Step step) throws Exception {
@@ -87,27 +99,23 @@ public final class StoreJobs {
         PathOutputCommitterFactory.createCommitter(step.destination(), jobContext);
     committer.setupJob(jobContext);
     ExecutorService writers = Executors.newFixedThreadPool(WRITERS);
+    long nanos = 0;
     try {
-      List<Future<?>> running = new ArrayList<>();
+      List<Future<Long>> running = new ArrayList<>();
       for (int task = 0; task < step.tasks(); task++) {
         TaskAttemptContext taskContext = context(conf, jobId, task);
-        running.add(
-            writers.submit(
-                () -> {
-                  runTask(step, taskContext);
-                  return null;
-                }));
+        running.add(writers.submit(() -> runTask(step, taskContext)));
       }
-      for (Future<?> task : running) {
-        task.get();
+      for (Future<Long> task : running) {
+        nanos += task.get();
       }
     } finally {
       writers.shutdownNow();
     }
-    return new Job(committer, jobContext, step.destination());
+    return new Job(committer, jobContext, step.destination(), nanos / (step.tasks() * 1e6));
   }
 
-  private static void runTask(Step step, TaskAttemptContext context) throws IOException {
+  private static long runTask(Step step, TaskAttemptContext context) throws IOException {
     PathOutputCommitter committer =
         PathOutputCommitterFactory.createCommitter(step.destination(), context);
     committer.setupTask(context);
@@ -118,24 +126,39 @@ public final class StoreJobs {
       Path leaf =
           step.directories() == 0 ? work : new Path(work, "part=" + i % step.directories());
       String name = String.format(Locale.ROOT, "part-%05d-%05d", id, i);
-      try (FSDataOutputStream file = fileSystem.create(new Path(leaf, name), true)) {
+      try (OutputStream file = created(fileSystem, new Path(leaf, name))) {
         file.write(DATA);
       }
     }
+    long start = System.nanoTime();
     if (committer.needsTaskCommit(context)) {
       committer.commitTask(context);
     }
+    return System.nanoTime() - start;
   }
 
-  private static Configuration configuration(String[] settings) {
-    Configuration conf = new Configuration();
-    for (String setting : settings) {
-      String[] words = setting.split("=", 2);
-      conf.set(words[0], words[1]);
+  /** On a disk without Hadoop, which is slower at it. */
+  private static OutputStream created(FileSystem fileSystem, Path path) throws IOException {
+    if (!fileSystem.getUri().getScheme().equals("file")) {
+      return fileSystem.create(path, true);
     }
+    java.nio.file.Path local = java.nio.file.Path.of(path.toUri().getPath());
+    Files.createDirectories(local.getParent());
+    return Files.newOutputStream(local);
+  }
+
+  private static Configuration configuration() {
+    Configuration conf = new Configuration();
     // By it the magic committer and the manifest committer know their job.
     conf.set("spark.sql.sources.writeJobUUID", UUID.randomUUID().toString());
     return conf;
+  }
+
+  private static void set(Configuration conf, String[] words, int first) {
+    for (int i = first; i < words.length; i++) {
+      String[] setting = words[i].split("=", 2);
+      conf.set(setting[0], setting[1]);
+    }
   }
 
   private static TaskAttemptContext context(Configuration conf, JobID jobId, int task) {
@@ -143,12 +166,13 @@ public final class StoreJobs {
     return new TaskAttemptContextImpl(conf, new TaskAttemptID(taskId, 0));
   }
 
-  private static int visible(Job job) throws IOException {
-    FileSystem fileSystem = job.destination().getFileSystem(job.context().getConfiguration());
+  /** Counted without located listings, for which a disk's driver runs a process for every file. */
+  private static int visible(FileSystem fileSystem, Path directory) throws IOException {
     int count = 0;
-    RemoteIterator<LocatedFileStatus> found = fileSystem.listFiles(job.destination(), true);
-    while (found.hasNext()) {
-      if (found.next().getPath().getName().startsWith("part-")) {
+    for (FileStatus found : fileSystem.listStatus(directory)) {
+      if (found.isDirectory()) {
+        count += visible(fileSystem, found.getPath());
+      } else if (found.getPath().getName().startsWith("part-")) {
         count++;
       }
     }

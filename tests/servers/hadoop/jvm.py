@@ -11,7 +11,6 @@ from tests.servers.hadoop.jars import HADOOP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from tests.servers.hadoop.jars import MavenJars
 
@@ -46,12 +45,7 @@ class HadoopJvm:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.kill()
 
     def kill(self) -> None:
@@ -89,9 +83,21 @@ class StoreJobs(HadoopJvm):
         source = Path(__file__).with_name("StoreJobs.java")
         super().__init__(source, *named, jars=jars, options=options)
 
-    def write(self, url: str, *, tasks: int, files: int, directories: int = 0) -> None:
-        """Run and commit the tasks of a job, `files` a task, in so many directories."""
-        self.ask(f"write {url} {tasks} {files} {directories}")
+    def write(
+        self,
+        url: str,
+        *,
+        tasks: int,
+        files: int,
+        directories: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Run and commit the tasks of a job, `files` a task, in so many directories.
+
+        Answers with the milliseconds of a task's commit.
+        """
+        named = [f"{name}={value}" for name, value in (settings or {}).items()]
+        return self.ask(" ".join((f"write {url} {tasks} {files} {directories}", *named)))
 
     def commit(self) -> dict[str, Any]:
         """Commit the job that was written; answers with its milliseconds and what is visible."""
