@@ -19,7 +19,7 @@ import s3fs
 
 import fsspec_commit as fc
 from tests.benchmarks.interleaved import Report, Sample, arguments, interleave, seconds_of
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.slow_s3.server import SlowS3
 
 if TYPE_CHECKING:
     from collections.abc import Callable

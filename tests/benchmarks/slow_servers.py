@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.azure.kinds import GEN2
 from tests.servers.azure.server import AzureServer
-from tests.servers.gcs.process import StrictGcs
+from tests.servers.gcs.kinds import STRICT
+from tests.servers.gcs.server import GcsServer
 from tests.servers.hadoop import on_azure, on_gcs, on_s3
 from tests.servers.hadoop.jars import HADOOP, MavenJars
 from tests.servers.http_service.control import Controlled
-from tests.servers.kinds import Launch
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.http_service.kind import in_memory
+from tests.servers.slow_s3.server import SlowS3
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
-    from tests.servers.kinds import Place
 
 Layers = tuple[tuple[str, str, str], ...]
 _SENDING = ("aiohttp, sending", "aiohttp/client.py", "_request")
@@ -88,7 +88,7 @@ def slow_s3(stack: ExitStack) -> SlowServer:
 
 def slow_gcs(stack: ExitStack) -> SlowServer:
     """Google Cloud Storage: a flat bucket."""
-    server = stack.enter_context(StrictGcs())
+    server = stack.enter_context(GcsServer(in_memory(STRICT)))
 
     def new_destinations() -> tuple[str, str]:
         url = f"gs://{server.new_bucket()}/out"
@@ -98,7 +98,7 @@ def slow_gcs(stack: ExitStack) -> SlowServer:
     chunk = {"fs.gs.outputstream.upload.chunk.size": str(1 << 20)}
     return SlowServer(
         control=server.control,
-        storage_options=server.storage_options,
+        storage_options={**server.storage_options, "token": "anon"},
         publishes="objects.move",
         layers=(_SENDING,),
         new_destinations=new_destinations,
@@ -110,7 +110,7 @@ def slow_gcs(stack: ExitStack) -> SlowServer:
 
 def slow_gen2(stack: ExitStack) -> SlowServer:
     """Azure Data Lake Storage Gen2: an account with directories, and a key."""
-    server = stack.enter_context(AzureServer(replace(GEN2, launch=_in_memory)))
+    server = stack.enter_context(AzureServer(in_memory(GEN2)))
 
     def new_destinations() -> tuple[str, str]:
         container = server.new_container()
@@ -140,10 +140,3 @@ def _manifest(unlimited: dict[str, str]) -> dict[str, Any]:
         # Java keeps five connections open unless it is told otherwise.
         "tuned_options": (f"-Dhttp.maxConnections={_MANIFEST_THREADS}",),
     }
-
-
-def _in_memory(place: Place) -> Launch:
-    """As tests start it, but without what it keeps on a disk."""
-    launch = GEN2.launch(place)
-    kept = launch.arguments.index("--directory")
-    return Launch([*launch.arguments[:kept], *launch.arguments[kept + 2 :]], launch.env)

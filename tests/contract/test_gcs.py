@@ -21,7 +21,7 @@ from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit.testing.store_contract.writers import WritersContract
 from fsspec_commit_stores.gcs import GcsStore, listing
-from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL
+from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL, VERSIONED
 from tests.servers.gcs.plugin import GcsBucket
 from tests.sweeps import some_tests_by_day
 
@@ -146,4 +146,4 @@ class TestGcsVersionedStore(OnServer, FilesContract, PutsContract, ListingsContr
 
     @pytest.fixture
     def bucket(self, gcs_server: GcsServer) -> GcsBucket:
-        return GcsBucket(gcs_server, gcs_server.new_bucket(versioning={"enabled": True}))
+        return GcsBucket(gcs_server, gcs_server.new_bucket(**VERSIONED))

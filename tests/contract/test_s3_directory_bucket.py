@@ -18,8 +18,7 @@ from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContra
 from fsspec_commit_stores.s3 import S3Store
 from tests.servers.faults import AnswerInstead, Rule
 from tests.servers.proxy import FaultProxy
-from tests.servers.server import new_client
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.slow_s3.server import SlowS3
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,11 +39,9 @@ def bucket(server: SlowS3) -> str:
     return server.new_bucket(of_directories=True)
 
 
-@pytest.fixture(scope="module")
-def client(server: SlowS3) -> Iterator[Any]:
-    client = new_client(server.endpoint_url, "key", "secret")
-    yield client
-    client.close()
+@pytest.fixture
+def client(server: SlowS3) -> Any:
+    return server.client
 
 
 @pytest.fixture

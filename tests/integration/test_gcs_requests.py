@@ -111,7 +111,7 @@ class TestWhatItCosts:
             with job.task() as task:
                 for number in range(200):
                     write(task, f"part-{number}.txt", str(number))
-            gcs_server.control.set(rate_per_s=250, latency_s=0.02)
+            gcs_server.control.set_load(rate_per_s=250, latency_s=0.02)
             before = len(gcs_proxy.exchanges)
             job.commit()
         commit = gcs_proxy.exchanges[before:]

@@ -8,7 +8,7 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.effects import part_writer
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.slow_s3.server import SlowS3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

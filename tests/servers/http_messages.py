@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
+from tests.servers.s3_operations import operation_name
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -86,12 +88,8 @@ class Request(Head):
     @property
     def operation(self) -> str:
         """The name of the S3 action, as in the API reference; others by method and path."""
-        level = "key" if self.key else "bucket" if self.bucket else "service"
-        for method, where, parameters, name in _OPERATIONS:
-            if (method, where) == (self.method, level) and parameters <= self.query.keys():
-                copies = name in _COPIES and "x-amz-copy-source" in self.headers
-                return _COPIES[name] if copies else name
-        return f"{self.method} {self.path}"
+        name = operation_name(self.method, self.bucket, self.key, self.query, self.headers)
+        return name or f"{self.method} {self.path}"
 
     def failure(self, status: int, code: str | None) -> Failure:
         """How S3 says that it has failed: status, and the code in XML."""
@@ -114,31 +112,6 @@ class Failure:
 
 
 _SERVICE_UNAVAILABLE = 503
-_COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
-# The first that fits: those with parameters come before the plain ones.
-_OPERATIONS: tuple[tuple[str, str, frozenset[str], str], ...] = (
-    ("PUT", "key", frozenset({"uploadId", "partNumber"}), "UploadPart"),
-    ("PUT", "key", frozenset(), "PutObject"),
-    ("POST", "key", frozenset({"uploads"}), "CreateMultipartUpload"),
-    ("POST", "key", frozenset({"uploadId"}), "CompleteMultipartUpload"),
-    ("GET", "key", frozenset({"uploadId"}), "ListParts"),
-    ("GET", "key", frozenset(), "GetObject"),
-    ("HEAD", "key", frozenset(), "HeadObject"),
-    ("DELETE", "key", frozenset({"uploadId"}), "AbortMultipartUpload"),
-    ("DELETE", "key", frozenset(), "DeleteObject"),
-    ("POST", "bucket", frozenset({"delete"}), "DeleteObjects"),
-    ("GET", "bucket", frozenset({"uploads"}), "ListMultipartUploads"),
-    ("GET", "bucket", frozenset({"versions"}), "ListObjectVersions"),
-    ("GET", "bucket", frozenset({"versioning"}), "GetBucketVersioning"),
-    ("GET", "bucket", frozenset({"location"}), "GetBucketLocation"),
-    ("GET", "bucket", frozenset({"list-type"}), "ListObjectsV2"),
-    ("GET", "bucket", frozenset(), "ListObjects"),
-    ("HEAD", "bucket", frozenset(), "HeadBucket"),
-    ("PUT", "bucket", frozenset({"versioning"}), "PutBucketVersioning"),
-    ("PUT", "bucket", frozenset(), "CreateBucket"),
-    ("DELETE", "bucket", frozenset(), "DeleteBucket"),
-    ("GET", "service", frozenset(), "ListBuckets"),
-)
 
 
 class Reply(Head):

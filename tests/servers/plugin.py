@@ -8,9 +8,8 @@ locks, counted users, and the freedom of a test to kill its server.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import pytest
 
@@ -21,7 +20,7 @@ from tests.servers.kinds import EVERY_RUN, KINDS, REGION
 from tests.servers.parsed_rules import parse_rules_once
 from tests.servers.proxy import FaultProxy
 from tests.servers.server import Server, Servers
-from tests.servers.server_process import AnyServer, RunningServers, ServerDiedError
+from tests.servers.server_process import AnyServer, Bucket, RunningServers, ServerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,20 +34,7 @@ SERVERS = frozenset({"servers", "gcs_servers", "azure_servers", "hdfs_clusters"}
 SERVER = frozenset({"s3_server", "gcs_server", "azure_server"})
 
 
-@dataclass(frozen=True)
-class S3Bucket:
-    """A bucket of the test's own on a running server."""
-
-    server: Server
-    name: str
-
-    @property
-    def url(self) -> str:
-        return f"s3://{self.name}"
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        return self.server.storage_options
+S3Bucket: TypeAlias = Bucket[Server]
 
 
 class KeptBuckets:
@@ -70,9 +56,8 @@ class KeptBuckets:
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
     """Every kind of server by request: `servers.get(KINDS["minio"])`."""
-    servers = Servers()
-    yield servers
-    servers.stop()
+    with Servers(Server) as servers:
+        yield servers
 
 
 @pytest.fixture(scope="session")
@@ -94,8 +79,7 @@ def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def s3_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, one_certificate: str) -> None:
     """The region, and no account of the person who runs the tests: for child processes as well."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
+    forget_environment(monkeypatch, "AWS_")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CA_BUNDLE", one_certificate)
@@ -135,6 +119,12 @@ def s3_proxy(s3_server: Server) -> Iterator[FaultProxy]:
     """In front of the test's server: see `Server.storage_options_through`."""
     with FaultProxy(s3_server.endpoint_url) as proxy:
         yield proxy
+
+
+def forget_environment(monkeypatch: pytest.MonkeyPatch, *prefixes: str) -> None:
+    """Hide the accounts of the person who runs the tests: from child processes as well."""
+    for name in [name for name in os.environ if name.startswith(prefixes)]:
+        monkeypatch.delenv(name)
 
 
 def lent(servers: RunningServers[AnyServer], kind: ServerKind) -> Iterator[AnyServer]:

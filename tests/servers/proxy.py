@@ -19,8 +19,6 @@ from tests.servers.http_messages import Request
 from tests.servers.proxied_connection import HEAD_LIMIT_BYTES, ProxiedConnection
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from tests.servers.faults import Rule
     from tests.servers.proxied_connection import Exchange
 
@@ -51,12 +49,7 @@ class FaultProxy:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def add(self, rule: Rule) -> Rule:

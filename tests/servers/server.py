@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import closing
-from functools import cache, cached_property
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 from tests.servers.kinds import REGION
-from tests.servers.server_process import RunningServers, ServerProcess
+from tests.servers.server_process import RunningServers, StoreServer
 
 # Until it is ready: somebody else's program at its port may never answer.
 _ANSWER_WITHIN_S = 3
@@ -17,22 +17,14 @@ _ANSWER_WITHIN_S = 3
 _READY_BUCKET = "ready"
 
 
-class Server(ServerProcess):
-    """An S3 server with its only account."""
+class Server(StoreServer):
+    """An S3 server with its only account. Its clients are botocore's, and never retry."""
 
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        """What s3fs takes. The region comes from the environment (`s3_environment`)."""
-        return self.storage_options_through(self.endpoint_url)
+    protocol = "s3"
 
     def storage_options_through(self, endpoint_url: str) -> dict[str, Any]:
-        """The same account, by another address: a proxy's."""
+        """What s3fs takes. The region comes from the environment (`s3_environment`)."""
         return {"key": self._key, "secret": self._secret, "endpoint_url": endpoint_url}
-
-    @cached_property
-    def client(self) -> Any:
-        """A botocore client, for what a test does beside the code that it tests. Never retries."""
-        return self.client_through(self.endpoint_url)
 
     def client_through(self, endpoint_url: str, *, service: str = "s3", **config: object) -> Any:
         """A botocore client of the same account, by another address."""
@@ -71,10 +63,6 @@ class Server(ServerProcess):
             self.client_through(self.endpoint_url, read_timeout=_ANSWER_WITHIN_S)
         ) as client:
             return _is_ready(client)
-
-    def _close_clients(self) -> None:
-        if "client" in self.__dict__:
-            self.__dict__.pop("client").close()
 
 
 def _is_ready(client: Any) -> bool:
@@ -129,8 +117,5 @@ def _loader() -> Any:
     return create_loader()
 
 
-class Servers(RunningServers[Server]):
-    """The S3 servers of one process of the test run."""
-
-    def __init__(self) -> None:
-        super().__init__(Server)
+Servers: TypeAlias = RunningServers[Server]
+"""The servers of one process of the test run."""

@@ -15,8 +15,10 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from tests.servers.installation import ServerUnavailableError
 from tests.servers.kinds import Place
@@ -24,7 +26,6 @@ from tests.servers.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from tests.servers.kinds import ServerKind
 
@@ -82,12 +83,7 @@ class ServerProcess(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property
@@ -202,7 +198,54 @@ class ServerProcess(ABC):
         """Before the process ends. May be called twice."""
 
 
+class StoreServer(ServerProcess):
+    """A server that is a store by itself, with its only account."""
+
+    # Of the store's URLs.
+    protocol: ClassVar[str]
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        """What fsspec takes for it."""
+        return self.storage_options_through(self.endpoint_url)
+
+    @abstractmethod
+    def storage_options_through(self, endpoint_url: str) -> dict[str, Any]:
+        """The same account, by another address: a proxy's."""
+
+    @cached_property
+    def client(self) -> Any:
+        """A client of the SDK, for what a test does beside the code that it tests."""
+        return self.client_through(self.endpoint_url)
+
+    @abstractmethod
+    def client_through(self, endpoint_url: str) -> Any:
+        """The same, by another address."""
+
+    def _close_clients(self) -> None:
+        for name in ("client", "dfs_client"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+
 AnyServer = TypeVar("AnyServer", bound=ServerProcess)
+AnyStore = TypeVar("AnyStore", bound=StoreServer)
+
+
+@dataclass(frozen=True)
+class Bucket(Generic[AnyStore]):
+    """A bucket, or container, of the test's own on a running server."""
+
+    server: AnyStore
+    name: str
+
+    @property
+    def url(self) -> str:
+        return f"{self.server.protocol}://{self.name}"
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        return self.server.storage_options
 
 
 class RunningServers(Generic[AnyServer]):
@@ -234,7 +277,9 @@ class RunningServers(Generic[AnyServer]):
             raise
         return self._running[kind.name]
 
-    def stop(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         for server in self._running.values():
             server.stop()
-        self._running.clear()

@@ -15,50 +15,67 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.servers import server_process
+from tests.servers.azure.kinds import AZURE_KINDS
+from tests.servers.gcs.kinds import KINDS as GCS_KINDS
 from tests.servers.kinds import EVERY_RUN, MINISTACK, NIGHTLY, VERSITYGW, Launch
 from tests.servers.listening import listening
 from tests.servers.plugin import get_or_skip
 from tests.servers.ports import LOWEST, free_ports
 from tests.servers.server import Server, Servers
 from tests.servers.server_process import ServerDiedError
+from tests.servers.slow_s3.server import SLOW_S3
 
 if TYPE_CHECKING:
     from tests.servers.kinds import Place, ServerKind
+    from tests.servers.server_process import ServerProcess
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-EVERY_KIND = [
-    *(pytest.param(kind, id=kind.name) for kind in EVERY_RUN),
+EVERY_S3_KIND = [
+    *(pytest.param(kind, id=kind.name) for kind in (*EVERY_RUN, SLOW_S3)),
     *(pytest.param(kind, id=kind.name, marks=pytest.mark.slow) for kind in NIGHTLY),
+]
+OTHER_KINDS = [
+    *(pytest.param("gcs_servers", kind, id=kind.name) for kind in GCS_KINDS.values()),
+    *(pytest.param("azure_servers", kind, id=kind.name) for kind in AZURE_KINDS.values()),
 ]
 STARTS_ONE = """
 import sys, time
 from tests.servers.kinds import KINDS
-from tests.servers.server import Server
+from tests.servers.server import Server, Servers
 server = Server(KINDS["{name}"])
 print(server.pid, server.home, flush=True)
 time.sleep(600)
 """
 
 
-@pytest.fixture(params=EVERY_KIND)
-def kind(request: pytest.FixtureRequest, servers: Servers, s3_environment: None) -> ServerKind:
+@pytest.fixture(params=EVERY_S3_KIND)
+def server(request: pytest.FixtureRequest, servers: Servers, s3_environment: None) -> Server:
     """Also the nightly ones, by night."""
-    kind: ServerKind = request.param
-    get_or_skip(servers, kind)
-    return kind
+    return get_or_skip(servers, request.param)
 
 
-@linux
-def test_it_listens_on_loopback_only(kind: ServerKind, servers: Servers) -> None:
-    server = servers.get(kind)
+def check_addresses(server: ServerProcess) -> None:
     addresses = listening(server.pid)
     assert {address for address, _ in addresses} <= {"127.0.0.1", "::1"}
     assert {port for _, port in addresses} == set(server.ports.values())
 
 
-def test_an_object_comes_back_from_each_kind(kind: ServerKind, servers: Servers) -> None:
-    server = servers.get(kind)
+@linux
+def test_it_listens_on_loopback_only(server: Server) -> None:
+    check_addresses(server)
+
+
+@linux
+@pytest.mark.server
+@pytest.mark.parametrize(("fixture", "kind"), OTHER_KINDS)
+def test_that_of_another_store_listens_on_loopback_only(
+    request: pytest.FixtureRequest, fixture: str, kind: ServerKind
+) -> None:
+    check_addresses(get_or_skip(request.getfixturevalue(fixture), kind))
+
+
+def test_an_object_comes_back_from_each_kind(server: Server) -> None:
     bucket = server.new_bucket()
     server.client.put_object(Bucket=bucket, Key="a", Body=b"one")
     assert server.client.get_object(Bucket=bucket, Key="a")["Body"].read() == b"one"
@@ -147,4 +164,4 @@ def test_a_missing_server_is_skipped_and_fails_in_ci(
     never = dataclasses.replace(MINISTACK.installation, version="0")
     outcome = pytest.fail.Exception if ci else pytest.skip.Exception
     with pytest.raises(outcome, match="ministack 0 is not installed"):
-        get_or_skip(Servers(), dataclasses.replace(MINISTACK, installation=never))
+        get_or_skip(Servers(Server), dataclasses.replace(MINISTACK, installation=never))

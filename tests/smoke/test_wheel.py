@@ -22,7 +22,7 @@ import pytest
 import fsspec_commit as fc
 import fsspec_commit_stores
 from fsspec_commit.testing import assert_committed
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.slow_s3.server import SlowS3
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 
-from tests.servers.azure.gen2.authorization import KEY_VARIABLE
-from tests.servers.installation import NpmPackage, OwnServer
+from tests.servers.azure.gen2.authorization import ACCOUNT_VARIABLE, KEY_VARIABLE
+from tests.servers.http_service.kind import own_kind
+from tests.servers.installation import NpmPackage
 from tests.servers.kinds import Launch, Place, ServerKind
-
-_ROOT = Path(__file__).parents[3]
 
 
 def account_of(place_key: str) -> str:
@@ -34,17 +32,6 @@ def _azurite(place: Place) -> Launch:
     )
 
 
-def _gen2(place: Place) -> Launch:
-    account, port = account_of(place.key), str(place.port)
-    settings = ("--account", account, "--port", port, "--directory", str(place.data))
-    env = {
-        KEY_VARIABLE: key_of(place.secret),
-        "PYTHONPATH": str(_ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    return Launch(["-m", "tests.servers.azure.gen2", *settings], env)
-
-
 # Its data is in its memory only: what it writes to a disk it writes later.
 AZURITE = ServerKind(
     NpmPackage(name="azurite", version="3.37.0", command="azurite-blob", day="2026-11-01"),
@@ -52,8 +39,13 @@ AZURITE = ServerKind(
     ports=("blob",),
     keeps=frozenset(),
 )
-GEN2 = ServerKind(
-    OwnServer(name="gen2", version="of this checkout", command="python"), _gen2, ports=("account",)
+GEN2 = own_kind(
+    "gen2",
+    "tests.servers.azure.gen2",
+    env=lambda place: {
+        ACCOUNT_VARIABLE: account_of(place.key),
+        KEY_VARIABLE: key_of(place.secret),
+    },
 )
 
 AZURE_KINDS = {kind.name: kind for kind in (GEN2, AZURITE)}

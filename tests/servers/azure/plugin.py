@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,27 +9,16 @@ import pytest
 from tests.servers.azure.kinds import AZURE_KINDS, AZURITE, GEN2
 from tests.servers.azure.requests import AzureRequest
 from tests.servers.azure.server import AzureServer, AzureServers
-from tests.servers.plugin import lent
+from tests.servers.plugin import forget_environment, lent
 from tests.servers.proxy import FaultProxy
+from tests.servers.server_process import Bucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True)
-class AzureContainer:
+class AzureContainer(Bucket[AzureServer]):
     """A container of the test's own in a running account."""
-
-    server: AzureServer
-    name: str
-
-    @property
-    def url(self) -> str:
-        return f"abfs://{self.name}"
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        return self.server.storage_options
 
     @property
     def client(self) -> Any:
@@ -46,21 +33,21 @@ class AzureContainer:
 
 @pytest.fixture(scope="session")
 def azure_servers() -> Iterator[AzureServers]:
-    servers = AzureServers()
-    yield servers
-    servers.stop()
+    with AzureServers(AzureServer) as servers:
+        yield servers
 
 
 @pytest.fixture
 def azure_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No account of the person who runs the tests: for child processes as well."""
-    for name in [name for name in os.environ if name.startswith("AZURE_")]:
-        monkeypatch.delenv(name)
+    forget_environment(monkeypatch, "AZURE_")
 
 
 @pytest.fixture(params=list(AZURE_KINDS))
 def azure_server(
-    request: pytest.FixtureRequest, azure_servers: AzureServers, azure_environment: None
+    request: pytest.FixtureRequest,
+    azure_servers: AzureServers,
+    azure_environment: None,
 ) -> Iterator[AzureServer]:
     """Each of the two accounts in turn, or the one named by an indirect parameter.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.servers.azure.kinds import GEN2, account_of, key_of
 from tests.servers.http_service.control import Controlled
-from tests.servers.server_process import RunningServers, ServerProcess
+from tests.servers.server_process import RunningServers, StoreServer
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,11 +20,13 @@ _READY_ANSWER_WITHIN_S = 3
 _READY_CONTAINER = "ready"
 
 
-class AzureServer(ServerProcess, Controlled):
+class AzureServer(StoreServer, Controlled):
     """An account on loopback. Every failure is shown to the clients of here, none is retried.
 
     What it inherits of `Controlled`, and may be told, is for our own server only.
     """
+
+    protocol = "abfs"
 
     @property
     def is_hierarchical(self) -> bool:
@@ -45,13 +47,8 @@ class AzureServer(ServerProcess, Controlled):
     def account_url_through(self, endpoint_url: str) -> str:
         return f"{endpoint_url}/{self.account_name}"
 
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        """What adlfs takes."""
-        return self.storage_options_through(self.endpoint_url)
-
     def storage_options_through(self, endpoint_url: str) -> dict[str, Any]:
-        """The same account, by another address: a proxy's."""
+        """What adlfs takes."""
         return {"connection_string": self.connection_string_through(endpoint_url)}
 
     def connection_string_through(
@@ -71,12 +68,8 @@ class AzureServer(ServerProcess, Controlled):
         }
         return ";".join(f"{name}={value}" for name, value in fields.items())
 
-    @cached_property
-    def client(self) -> Any:
-        """Of the Blob endpoint, for what a test does beside the code that it tests."""
-        return self.client_through(self.endpoint_url)
-
     def client_through(self, endpoint_url: str, **config: Any) -> Any:
+        """Of the Blob endpoint."""
         from azure.storage.blob import BlobServiceClient
 
         text = self.connection_string_through(endpoint_url)
@@ -131,6 +124,8 @@ class AzureServer(ServerProcess, Controlled):
             self.set_clock(0.0)
 
     def _is_ready(self) -> bool:
+        if self.is_hierarchical:
+            return self.answers()
         from azure.core.exceptions import AzureError, ResourceExistsError
 
         word = secrets.token_bytes(8)
@@ -145,12 +140,6 @@ class AzureServer(ServerProcess, Controlled):
             except AzureError:
                 return False
 
-    def _close_clients(self) -> None:
-        for name in ("client", "dfs_client"):
-            if name in self.__dict__:
-                self.__dict__.pop(name).close()
 
-
-class AzureServers(RunningServers[AzureServer]):
-    def __init__(self) -> None:
-        super().__init__(AzureServer)
+AzureServers: TypeAlias = RunningServers[AzureServer]
+"""The servers of one process of the test run."""

@@ -6,7 +6,8 @@ import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from azure.core import MatchConditions
@@ -19,14 +20,15 @@ from azure.core.exceptions import (
 
 from tests.servers.azure.refusals import code_of, names, refused
 from tests.servers.faults import AnswerInstead, Rule
+from tests.servers.races import ROUNDS, race
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.azure.server import AzureServer
     from tests.servers.proxy import FaultProxy
 
-ROUNDS = 50
-WRITERS = 8
 MISSING = {"match_condition": MatchConditions.IfMissing}
 
 
@@ -90,16 +92,15 @@ def test_a_name_that_xml_cannot_hold(gen2_container: AzureContainer) -> None:
 def test_one_of_many_creates(gen2_container: AzureContainer) -> None:
     dfs = gen2_container.dfs_client
 
-    def create(path: str) -> bool:
+    def create(path: str, _: int) -> bool:
         try:
             dfs.get_file_client(path).create_file(**MISSING)
         except ResourceExistsError:
             return False
         return True
 
-    with ThreadPoolExecutor(WRITERS) as pool:
-        for turn in range(ROUNDS):
-            assert list(pool.map(create, [f"f{turn}"] * WRITERS)).count(True) == 1
+    for turn in range(ROUNDS):
+        assert race(partial(create, f"f{turn}")).count(True) == 1
 
 
 def test_a_listing(gen2_container: AzureContainer) -> None:
@@ -152,6 +153,23 @@ def test_a_directory_on_the_blob_endpoint(gen2_container: AzureContainer) -> Non
     refused(409, "ResourceTypeMismatch", client.upload_blob, "d/e/f/g", b"", overwrite=True)
     gen2_container.client.upload_blob("new/dir/blob", b"")
     assert gen2_container.dfs_client.get_directory_client("new/dir").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "ask"),
+    [
+        ("UnsupportedQueryParameter", lambda found: found.get_blob_client("f").get_block_list()),
+        (
+            "InvalidQueryParameterValue",
+            lambda found: list(found.list_blobs(include=["uncommittedblobs"])),
+        ),
+    ],
+    ids=["a list of blocks", "blobs of blocks"],
+)
+def test_what_it_cannot_do_it_does_not_pretend_to(
+    gen2_container: AzureContainer, code: str, ask: Callable[[Any], object]
+) -> None:
+    refused(400, code, ask, gen2_container.client)
 
 
 def test_the_account_says_what_it_is(

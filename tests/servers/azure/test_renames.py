@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,13 +15,12 @@ from azure.storage.filedatalake import ContentSettings
 from azure.storage.filedatalake._generated.models import ModifiedAccessConditions
 
 from tests.servers.azure.refusals import names, refused
+from tests.servers.races import ROUNDS, race
 
 if TYPE_CHECKING:
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.azure.server import AzureServer
 
-ROUNDS = 50
-WRITERS = 8
 MISSING = {"match_condition": MatchConditions.IfMissing}
 
 
@@ -151,21 +150,18 @@ def calls(client: Any, verb: str, **options: Any) -> int:
 
 
 def test_one_of_many_renames(gen2_container: AzureContainer) -> None:
-    dfs, name = gen2_container.dfs_client, gen2_container.name
-    contents = [b"%d" % number for number in range(WRITERS)]
+    client, dfs, name = gen2_container.client, gen2_container.dfs_client, gen2_container.name
 
-    def rename(turn: int, content: bytes) -> bool:
-        source = f"s{turn}-{content.decode()}"
-        gen2_container.client.upload_blob(source, content)
+    def rename(turn: int, racer: int) -> bool:
+        source = f"s{turn}-{racer}"
+        client.upload_blob(source, b"%d" % racer)
         try:
             dfs.get_file_client(source).rename_file(f"{name}/t{turn}", **MISSING)
         except ResourceExistsError:
             return False
         return True
 
-    with ThreadPoolExecutor(WRITERS) as pool:
-        for turn in range(ROUNDS):
-            won = list(pool.map(lambda content, at=turn: rename(at, content), contents))
-            assert won.count(True) == 1
-            found = gen2_container.client.download_blob(f"t{turn}").readall()
-            assert found == contents[won.index(True)]
+    for turn in range(ROUNDS):
+        won = race(partial(rename, turn))
+        assert won.count(True) == 1
+        assert client.download_blob(f"t{turn}").readall() == b"%d" % won.index(True)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.servers.installation import GoCommand, OwnServer
+from tests.servers.http_service.kind import own_kind
+from tests.servers.installation import GoCommand
 from tests.servers.kinds import Launch, ServerKind
 
 if TYPE_CHECKING:
     from tests.servers.kinds import Place
-
-_ROOT = Path(__file__).parents[3]
-
-
-def _strict(place: Place) -> Launch:
-    return Launch(
-        ["-m", "tests.servers.gcs.strict", "--port", str(place.port), "--data", str(place.data)],
-        {"PYTHONPATH": str(_ROOT)},
-    )
 
 
 def _fake_gcs_server(place: Place) -> Launch:
@@ -33,11 +24,7 @@ def _fake_gcs_server(place: Place) -> Launch:
     )
 
 
-STRICT = ServerKind(
-    OwnServer(name="strict-gcs", version="of this checkout", command="python"),
-    _strict,
-    ports=("http",),
-)
+STRICT = own_kind("strict-gcs", "tests.servers.gcs.strict")
 # What has arrived of a resumable upload is in its memory only.
 FAKE_GCS_SERVER = ServerKind(
     GoCommand(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from tests.servers.gcs.kinds import EVERY_RUN, KINDS
 from tests.servers.gcs.requests import GcsRequest
 from tests.servers.gcs.server import GcsServer, GcsServers
-from tests.servers.plugin import lent
+from tests.servers.plugin import forget_environment, lent
 from tests.servers.proxy import FaultProxy
+from tests.servers.server_process import Bucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,39 +22,23 @@ if TYPE_CHECKING:
 _PRIVATE = ("GOOGLE_", "GCLOUD_", "CLOUDSDK_", "GCE_METADATA", "STORAGE_EMULATOR_HOST")
 
 
-@dataclass(frozen=True)
-class GcsBucket:
-    """A bucket of the test's own on a running server."""
-
-    server: GcsServer
-    name: str
-
-    @property
-    def url(self) -> str:
-        return f"gs://{self.name}"
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        return self.server.storage_options
+GcsBucket: TypeAlias = Bucket[GcsServer]
 
 
 @pytest.fixture(scope="session")
 def gcs_servers() -> Iterator[GcsServers]:
     from google.auth.crypt import RSASigner
 
-    servers = GcsServers()
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, GcsServers(GcsServer) as servers:
         # Each opened store would check the account's key anew, which takes longer than a request.
         patch.setattr(RSASigner, "from_string", staticmethod(cache(RSASigner.from_string)))
         yield servers
-    servers.stop()
 
 
 @pytest.fixture
 def gcs_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No account of the person who runs the tests: for child processes as well."""
-    for name in [name for name in os.environ if name.startswith(_PRIVATE)]:
-        monkeypatch.delenv(name)
+    forget_environment(monkeypatch, *_PRIVATE)
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path / "no-gcloud"))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.servers.gcs.control import Control
 from tests.servers.gcs.kinds import STRICT
 from tests.servers.gcs.strict.endpoint import ACCOUNT, TOKEN
-from tests.servers.http_service.control import CONTROL, ask
-from tests.servers.server_process import RunningServers, ServerProcess
+from tests.servers.http_service.control import ask
+from tests.servers.server_process import RunningServers, StoreServer
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials
@@ -24,22 +24,18 @@ _ANSWER_WITHIN_S = 3
 _READY_BUCKET = "ready-bucket"
 
 
-class GcsServer(ServerProcess):
+class GcsServer(StoreServer):
     """The strict server has an account, with a key and its own token endpoint; the other none."""
 
+    protocol = "gs"
     _revocation_count = 0
 
     @property
     def is_strict(self) -> bool:
-        return self.kind is STRICT
-
-    @property
-    def storage_options(self) -> dict[str, Any]:
-        """What gcsfs takes."""
-        return self.storage_options_through(self.endpoint_url)
+        return self.name == STRICT.name
 
     def storage_options_through(self, endpoint_url: str) -> dict[str, Any]:
-        """The same account, by another address: a proxy's. Tokens are fetched from the server."""
+        """What gcsfs takes. Tokens are fetched from the server, whatever the address."""
         token = self.service_account if self.is_strict else "anon"
         return {"token": token, "project": PROJECT, "endpoint_url": endpoint_url}
 
@@ -88,13 +84,8 @@ class GcsServer(ServerProcess):
         assert self.is_strict, f"{self.name} cannot be told how to behave"
         return Control(self.port)
 
-    @cached_property
-    def client(self) -> Any:
-        """A client of google-cloud-storage, for what a test does beside the code that it tests."""
-        return self.client_through(self.endpoint_url)
-
     def client_through(self, endpoint_url: str, credentials: Credentials | None = None) -> Any:
-        """The same by another address, or as somebody."""
+        """A client of google-cloud-storage, of nobody or of somebody."""
         from google.auth.credentials import AnonymousCredentials
         from google.cloud import storage  # type: ignore[import-untyped, unused-ignore]
 
@@ -121,12 +112,13 @@ class GcsServer(ServerProcess):
         """The strict server behaves as it did before a test told it anything."""
         if self.is_strict:
             self.control.set()
+            self.control.set_load()
 
     def _is_ready(self) -> bool:
+        if self.is_strict:
+            # What it refuses just now is for tests to see, and says nothing of whether it runs.
+            return self.control.answers()
         try:
-            if self.is_strict:
-                # What it refuses just now is for tests to see, and says nothing of whether it runs.
-                return bool(json.loads(self._call("GET", f"{CONTROL}statistics")))
             with suppress(RuntimeError):  # It is there from before a restart.
                 self._make_bucket({"name": _READY_BUCKET})
             word = secrets.token_bytes(8)
@@ -141,17 +133,6 @@ class GcsServer(ServerProcess):
 
     def _call(self, method: str, path: str, body: bytes | None = None) -> bytes:
         return ask(self.port, method, path, body, within_s=_ANSWER_WITHIN_S)
-
-    def _close_clients(self) -> None:
-        if "client" in self.__dict__:
-            self.__dict__.pop("client").close()
-
-
-class GcsServers(RunningServers[GcsServer]):
-    """The GCS servers of one process of the test run."""
-
-    def __init__(self) -> None:
-        super().__init__(GcsServer)
 
 
 @cache
@@ -169,3 +150,7 @@ def _private_key() -> str:
 
     key = rsa.generate_private_key(public_exponent=65_537, key_size=1_024)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+GcsServers: TypeAlias = RunningServers[GcsServer]
+"""The servers of one process of the test run."""

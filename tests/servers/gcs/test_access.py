@@ -135,12 +135,12 @@ def test_a_deletion_counts_where_it_is_said_to(gcs_bucket: GcsBucket, raw: Raw) 
 
 def test_too_many_calls_are_refused(gcs_bucket: GcsBucket, raw: Raw) -> None:
     control = gcs_bucket.server.control
-    control.set(rate_per_s=0.001, burst_s=2_000)
+    control.set_load(rate_per_s=0.001, burst_s=2_000)
     before = control.statistics()
     answers = [raw.insert(str(number)) for number in range(4)]
     assert [answer.status for answer in answers] == [200, 200, 429, 429]
     assert answers[-1].reason == "rateLimitExceeded"
     met = control.statistics().since(before)
     assert (met.requests["objects.insert"], met.throttled["objects.insert"]) == (4, 2)
-    control.set()
+    control.set_load()
     assert raw.names() == ["0", "1"]

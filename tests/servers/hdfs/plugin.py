@@ -6,7 +6,6 @@ to kill any of its three processes. By day they are few: see `tests/sharing.py`.
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from secrets import token_hex
@@ -16,7 +15,7 @@ import pytest
 
 from tests.servers.hdfs.cluster import HdfsCluster
 from tests.servers.installation import ServerUnavailableError
-from tests.servers.plugin import available_or_skip
+from tests.servers.plugin import available_or_skip, forget_environment
 from tests.servers.server_process import ServerDiedError
 
 if TYPE_CHECKING:
@@ -101,8 +100,7 @@ def hdfs_clusters() -> Iterator[_Clusters]:
 @pytest.fixture
 def hdfs_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No cluster and no user of the person who runs the tests: for child processes as well."""
-    for name in [name for name in os.environ if name.startswith("HADOOP_")]:
-        monkeypatch.delenv(name)
+    forget_environment(monkeypatch, "HADOOP_")
 
 
 @pytest.fixture

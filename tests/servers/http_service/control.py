@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # What is under it is about the server itself: no bucket, account or API is called so.
 CONTROL = "/-/"
 _ANSWER_WITHIN_S = 60
+_ANSWER_SOON_S = 3
 _BURST_S = 0.05
 
 
@@ -75,18 +76,29 @@ class Controlled(ABC):
 
     def statistics(self) -> Statistics:
         """Since the server's start; operations are named as in its API's reference."""
-        found: dict[str, Any] = json.loads(ask(self.port, "GET", f"{CONTROL}statistics"))
+        found: dict[str, Any] = json.loads(self.ask("GET", f"{CONTROL}statistics"))
         for name in ("requests", "throttled"):
             found[name] = Counter(found[name])
         return Statistics(**found)
 
     def forget(self) -> None:
         """Drop all that the server holds."""
-        ask(self.port, "DELETE", f"{CONTROL}everything")
+        self.ask("DELETE", f"{CONTROL}everything")
 
     def tell(self, what: str, said: Mapping[str, object]) -> None:
         """Have the server behave so; what it can be told is in its `endpoint.py`."""
-        ask(self.port, "PUT", CONTROL + what, json.dumps(said).encode())
+        self.ask("PUT", CONTROL + what, json.dumps(said).encode())
+
+    def answers(self) -> bool:
+        """Whether it does, soon: else somebody else's program may be at its port."""
+        try:
+            return bool(ask(self.port, "GET", f"{CONTROL}statistics", within_s=_ANSWER_SOON_S))
+        except (OSError, http.client.HTTPException, RuntimeError):
+            return False
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """The answer to one request, as `ask` gives it."""
+        return ask(self.port, method, path, body)
 
 
 def ask(

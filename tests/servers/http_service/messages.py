@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree as ET
 
 from tests.servers.http_service.bodies import Body
 
 # A body as it came, never joined: an object of gigabytes is not copied.
 Pieces = tuple[bytes, ...]
+RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
@@ -54,6 +58,35 @@ class Reply:
         if closing:
             lines.append("Connection: close")
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def parsed_query(text: str) -> dict[str, str]:
+    """Of a repeated parameter the last."""
+    pairs = (pair.partition("=") for pair in text.split("&")) if text else ()
+    return {unquote_plus(name): unquote_plus(value) for name, _, value in pairs}
+
+
+def parsed_xml(body: bytes, code: str) -> ET.Element:
+    """Raises: Failure: it is none, with this code."""
+    try:
+        return ET.fromstring(body)
+    except ET.ParseError as error:
+        raise Failure(HTTPStatus.BAD_REQUEST, code, str(error)) from error
+
+
+def bounds(asked: re.Match[str], size_bytes: int) -> tuple[int, int] | None:
+    """Where a `RANGE` begins and ends, as a slice has it; None: nothing of it is there."""
+    first, last = asked.groups()
+    if first:
+        begin, end = int(first), min(size_bytes, int(last) + 1 if last else size_bytes)
+    else:
+        begin, end = max(0, size_bytes - int(last or 0)), size_bytes
+    return (begin, end) if begin < end else None
+
+
+def names_etag(condition: str, etag: str) -> bool:
+    """Whether a condition, of etags or of any, is about this one."""
+    return condition == "*" or etag in {one.strip().strip('"') for one in condition.split(",")}
 
 
 @lru_cache(maxsize=64)

@@ -1,44 +1,38 @@
-"""A server's process: it listens on 127.0.0.1, and ends with whoever started it."""
+"""A server's process: it listens on 127.0.0.1 until it is killed."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import os
-import signal
-import sys
+import gc
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.servers.http_service.connection import Connection
+from tests.servers.http_service.journal import Journal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.servers.http_service.endpoint import Endpoint
 
-_BLOCK_SIZE_BYTES = 4096
 
+def main(make: Callable[[Journal | None], Endpoint]) -> None:
+    """Serve on a port, as the arguments say: ``--port PORT [--data FOLDER]``.
 
-def serve(endpoint: Endpoint, *, port: int | None = None) -> None:
-    """Serve until it is killed; without a port also until standard input ends.
-
-    It prints the port that it has then. What is held then may be gigabytes: nothing is torn down.
+    With a folder the server holds, after any end, what it has acknowledged.
     """
-    # Ctrl-C is for whoever started it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_serve(endpoint, port))
-    os._exit(0)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--data", type=Path)
+    told = parser.parse_args()
+    endpoint = make(None if told.data is None else Journal(told.data / "journal"))
+    # What is stored is no garbage, and to look for some in it would take longer with each object.
+    gc.disable()
+    asyncio.run(_serve(endpoint, told.port))
 
 
-async def _serve(endpoint: Endpoint, port: int | None) -> None:
+async def _serve(endpoint: Endpoint, port: int) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: Connection(endpoint), "127.0.0.1", port or 0, backlog=1024
-    )
-    print(server.sockets[0].getsockname()[1], flush=True)
-    ended = loop.create_future()
-
-    def look() -> None:
-        if not os.read(sys.stdin.fileno(), _BLOCK_SIZE_BYTES) and not ended.done():
-            ended.set_result(None)
-
-    if port is None:
-        loop.add_reader(sys.stdin.fileno(), look)
-    await ended
+    server = await loop.create_server(lambda: Connection(endpoint), "127.0.0.1", port, backlog=1024)
+    await server.serve_forever()

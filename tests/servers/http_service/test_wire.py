@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import socket
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.servers.http_service.bodies import Body, UnreadableError
-from tests.servers.listening import listening
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.slow_s3.server import SlowS3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[3]
 SIGNED = (
     b"5;chunk-signature=00\r\nhello\r\n6;chunk-signature=00\r\n world\r\n0;chunk-signature=00\r\n"
 )
@@ -124,27 +118,3 @@ def test_what_is_no_request_ends_the_connection(connection: socket.socket) -> No
     connection.sendall(b"this is no HTTP\r\n\r\n")
     assert b"HTTP/1.1 400 Bad Request" in received(connection, ends=b"</Error>")
     assert connection.recv(1) == b""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_it_listens_on_loopback_only(slow: SlowS3) -> None:
-    assert listening(slow.pid) == {("127.0.0.1", slow.port)}
-
-
-def test_it_ends_with_whoever_started_it() -> None:
-    program = (
-        "import time\n"
-        "from tests.servers.slow_s3.process import SlowS3\n"
-        "print(SlowS3().port, flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as user:
-        assert user.stdout is not None
-        port = int(user.stdout.readline())
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-            user.send_signal(signal.SIGKILL)
-            # Its end of the connection is closed by its own end, and by nothing else.
-            connection.settimeout(60)
-            assert connection.recv(1) == b""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.servers.http_service.endpoint import Endpoint
 from tests.servers.http_service.messages import Failure
 from tests.servers.slow_s3.messages import Request, refusal
-from tests.servers.slow_s3.operations import answer, operation_of
+from tests.servers.slow_s3.operations import answer
 from tests.servers.slow_s3.storage import Storage
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ class SlowS3Endpoint(Endpoint):
             body.size_bytes,
             body.md5,
         )
-        operation = operation_of(request)
-        if not self.load.begin(operation.name):
+        if not self.load.begin(request.operation):
             return refusal(_SLOW_DOWN, request)
-        reply = answer(self._storage, request, operation)
+        reply = answer(self._storage, request)
         reply.headers.setdefault("x-amz-request-id", "0")
         return reply
 

@@ -1,4 +1,4 @@
-"""Listings of objects, uploads and parts, a page a request."""
+"""Listings of objects and uploads, a page a request."""
 
 from __future__ import annotations
 
@@ -97,27 +97,6 @@ def list_uploads(bucket: Bucket, request: Request) -> Reply:
         f"<UploadIdMarker>{upload_id}</UploadIdMarker>{following}<Prefix>{shown(prefix)}</Prefix>"
         f"{_encoding(request)}<MaxUploads>{room}</MaxUploads>"
         f"<IsTruncated>{_boolean(more)}</IsTruncated>{content}",
-    )
-
-
-def list_parts(bucket: Bucket, request: Request) -> Reply:
-    upload = bucket.upload(request.key, request.query["uploadId"])
-    room, marker = _page_size(request, "max-parts"), request.number("part-number-marker", default=0)
-    numbers = sorted(number for number in upload.parts if number > marker)
-    page = numbers[:room]
-    more = len(page) < len(numbers)
-    following = f"<NextPartNumberMarker>{page[-1]}</NextPartNumberMarker>" if page else ""
-    content = "".join(
-        f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{part.etag}&quot;</ETag>"
-        f"<Size>{part.size_bytes}</Size></Part>"
-        for number, part in ((number, upload.parts[number]) for number in page)
-    )
-    return document(
-        "ListPartsResult",
-        f"<Bucket>{request.bucket}</Bucket><Key>{escape(request.key)}</Key>"
-        f"<UploadId>{upload.upload_id}</UploadId><PartNumberMarker>{marker}</PartNumberMarker>"
-        f"{following}<MaxParts>{room}</MaxParts><IsTruncated>{_boolean(more)}</IsTruncated>"
-        f"{content}",
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from tests.servers.http_service.messages import Failure, Pieces, Reply
+from tests.servers.http_service.messages import Failure, Pieces, Reply, parsed_query
+from tests.servers.s3_operations import operation_name
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
@@ -26,15 +27,14 @@ class Request:
     bucket: str = field(init=False)
     key: str = field(init=False)
     query: dict[str, str] = field(init=False)
+    operation: str = field(init=False)
 
     def __post_init__(self) -> None:
         path, _, query = self.target.partition("?")
         self.bucket, _, self.key = unquote(path).removeprefix("/").partition("/")
-        self.query = {}
-        if query:
-            for pair in query.split("&"):
-                name, _, value = pair.partition("=")
-                self.query[name] = unquote_plus(value)
+        self.query = parsed_query(query)
+        found = operation_name(self.method, self.bucket, self.key, self.query, self.headers)
+        self.operation = found or "NotImplemented"
 
     @cached_property
     def body(self) -> bytes:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
-from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.http_service.messages import (
+    RANGE,
+    Failure,
+    Reply,
+    bounds,
+    http_date,
+    names_etag,
+    parsed_xml,
+)
 from tests.servers.slow_s3.messages import NAMESPACE, document
 from tests.servers.slow_s3.storage import StoredObject
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from tests.servers.http_service.messages import Pieces
     from tests.servers.slow_s3.messages import Request
     from tests.servers.slow_s3.storage import Bucket
@@ -21,7 +29,6 @@ if TYPE_CHECKING:
 _KEPT = frozenset(
     {"content-type", "content-encoding", "content-disposition", "cache-control", "expires"}
 )
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _KEYS_OF_A_DELETE = 1_000
 _OF_A_RENAME = frozenset(
     {"x-amz-rename-source", "x-amz-rename-source-if-match", "if-match", "if-none-match"}
@@ -49,7 +56,7 @@ def check_write(bucket: Bucket, request: Request) -> None:
     if wanted is not None:
         if there is None:
             raise Failure(HTTPStatus.NOT_FOUND, "NoSuchKey", "The key does not exist.")
-        if not _is_one_of(there.etag, wanted):
+        if not names_etag(wanted, there.etag):
             raise _precondition_failed("If-Match")
 
 
@@ -64,12 +71,16 @@ def get_object(bucket: Bucket, request: Request) -> Reply:
     stored = bucket.get(request.key)
     _check_read(stored, request)
     headers = _described(stored)
-    asked = _RANGE.fullmatch(request.headers.get("range", ""))
+    asked = RANGE.fullmatch(request.headers.get("range", ""))
     if asked is None:
         return Reply(headers=headers, pieces=stored.pieces)
-    first, last = _bounds(asked, stored.size_bytes)
-    headers["Content-Range"] = f"bytes {first}-{last}/{stored.size_bytes}"
-    return Reply(HTTPStatus.PARTIAL_CONTENT, headers, _cut(stored.pieces, first, last + 1))
+    found = bounds(asked, stored.size_bytes)
+    if found is None:
+        status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        raise Failure(status, "InvalidRange", "The range is not satisfiable.")
+    begin, end = found
+    headers["Content-Range"] = f"bytes {begin}-{end - 1}/{stored.size_bytes}"
+    return Reply(HTTPStatus.PARTIAL_CONTENT, headers, _cut(stored.pieces, begin, end))
 
 
 def head_object(bucket: Bucket, request: Request) -> Reply:
@@ -103,7 +114,7 @@ def rename_object(bucket: Bucket, request: Request) -> Reply:
         return Reply()
     stored = bucket.get(source)
     wanted = request.headers.get("x-amz-rename-source-if-match")
-    if wanted is not None and not _is_one_of(stored.etag, wanted):
+    if wanted is not None and not names_etag(wanted, stored.etag):
         raise _precondition_failed("x-amz-rename-source-if-match")
     check_write(bucket, request)
     bucket.delete(source)
@@ -126,16 +137,13 @@ def delete_objects(bucket: Bucket, request: Request) -> Reply:
     return document("DeleteResult", "".join(done))
 
 
-def parsed(body: bytes) -> ET.Element:
+def parsed(body: bytes) -> Element:
     """The XML of a request, its elements in the namespace of S3 whether they say so or not.
 
     Raises:
         Failure: it is none.
     """
-    try:
-        root = ET.fromstring(body)
-    except ET.ParseError as error:
-        raise Failure(HTTPStatus.BAD_REQUEST, "MalformedXML", str(error)) from error
+    root = parsed_xml(body, "MalformedXML")
     for element in root.iter():
         if not element.tag.startswith("{"):
             element.tag = f"{{{NAMESPACE}}}{element.tag}"
@@ -154,32 +162,16 @@ def _described(stored: StoredObject) -> dict[str, str]:
 
 def _check_read(stored: StoredObject, request: Request) -> None:
     wanted = request.headers.get("if-match")
-    if wanted is not None and not _is_one_of(stored.etag, wanted):
+    if wanted is not None and not names_etag(wanted, stored.etag):
         raise _precondition_failed("If-Match")
     unwanted = request.headers.get("if-none-match")
-    if unwanted is not None and _is_one_of(stored.etag, unwanted):
+    if unwanted is not None and names_etag(unwanted, stored.etag):
         raise Failure(HTTPStatus.NOT_MODIFIED, "NotModified")
-
-
-def _is_one_of(etag: str, named: str) -> bool:
-    return named == "*" or etag in {one.strip().strip('"') for one in named.split(",")}
 
 
 def _precondition_failed(condition: str) -> Failure:
     message = f"At least one of the preconditions did not hold: {condition}"
     return Failure(HTTPStatus.PRECONDITION_FAILED, "PreconditionFailed", message)
-
-
-def _bounds(asked: re.Match[str], size_bytes: int) -> tuple[int, int]:
-    begin, end = asked.groups()
-    if begin:
-        first, last = int(begin), int(end) if end else size_bytes - 1
-    else:
-        first, last = max(0, size_bytes - int(end or 0)), size_bytes - 1
-    if first >= size_bytes or first > last:
-        status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-        raise Failure(status, "InvalidRange", "The range is not satisfiable.")
-    return first, min(last, size_bytes - 1)
 
 
 def _cut(pieces: Pieces, first: int, end: int) -> Pieces:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.servers.server import new_client
-from tests.servers.slow_s3.process import SlowS3
+from tests.servers.slow_s3.server import SlowS3
+from tests.servers.test_servers import PART_SIZE_BYTES, begin_upload, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PART_SIZE_BYTES = 5 << 20
 ODD_KEYS = ["a", "a b/c=d.txt", "a/b", "a+b", "a%2Fb", "a&<b>", "ä/ß", "z\n\x01", "\U0001f600"]
 
 
@@ -26,11 +25,9 @@ def slow() -> Iterator[SlowS3]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def client(slow: SlowS3) -> Iterator[Any]:
-    client = new_client(slow.endpoint_url, "key", "secret")
-    yield client
-    client.close()
+@pytest.fixture
+def client(slow: SlowS3) -> Any:
+    return slow.client
 
 
 @pytest.fixture(autouse=True)
@@ -50,25 +47,6 @@ def code_of(call: Callable[..., Any], **parameters: Any) -> tuple[int, str]:
         call(**parameters)
     answer = refused.value.response
     return answer["ResponseMetadata"]["HTTPStatusCode"], answer["Error"]["Code"]
-
-
-def begin(client: Any, bucket: str, key: str, *parts: bytes) -> dict[str, Any]:
-    """An upload as plain data: what another client needs to complete it."""
-    upload = client.create_multipart_upload(Bucket=bucket, Key=key)["UploadId"]
-    where = {"Bucket": bucket, "Key": key, "UploadId": upload}
-    done = [
-        {
-            "PartNumber": number,
-            "ETag": client.upload_part(**where, PartNumber=number, Body=part)["ETag"],
-        }
-        for number, part in enumerate(parts, 1)
-    ]
-    return {**where, "MultipartUpload": {"Parts": done}}
-
-
-def text(client: Any, bucket: str, key: str, **parameters: Any) -> bytes:
-    content: bytes = client.get_object(Bucket=bucket, Key=key, **parameters)["Body"].read()
-    return content
 
 
 @pytest.mark.parametrize("key", ODD_KEYS)
@@ -129,30 +107,19 @@ def test_conditions_of_a_put(client: Any, bucket: str) -> None:
 def test_conditions_of_a_completion(client: Any, bucket: str) -> None:
     failed = (412, "PreconditionFailed")
     complete = client.complete_multipart_upload
-    one, other = (begin(client, bucket, "a", body) for body in (b"one", b"other"))
+    one, other = (begin_upload(client, bucket, "a", body) for body in (b"one", b"other"))
     assert code_of(complete, **one, IfMatch='"0"') == (404, "NoSuchKey")
     etag = complete(**one, IfNoneMatch="*")["ETag"]
     assert code_of(complete, **other, IfNoneMatch="*") == failed
     complete(**other, IfMatch=etag)
     assert text(client, bucket, "a") == b"other"
-    assert code_of(complete, **begin(client, bucket, "a", b"late"), IfMatch=etag) == failed
+    assert code_of(complete, **begin_upload(client, bucket, "a", b"late"), IfMatch=etag) == failed
 
 
-def test_nothing_is_visible_before_the_upload_is_complete(client: Any, bucket: str) -> None:
+def test_an_upload_is_put_together_and_then_visible(client: Any, bucket: str) -> None:
     big, small = bytes(range(256)) * (PART_SIZE_BYTES // 256), b"end"
-    upload = begin(client, bucket, "a", big, small)
+    upload = begin_upload(client, bucket, "a", big, small)
     assert client.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
-    del upload["MultipartUpload"]
-    parts = client.list_parts(**upload)["Parts"]
-    assert [(one["PartNumber"], one["Size"]) for one in parts] == [(1, len(big)), (2, 3)]
-    assert [one["PartNumber"] for one in client.list_parts(**upload, MaxParts=1)["Parts"]] == [1]
-    after = client.list_parts(**upload, PartNumberMarker=1)["Parts"]
-    assert [one["PartNumber"] for one in after] == [2]
-
-
-def test_an_upload_is_put_together(client: Any, bucket: str) -> None:
-    big, small = bytes(range(256)) * (PART_SIZE_BYTES // 256), b"end"
-    upload = begin(client, bucket, "a", big, small)
     etag = client.complete_multipart_upload(**upload)["ETag"]
     assert text(client, bucket, "a") == big + small
     parts = b"".join(hashlib.md5(part).digest() for part in (big, small))
@@ -161,14 +128,14 @@ def test_an_upload_is_put_together(client: Any, bucket: str) -> None:
 
 
 def test_an_upload_ends_once(client: Any, bucket: str) -> None:
-    upload = begin(client, bucket, "a", b"one")
+    upload = begin_upload(client, bucket, "a", b"one")
     ids = {name: upload[name] for name in ("Bucket", "Key", "UploadId")}
     client.complete_multipart_upload(**upload)
     gone = (404, "NoSuchUpload")
     assert code_of(client.complete_multipart_upload, **upload) == gone
     assert code_of(client.abort_multipart_upload, **ids) == gone
     assert code_of(client.upload_part, **ids, PartNumber=1, Body=b"late") == gone
-    aborted = begin(client, bucket, "b", b"one")
+    aborted = begin_upload(client, bucket, "b", b"one")
     client.abort_multipart_upload(**{name: aborted[name] for name in ids})
     assert code_of(client.complete_multipart_upload, **aborted) == gone
     assert client.list_objects_v2(Bucket=bucket)["KeyCount"] == 1
@@ -176,7 +143,7 @@ def test_an_upload_ends_once(client: Any, bucket: str) -> None:
 
 def test_a_completion_is_checked(client: Any, bucket: str) -> None:
     complete = client.complete_multipart_upload
-    upload = begin(client, bucket, "a", b"small", b"last")
+    upload = begin_upload(client, bucket, "a", b"small", b"last")
     assert code_of(complete, **upload) == (400, "EntityTooSmall")
     one, other = upload["MultipartUpload"]["Parts"]
 
@@ -194,7 +161,10 @@ def test_a_completion_is_checked(client: Any, bucket: str) -> None:
 
 
 def test_two_uploads_of_one_key_do_not_meet(client: Any, bucket: str) -> None:
-    one, other = begin(client, bucket, "a", b"one"), begin(client, bucket, "a", b"other")
+    one, other = (
+        begin_upload(client, bucket, "a", b"one"),
+        begin_upload(client, bucket, "a", b"other"),
+    )
     assert one["UploadId"] != other["UploadId"]
     client.complete_multipart_upload(**one)
     assert text(client, bucket, "a") == b"one"
@@ -203,8 +173,8 @@ def test_two_uploads_of_one_key_do_not_meet(client: Any, bucket: str) -> None:
 
 
 def test_uploads_are_listed_by_prefix_in_pages(client: Any, bucket: str) -> None:
-    begun = [begin(client, bucket, f"dir/{i % 5}") for i in range(25)]
-    begin(client, bucket, "dir10/a")
+    begun = [begin_upload(client, bucket, f"dir/{i % 5}") for i in range(25)]
+    begin_upload(client, bucket, "dir10/a")
     found, pages, place = [], 0, dict[str, str]()
     while True:
         page = client.list_multipart_uploads(Bucket=bucket, Prefix="dir/", MaxUploads=10, **place)
@@ -272,12 +242,13 @@ def test_what_it_cannot_do_it_does_not_pretend_to(client: Any, bucket: str) -> N
     assert code_of(client.list_object_versions, Bucket=bucket) == no
     assert code_of(client.get_bucket_acl, Bucket=bucket) == no
     assert code_of(client.delete_bucket, Bucket=bucket) == no
+    assert code_of(client.list_parts, **source, UploadId="none") == no
 
 
 def test_calls_are_counted_by_operation(slow: SlowS3, client: Any, bucket: str) -> None:
     slow.set_load()
     before = slow.statistics()
-    client.complete_multipart_upload(**begin(client, bucket, "a", b"one"))
+    client.complete_multipart_upload(**begin_upload(client, bucket, "a", b"one"))
     for _ in range(3):
         client.head_object(Bucket=bucket, Key="a")
     found = slow.statistics().since(before)
@@ -315,10 +286,6 @@ def test_a_call_too_many_is_refused_and_does_nothing(
     assert client.list_objects_v2(Bucket=bucket)["KeyCount"] == 5
 
 
-def test_everything_is_forgotten_when_asked() -> None:
-    with SlowS3() as other:
-        bucket = other.new_bucket()
-        other.forget()
-        with_other = new_client(other.endpoint_url, "key", "secret")
-        assert code_of(with_other.head_bucket, Bucket=bucket) == (404, "404")
-        with_other.close()
+def test_everything_is_forgotten_when_asked(slow: SlowS3, client: Any, bucket: str) -> None:
+    slow.forget()
+    assert code_of(client.head_bucket, Bucket=bucket) == (404, "404")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from tests.servers.azure.gen2.messages import Request
 
-# In whose environment the server finds the key.
-KEY_VARIABLE = "GEN2_ACCOUNT_KEY"
+# Where the server finds the account, in its environment.
+ACCOUNT_VARIABLE, KEY_VARIABLE = "GEN2_ACCOUNT", "GEN2_ACCOUNT_KEY"
 _SIGNED_HEADERS = (
     *("content-encoding", "content-language", "content-length", "content-md5", "content-type"),
     *("date", "if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range"),
@@ -52,13 +52,11 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "blob.list": ("l",),
     "block.put": ("w",),
     "blocklist.put": ("w",),
-    "blocklist.get": ("r",),
 }
 # Of containers an account's signature only, and only one that is for containers (`srt=c`).
 _NEEDED_OF_ACCOUNT: dict[str, tuple[str, ...]] = {
     "container.create": ("c", "w"),
     "container.properties": ("r",),
-    "filesystem.properties": ("r",),
     "account.information": ("",),
 }
 

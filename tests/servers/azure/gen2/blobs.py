@@ -16,16 +16,21 @@ from tests.servers.azure.gen2.conditions import (
     check_write,
 )
 from tests.servers.azure.gen2.paths import IN_THE_WAY, check_name
-from tests.servers.azure.gen2.reading import check_unheld, described, file_reply
+from tests.servers.azure.gen2.reading import (
+    check_unheld,
+    described,
+    file_reply,
+    metadata_of,
+    stamped,
+)
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.http_service.messages import Failure, Reply
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
     from tests.servers.azure.gen2.service import Service
     from tests.servers.azure.gen2.storage import Container
 
-_META = "x-ms-meta-"
 _NAMED = "x-ms-blob-"
 _NOT_KEPT = frozenset({"x-ms-blob-type", "x-ms-blob-content-md5"})
 
@@ -125,14 +130,6 @@ def check_md5(request: Request, of_blob: str | None = None) -> None:
         raise Failure(HTTPStatus.BAD_REQUEST, "Md5Mismatch", message)
 
 
-def metadata_of(request: Request) -> dict[str, str]:
-    return {
-        name.removeprefix(_META): value
-        for name, value in request.headers.items()
-        if name.startswith(_META)
-    }
-
-
 def blob_headers(request: Request) -> dict[str, str]:
     """What the blob comes back with: `x-ms-blob-content-type` and its like."""
     return {
@@ -143,8 +140,7 @@ def blob_headers(request: Request) -> dict[str, str]:
 
 
 def written(request: Request, etag: str, now_s: float, status: int = HTTPStatus.CREATED) -> Reply:
-    headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    headers["x-ms-request-server-encrypted"] = "true"
+    headers = {**stamped(etag, now_s), "x-ms-request-server-encrypted": "true"}
     if request.body:
         digest = hashlib.md5(request.body, usedforsecurity=False).digest()
         headers["Content-MD5"] = base64.b64encode(digest).decode()

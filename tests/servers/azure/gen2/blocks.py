@@ -9,21 +9,17 @@ import base64
 import binascii
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
-from xml.sax.saxutils import escape
 
 from tests.servers.azure.gen2.blobs import (
     blob_headers,
     check_md5,
     check_place,
-    metadata_of,
-    not_found,
     written,
 )
-from tests.servers.azure.gen2.messages import document
 from tests.servers.azure.gen2.paths import IN_THE_WAY, check_name
+from tests.servers.azure.gen2.reading import metadata_of
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.http_service.messages import Failure, Reply, parsed_xml
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
@@ -92,29 +88,6 @@ def put_block_list(service: Service, container: Container, request: Request) -> 
     return written(request, etag, now_s)
 
 
-def get_block_list(service: Service, container: Container, request: Request) -> Reply:
-    """https://learn.microsoft.com/rest/api/storageservices/get-block-list."""
-    del service
-    asked = request.query.get("blocklisttype", "committed").lower()
-    if asked not in {"committed", "uncommitted", "all"}:
-        raise Failure(HTTPStatus.BAD_REQUEST, "InvalidQueryParameterValue", "blocklisttype")
-    there = container.find(request.path)
-    staged = container.staged.get(request.path)
-    if there is None and staged is None:
-        raise not_found()
-    content = ""
-    if asked != "uncommitted":
-        content += f"<CommittedBlocks>{_listed(_committed(there))}</CommittedBlocks>"
-    if asked != "committed":
-        content += f"<UncommittedBlocks>{_listed(staged or {})}</UncommittedBlocks>"
-    reply = document(f"<BlockList>{content}</BlockList>")
-    if isinstance(there, File):
-        reply.headers["ETag"] = f'"{there.etag}"'
-        reply.headers["Last-Modified"] = http_date(int(there.modified_s))
-        reply.headers["x-ms-blob-content-length"] = str(there.size_bytes)
-    return reply
-
-
 def _committed(node: File | Directory | None) -> dict[str, bytes]:
     """Those of Put Block List; what was written otherwise has none that can be named.
 
@@ -124,18 +97,8 @@ def _committed(node: File | Directory | None) -> dict[str, bytes]:
     return {block_id: content for block_id, content in blocks if block_id}
 
 
-def _listed(blocks: dict[str, bytes]) -> str:
-    return "".join(
-        f"<Block><Name>{escape(block_id)}</Name><Size>{len(content)}</Size></Block>"
-        for block_id, content in blocks.items()
-    )
-
-
 def _parsed(body: bytes) -> list[tuple[str, str]]:
-    try:
-        root = ET.fromstring(body)
-    except ET.ParseError as error:
-        raise Failure(HTTPStatus.BAD_REQUEST, "InvalidXmlDocument", str(error)) from error
+    root = parsed_xml(body, "InvalidXmlDocument")
     named = [(element.tag, (element.text or "").strip()) for element in root]
     if root.tag != "BlockList" or any(kind not in _KINDS for kind, _ in named):
         raise Failure(HTTPStatus.BAD_REQUEST, "InvalidXmlDocument", root.tag)

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from tests.servers.azure.gen2.messages import document
+from tests.servers.azure.gen2.reading import META, metadata_of, stamped
 from tests.servers.azure.gen2.storage import Directory, File
 from tests.servers.http_service.messages import Failure, Reply, http_date
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){2,62}")
 _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _PAGE_MAX = 5_000
-_META = "x-ms-meta-"
 
 
 def check_container_name(name: str) -> None:
@@ -46,15 +46,9 @@ def create(service: Service, request: Request) -> Reply:
     if request.container in service.storage.containers:
         message = "The specified container already exists."
         raise Failure(HTTPStatus.CONFLICT, "ContainerAlreadyExists", message)
-    metadata = {
-        name.removeprefix(_META): value
-        for name, value in request.headers.items()
-        if name.startswith(_META)
-    }
     etag, now_s = service.storage.stamp()
-    service.storage.change("create", request.container, etag, now_s, metadata)
-    headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    return Reply(HTTPStatus.CREATED, headers)
+    service.storage.change("create", request.container, etag, now_s, metadata_of(request))
+    return Reply(HTTPStatus.CREATED, stamped(etag, now_s))
 
 
 def properties(service: Service, container: Container, request: Request) -> Reply:
@@ -63,9 +57,8 @@ def properties(service: Service, container: Container, request: Request) -> Repl
     root = container.root
     return Reply(
         headers={
-            **{f"{_META}{name}": value for name, value in root.metadata.items()},
-            "ETag": f'"{root.etag}"',
-            "Last-Modified": http_date(int(root.modified_s)),
+            **{f"{META}{name}": value for name, value in root.metadata.items()},
+            **stamped(root.etag, root.modified_s),
             "x-ms-lease-state": "available",
             "x-ms-lease-status": "unlocked",
             "x-ms-has-immutability-policy": str(container.immutable).lower(),
@@ -88,13 +81,15 @@ def list_blobs(service: Service, container: Container, request: Request) -> Repl
     if size < 1:
         raise Failure(HTTPStatus.BAD_REQUEST, "OutOfRangeQueryParameterValue", "maxresults")
     size = min(size, _PAGE_MAX, service.settings.page_max)
-    include = set(query.get("include", "").split(","))
-    found = _found(container, prefix, delimiter, staged="uncommittedblobs" in include)
+    include = query.get("include", "")
+    if include not in {"", "metadata"}:
+        raise Failure(HTTPStatus.BAD_REQUEST, "InvalidQueryParameterValue", "include")
+    found = _found(container, prefix, delimiter)
     names = sorted(found)
     begin = bisect_right(names, query["marker"]) if query.get("marker") else 0
     page = names[begin : begin + size]
     entries = "".join(
-        _entry(name, found[name], with_metadata="metadata" in include) for name in page
+        _entry(name, found[name], with_metadata=include == "metadata") for name in page
     )
     marker = escape(page[-1]) if len(names) > begin + size else ""
     return document(
@@ -105,39 +100,24 @@ def list_blobs(service: Service, container: Container, request: Request) -> Repl
     )
 
 
-# A name of the page: a file or directory, or None for a blob that has staged blocks only.
-_Found = dict[str, File | Directory | None]
-
-
-def _found(container: Container, prefix: str, delimiter: str, *, staged: bool) -> _Found:
+def _found(container: Container, prefix: str, delimiter: str) -> dict[str, File | Directory]:
     """By name; with a delimiter directories have it behind their names."""
     above, _, _ = prefix.rpartition("/")
-    found: _Found = {}
-    if delimiter:
-        top = container.find(above)
-        children = top.children if isinstance(top, Directory) else {}
-        before = f"{above}/" if above else ""
-        for name, node in children.items():
-            path = before + name
-            if path.startswith(prefix):
-                found[f"{path}/" if isinstance(node, Directory) else path] = node
-    else:
-        found = {path: node for path, node in container.walk(above) if path.startswith(prefix)}
-    if staged:
-        for path in container.staged:
-            if path.startswith(prefix) and container.find(path) is None:
-                rest = path.removeprefix(prefix)
-                if not delimiter or "/" not in rest:
-                    found[path] = None
-    return found
+    if not delimiter:
+        return {path: node for path, node in container.walk(above) if path.startswith(prefix)}
+    top = container.find(above)
+    children = top.children if isinstance(top, Directory) else {}
+    before = f"{above}/" if above else ""
+    return {
+        before + name + ("/" if isinstance(node, Directory) else ""): node
+        for name, node in children.items()
+        if (before + name).startswith(prefix)
+    }
 
 
-def _entry(name: str, node: File | Directory | None, *, with_metadata: bool) -> str:
+def _entry(name: str, node: File | Directory, *, with_metadata: bool) -> str:
     if name.endswith("/"):
         return f"<BlobPrefix>{_named(name)}</BlobPrefix>"
-    if node is None:
-        properties = "<Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>"
-        return f"<Blob>{_named(name)}<Properties>{properties}</Properties></Blob>"
     size_bytes = node.size_bytes if isinstance(node, File) else 0
     kind = "directory" if isinstance(node, Directory) else "file"
     content_type = escape(node.headers.get("content-type", "application/octet-stream"))

@@ -27,10 +27,8 @@ class Gen2Endpoint(Endpoint):
         """Do it, or say why not."""
         body = b"".join(received.body.pieces)
         request = Request(received.method, received.target, received.headers, body)
-        if self.load.begin(request.operation or "unknown"):
-            reply = self._service.answer(request)
-        else:
-            reply = self._service.throttled(request)
+        is_one_too_many = not self.load.begin(request.operation or "unknown")
+        reply = self._service.answer(request, is_throttled=is_one_too_many)
         offset_s = self._service.account.clock_offset_s
         if offset_s:
             reply.headers["Date"] = http_date(int(time.time() + offset_s))

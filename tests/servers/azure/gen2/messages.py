@@ -8,11 +8,11 @@ import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
 from tests.servers.azure.operation_names import Level, is_dfs, method_of, operation_name
-from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.http_service.messages import Failure, Reply, http_date, parsed_query
 
 # What both endpoints answer in, whatever version a client asks for.
 _NO_CONTENT_TYPE = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT})
@@ -40,10 +40,7 @@ class Request:
         self.account, _, rest = unquote(place).removeprefix("/").partition("/")
         self.container, slash, path = rest.partition("/")
         self.path = path.rstrip("/")
-        self.query = {}
-        for pair in query.split("&") if query else ():
-            name, _, value = pair.partition("=")
-            self.query[unquote_plus(name)] = unquote_plus(value)
+        self.query = parsed_query(query)
         self.level = "account"
         if self.container:
             # `/container/` with an action is the root directory, which is a path like any other.

@@ -1,4 +1,4 @@
-"""Path - List, and filesystems on the DFS endpoint.
+"""Path - List.
 
 https://learn.microsoft.com/rest/api/storageservices/datalakestoragegen2/filesystem
 """
@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.azure.gen2.paths import not_found
+from tests.servers.azure.gen2.reading import stamped
 from tests.servers.azure.gen2.storage import Directory, File
 from tests.servers.http_service.messages import Failure, Reply, http_date
 
@@ -55,20 +56,9 @@ def list_paths(service: Service, container: Container, request: Request) -> Repl
         page.pop()
         headers["x-ms-continuation"] = base64.b64encode(page[-1][0].encode()).decode()
     root = container.root
-    headers |= {"ETag": f'"{root.etag}"', "Last-Modified": http_date(int(root.modified_s))}
+    headers |= stamped(root.etag, root.modified_s)
     content = json.dumps({"paths": [_entry(path, node) for path, node in page]})
     return Reply(headers=headers, pieces=(content.encode(),))
-
-
-def filesystem_properties(service: Service, container: Container, request: Request) -> Reply:
-    """It says whether the account has a hierarchical namespace.
-
-    https://learn.microsoft.com/rest/api/storageservices/datalakestoragegen2/filesystem/get-properties
-    """
-    del service, request
-    root = container.root
-    headers = {"ETag": f'"{root.etag}"', "Last-Modified": http_date(int(root.modified_s))}
-    return Reply(headers={**headers, "x-ms-namespace-enabled": "true"})
 
 
 def _children(directory: str, top: Directory) -> Iterator[tuple[str, File | Directory]]:

@@ -11,9 +11,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from tests.servers.azure.gen2.conditions import check_existing, check_read, check_write
-from tests.servers.azure.gen2.reading import check_unheld, described, file_reply
+from tests.servers.azure.gen2.reading import check_unheld, described, file_reply, stamped
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.http_service.messages import Failure, Reply
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
@@ -195,13 +195,13 @@ def _flushed(service: Service, request: Request, file: File, length: int) -> Rep
         raise Failure(HTTPStatus.BAD_REQUEST, "InvalidFlushPosition", message)
     etag, now_s = service.storage.stamp()
     service.storage.change("flush", request.container, request.path, length, etag, now_s)
-    headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    return Reply(HTTPStatus.OK, {**headers, "x-ms-request-server-encrypted": "false"})
+    headers = {**stamped(etag, now_s), "x-ms-request-server-encrypted": "false"}
+    return Reply(HTTPStatus.OK, headers)
 
 
 def _created(etag: str, now_s: float) -> Reply:
-    headers = {"ETag": f'"{etag}"', "Last-Modified": http_date(int(now_s))}
-    return Reply(HTTPStatus.CREATED, {**headers, "x-ms-request-server-encrypted": "true"})
+    headers = {**stamped(etag, now_s), "x-ms-request-server-encrypted": "true"}
+    return Reply(HTTPStatus.CREATED, headers)
 
 
 def _node(container: Container, request: Request) -> File | Directory:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import base64
-import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from tests.servers.azure.gen2.storage import Directory, File
-from tests.servers.http_service.messages import Failure, Reply, http_date
+from tests.servers.http_service.messages import RANGE, Failure, Reply, bounds, http_date
 
 if TYPE_CHECKING:
     from tests.servers.azure.gen2.messages import Request
     from tests.servers.azure.gen2.storage import Container, Node
 
-_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
+META = "x-ms-meta-"
+
+
+def stamped(etag: str, modified_s: float) -> dict[str, str]:
+    """The headers that say what stands there since when."""
+    return {"ETag": f'"{etag}"', "Last-Modified": http_date(int(modified_s))}
+
+
+def metadata_of(request: Request) -> dict[str, str]:
+    return {
+        name.removeprefix(META): value
+        for name, value in request.headers.items()
+        if name.startswith(META)
+    }
 
 
 def described(node: File | Directory) -> dict[str, str]:
@@ -31,11 +43,10 @@ def described(node: File | Directory) -> dict[str, str]:
     )
     return {
         "Content-Type": node.headers.get("content-type", "application/octet-stream"),
-        **{f"x-ms-meta-{name}": value for name, value in metadata.items()},
+        **{f"{META}{name}": value for name, value in metadata.items()},
         **{name: value for name, value in node.headers.items() if name != "content-type"},
         **({"x-ms-properties": properties} if properties else {}),
-        "ETag": f'"{node.etag}"',
-        "Last-Modified": http_date(int(node.modified_s)),
+        **stamped(node.etag, node.modified_s),
         "x-ms-creation-time": http_date(int(node.created_s)),
         "x-ms-blob-type": "BlockBlob",
         "x-ms-resource-type": "directory" if is_directory else "file",
@@ -55,22 +66,21 @@ def file_reply(file: File, request: Request) -> Reply:
     https://learn.microsoft.com/rest/api/storageservices/specifying-the-range-header-for-blob-service-operations
     """
     headers = described(file)
-    asked = request.headers.get("x-ms-range") or request.headers.get("range")
-    # Anything else than one range of bytes is answered in full.
-    found = None if asked is None else _RANGE.fullmatch(asked)
-    if found is None:
+    said = request.headers.get("x-ms-range") or request.headers.get("range", "")
+    asked = RANGE.fullmatch(said)
+    # Anything else than one range of bytes, from a first one on, is answered in full.
+    if asked is None or not asked[1]:
         return Reply(headers=headers, pieces=tuple(content for _, content in file.blocks))
-    size_bytes = file.size_bytes
-    first = int(found[1])
-    last = min(int(found[2]) if found[2] else size_bytes - 1, size_bytes - 1)
-    if first >= size_bytes or last < first:
+    found = bounds(asked, file.size_bytes)
+    if found is None:
         raise Failure(
             HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
             "InvalidRange",
             "The range specified is invalid for the current size of the resource.",
         )
-    headers["Content-Range"] = f"bytes {first}-{last}/{size_bytes}"
-    return Reply(HTTPStatus.PARTIAL_CONTENT, headers, (file.content[first : last + 1],))
+    begin, end = found
+    headers["Content-Range"] = f"bytes {begin}-{end - 1}/{file.size_bytes}"
+    return Reply(HTTPStatus.PARTIAL_CONTENT, headers, (file.content[begin:end],))
 
 
 def check_unheld(container: Container, node: Node | None) -> None:

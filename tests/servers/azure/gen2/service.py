@@ -44,20 +44,14 @@ class Service:
         self.account = account
         self.settings = Settings()
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: Request, *, is_throttled: bool) -> Reply:
         """Do it, or say why not."""
         try:
+            if is_throttled:
+                raise _BUSY
             reply = self._answer(request)
         except Failure as failure:
             reply = refusal(failure, request)
-        reply.headers.update(common_headers(request))
-        return reply
-
-    def throttled(self, request: Request) -> Reply:
-        """https://learn.microsoft.com/azure/storage/common/scalability-targets-standard-account."""
-        message = "Operations per second is over the account limit."
-        failure = Failure(HTTPStatus.SERVICE_UNAVAILABLE, "ServerBusy", message)
-        reply = refusal(failure, request)
         reply.headers.update(common_headers(request))
         return reply
 
@@ -65,7 +59,7 @@ class Service:
         if request.account != self.account.name:
             raise Failure(HTTPStatus.BAD_REQUEST, "InvalidUri", "No such account.")
         operation = request.operation
-        if operation is None:
+        if operation is None or operation not in _OPERATIONS:
             # https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
             raise Failure(HTTPStatus.BAD_REQUEST, "UnsupportedQueryParameter", request.target)
         _check_headers(request)
@@ -83,6 +77,12 @@ class Service:
         return _ON_CONTAINER[operation](self, container, request)
 
 
+# https://learn.microsoft.com/azure/storage/common/scalability-targets-standard-account
+_BUSY = Failure(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "ServerBusy",
+    "Operations per second is over the account limit.",
+)
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 # The first with the DFS endpoint.
 _OLDEST_VERSION = "2018-11-09"
@@ -114,8 +114,6 @@ _ON_CONTAINER: dict[str, Callable[[Service, Container, Request], Reply]] = {
     "blob.delete": blobs.delete,
     "block.put": blocks.put_block,
     "blocklist.put": blocks.put_block_list,
-    "blocklist.get": blocks.get_block_list,
-    "filesystem.properties": path_listings.filesystem_properties,
     "path.list": path_listings.list_paths,
     "path.create": paths.create,
     "path.rename": renames.rename,
@@ -126,3 +124,4 @@ _ON_CONTAINER: dict[str, Callable[[Service, Container, Request], Reply]] = {
     "path.access_control": paths.properties,
     "path.delete": paths.delete,
 }
+_OPERATIONS = _ON_ACCOUNT.keys() | _ON_CONTAINER.keys()

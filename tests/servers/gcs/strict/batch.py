@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from tests.servers.gcs.strict.failures import invalid
@@ -14,6 +13,8 @@ from tests.servers.gcs.strict.multipart import boundary_of, part_of, parts_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tests.servers.http_service import messages as wire
+
 _CALLS_MAX = 100
 _ORIGIN = re.compile(r"^https?://[^/]*")
 
@@ -21,7 +22,7 @@ _ORIGIN = re.compile(r"^https?://[^/]*")
 def answer_all(
     headers: Mapping[str, str],
     body: bytes,
-    answer: Callable[[str, str, Mapping[str, str], bytes], tuple[int, dict[str, str], bytes]],
+    answer: Callable[[str, str, Mapping[str, str], bytes], wire.Reply],
 ) -> Reply:
     """Each in its turn, with the outer request's authorization; 200 whatever becomes of them.
 
@@ -33,8 +34,8 @@ def answer_all(
         raise invalid("The batch has more than 100 calls.")
     boundary = f"batch_{secrets.token_urlsafe(12)}"
     written: list[bytes] = []
-    for outer, inner in calls:
-        start, _, rest = inner.lstrip(b"\r\n").partition(b"\n")
+    for outer, asked in calls:
+        start, _, rest = asked.lstrip(b"\r\n").partition(b"\n")
         words = start.decode("latin-1").split()
         if len(words) < len(("method", "target")):
             raise invalid("A part is no request.")
@@ -42,18 +43,12 @@ def answer_all(
         target = _ORIGIN.sub("", words[1])
         own, content = part_of(rest)
         shared = {key: text for key, text in headers.items() if key == "authorization"}
-        status, replied, found = answer(words[0], target, {**shared, **own}, content)
+        replied = answer(words[0], target, {**shared, **own}, content)
         lines = [f"--{boundary}", "Content-Type: application/http"]
         if "content-id" in outer:
             lines.append(f"Content-ID: <response-{outer['content-id'].strip('<>')}>")
-        lines += ["", f"HTTP/1.1 {status} {_words(status)}"]
-        lines += [f"{name}: {value}" for name, value in replied.items()]
-        lines += [f"Content-Length: {len(found)}", "", ""]
-        written.append("\r\n".join(lines).encode() + found + b"\r\n")
+        inner = replied.encoded(closing=False) + b"".join(replied.pieces)
+        written.append("\r\n".join([*lines, "", ""]).encode() + inner + b"\r\n")
     written.append(f"--{boundary}--\r\n".encode())
     kind = f"multipart/mixed; boundary={boundary}"
     return Reply(content=b"".join(written), headers={"Content-Type": kind})
-
-
-def _words(status: int) -> str:
-    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Unknown"

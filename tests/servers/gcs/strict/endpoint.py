@@ -13,32 +13,30 @@ from tests.servers.gcs.strict.messages import Call, Reply
 from tests.servers.gcs.strict.methods import METHODS, answer
 from tests.servers.gcs.strict.routes import BATCH, route
 from tests.servers.gcs.strict.service import Service
-from tests.servers.http_service import messages as wire
 from tests.servers.http_service.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tests.servers.gcs.strict.state import State
+    from tests.servers.http_service import messages as wire
     from tests.servers.http_service.messages import Received
 
 # Where accounts get their tokens: https://developers.google.com/identity/protocols/oauth2
 TOKEN = "/token"
 ACCOUNT = "tests@tests.iam.gserviceaccount.com"
-Answered = tuple[int, dict[str, str], bytes]
 
 
 class GcsEndpoint(Endpoint):
     def __init__(self, state: State) -> None:
         super().__init__()
         self._service = Service(state)
-        self._limit()
 
     def answer(self, received: Received) -> wire.Reply:
         """Do it, or say why not."""
         if received.target == TOKEN:
             self.load.begin("token")
-            return self._sent(_encoded(Reply(document=self._service.access.grant(ACCOUNT))))
+            return self._sent(Reply(document=self._service.access.grant(ACCOUNT)).encoded())
         body = b"".join(received.body.pieces)
         if received.headers.get("content-encoding") == "gzip" and not _uploads(received.target):
             # Hadoop's connector compresses what it asks.
@@ -50,7 +48,6 @@ class GcsEndpoint(Endpoint):
         match what:
             case "settings":
                 self._service.state.commit(("settings", said))
-                self._limit()
             case "token":
                 self._service.access.admit(said)
             case "revocation":
@@ -65,11 +62,11 @@ class GcsEndpoint(Endpoint):
 
     def unreadable(self, why: str) -> wire.Reply:
         """Say why it is no request."""
-        return self._sent(_refused(invalid(why)))
+        return self._sent(invalid(why).encoded())
 
     def _answer(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
-    ) -> Answered:
+    ) -> wire.Reply:
         """Counts a call of each operation; the calls of a batch beside the batch."""
         raw_path, _, raw_query = target.partition("?")
         query = dict(parse_qsl(raw_query, keep_blank_values=True))
@@ -81,7 +78,7 @@ class GcsEndpoint(Endpoint):
             if found is None:
                 raise not_found()
             if operation == BATCH:
-                return _encoded(answer_all(headers, body, self._answer_within))
+                return answer_all(headers, body, self._answer_within).encoded()
             call = Call(
                 operation,
                 found.path,
@@ -91,39 +88,24 @@ class GcsEndpoint(Endpoint):
                 f"http://{headers.get('host', '')}",
                 self._service.access.identify(headers) if METHODS[operation].needs else None,
             )
-            return _encoded(answer(self._service, call))
+            return answer(self._service, call).encoded()
         except Failure as failure:
-            return _refused(failure)
+            return failure.encoded()
 
     def _answer_within(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
-    ) -> Answered:
+    ) -> wire.Reply:
         answered = self._answer(method, target, headers, body)
         self.load.end()
         return answered
 
-    def _sent(self, answered: Answered) -> wire.Reply:
-        status, headers, content = answered
+    def _sent(self, reply: wire.Reply) -> wire.Reply:
         if self._service.settings.is_marked:
             # Of every answer of the provider's, whatever it says and to what.
-            headers = {"X-GUploader-UploadID": secrets.token_urlsafe(24), **headers}
-        return wire.Reply(status, headers, (content,))
-
-    def _limit(self) -> None:
-        known = self._service.settings
-        self.load.set(latency_s=known.latency_s, rate_per_s=known.rate_per_s, burst_s=known.burst_s)
+            reply.headers.setdefault("X-GUploader-UploadID", secrets.token_urlsafe(24))
+        return reply
 
 
 def _uploads(target: str) -> bool:
     """Whether the body is an object's content, which is kept as it comes."""
     return target.startswith("/upload/")
-
-
-def _encoded(reply: Reply) -> Answered:
-    headers, content = reply.encoded()
-    return reply.status, headers, content
-
-
-def _refused(failure: Failure) -> Answered:
-    kind = {"Content-Type": "application/json; charset=UTF-8"} if failure.content else {}
-    return failure.status, {**kind, **failure.headers}, failure.content

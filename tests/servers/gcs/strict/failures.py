@@ -9,6 +9,8 @@ import json
 from http import HTTPStatus
 from typing import Any
 
+from tests.servers.http_service.messages import Reply
+
 
 class Failure(Exception):  # noqa: N818  it is what the service answers, not what has gone wrong in it
     """What a client is told instead of what it wanted."""
@@ -31,12 +33,12 @@ class Failure(Exception):  # noqa: N818  it is what the service answers, not wha
             detail |= {"locationType": location_type, "location": location}
         self._error: dict[str, Any] = {"code": status, "message": message, "errors": [detail]}
 
-    @property
-    def content(self) -> bytes:
+    def encoded(self) -> Reply:
         """Nothing for 304, which has no body."""
         if self.status == HTTPStatus.NOT_MODIFIED:
-            return b""
-        return json.dumps({"error": self._error}).encode()
+            return Reply(self.status)
+        headers = {"Content-Type": "application/json; charset=UTF-8", **self.headers}
+        return Reply(self.status, headers, (json.dumps({"error": self._error}).encode(),))
 
 
 def invalid(message: str, parameter: str | None = None) -> Failure:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.servers.gcs.strict.access import Account
 from tests.servers.gcs.strict.failures import invalid, invalid_parameter
+from tests.servers.http_service import messages as wire
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ class Reply:
     content: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def encoded(self) -> tuple[dict[str, str], bytes]:
+    def encoded(self) -> wire.Reply:
         if self.document is None:
-            return dict(self.headers), self.content
+            return wire.Reply(self.status, dict(self.headers), (self.content,))
         written = json.dumps(self.document, ensure_ascii=False, separators=(",", ":")).encode()
-        return {"Content-Type": "application/json; charset=UTF-8", **self.headers}, written
+        headers = {"Content-Type": "application/json; charset=UTF-8", **self.headers}
+        return wire.Reply(self.status, headers, (written,))

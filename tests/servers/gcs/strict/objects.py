@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,12 @@ from tests.servers.gcs.strict.failures import Failure, invalid
 from tests.servers.gcs.strict.messages import Reply
 from tests.servers.gcs.strict.resources import shown
 from tests.servers.gcs.strict.state import etag
+from tests.servers.http_service.messages import RANGE, bounds
 
 if TYPE_CHECKING:
     from tests.servers.gcs.strict.messages import Call
     from tests.servers.gcs.strict.service import Service
     from tests.servers.gcs.strict.state import Stored
-
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 def get(service: Service, call: Call) -> Reply:
@@ -64,21 +62,17 @@ def _range(call: Call, stored: Stored) -> tuple[int, int]:
     wanted = call.headers.get("range")
     if wanted is None:
         return 0, size_bytes
-    found = _RANGE.fullmatch(wanted)
-    if found is None or not any(found.groups()):
+    asked = RANGE.fullmatch(wanted)
+    if asked is None or not any(asked.groups()):
         raise invalid(f"Invalid range: {wanted}")
-    first, last = found.groups()
-    if first:
-        begin, end = int(first), min(size_bytes, int(last) + 1 if last else size_bytes)
-    else:
-        begin, end = max(0, size_bytes - int(last)), size_bytes
-    if begin >= size_bytes or begin >= end:
+    found = bounds(asked, size_bytes)
+    if found is None:
         raise Failure(
             HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
             "requestedRangeNotSatisfiable",
             f"Request range not satisfiable: {wanted}",
         )
-    return begin, end
+    return found
 
 
 def delete(service: Service, call: Call) -> Reply:

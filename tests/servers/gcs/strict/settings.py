@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """What a test may ask for; as they are here, nothing is limited and nothing late.
+    """What a test may ask for; as they are here, nothing is limited.
 
     Attributes:
-        latency_s: from the end of a request to the first byte of its reply.
-        rate_per_s: requests above it are answered 429; None: there is no such limit.
-        burst_s: what an idle server takes at once, as seconds of that rate.
         write_interval_s: a name is written at most so often, else 429. The provider's is 1 s
             (https://cloud.google.com/storage/quotas#objects).
         deletions_count: a deletion, also by being moved away, is one of these writes; the words of
@@ -21,9 +18,6 @@ class Settings:
         is_marked: whether each answer has X-GUploader-UploadID, as the provider's have.
     """
 
-    latency_s: float = 0.0
-    rate_per_s: float | None = None
-    burst_s: float = 0.05
     write_interval_s: float = 0.0
     deletions_count: bool = False
     anonymous: bool = True
