@@ -73,12 +73,7 @@ class JobSpec:
             RequestError: *text* is not a ``str``.
             RecordError: *text* is not a spec.
         """
-        given: object = text
-        if not isinstance(given, str):
-            what = type(given).__name__
-            message = f"a spec is read from the text that to_json() gave, not from {what}"
-            raise RequestError(message, kind="not_a_spec")
-        data = text_bytes(given, cls, SpecText.limit_bytes)
+        data = text_bytes(text, cls, SpecText.limit_bytes, noun="spec")
         try:
             read = SpecText.decode(data.strip())
         except RecordError as error:

@@ -7,7 +7,7 @@ not trusted: they are checked by :mod:`fsspec_commit.names`.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -99,12 +99,19 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
         raise RecordError(f"not a readable {kind.__name__} record: {error}") from error
 
 
-def text_bytes(text: str, kind: type, limit_bytes: int) -> bytes:
+def text_bytes(
+    text: object, kind: type, limit_bytes: int, *, noun: Literal["message", "spec"]
+) -> bytes:
     """Encode *text* that came from elsewhere for a decoder, unless it is huge.
 
     Raises:
+        RequestError: *text* is not a ``str``.
         RecordError: *text* is too long for a record of *kind*; it was not copied.
     """
+    if not isinstance(text, str):
+        what = type(text).__name__
+        message = f"a {noun} is read from the text that to_json() gave, not from {what}"
+        raise RequestError(message, kind=f"not_a_{noun}")
     if len(text) > limit_bytes:
         what = f"a {kind.__name__} of {len(text)} characters"
         raise RecordError(f"{what} is over its cap of {limit_bytes} bytes")

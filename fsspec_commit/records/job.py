@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from msgspec import Meta, Struct, field, json
 from msgspec.structs import replace
 
-from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.records import JsonRecord, decode_strictly, must_be, text_bytes
 from fsspec_commit.store import Capabilities
@@ -102,12 +102,7 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             RequestError: *text* is not a ``str``.
             RecordError: *text* is not a message.
         """
-        given: object = text
-        if not isinstance(given, str):
-            what = type(given).__name__
-            message = f"a message is read from the text that to_json() gave, not from {what}"
-            raise RequestError(message, kind="not_a_message")
-        data = text_bytes(given, cls, _MESSAGE_BYTES_MAX)
+        data = text_bytes(text, cls, _MESSAGE_BYTES_MAX, noun="message")
         try:
             return decode_strictly(data, cls, _MESSAGE_BYTES_MAX)
         except RecordError as error:
