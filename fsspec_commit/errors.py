@@ -345,5 +345,5 @@ def _left_open(
 
 
 def _unforeseen(error: Exception) -> str:
-    # What it says is not repeated: nobody has looked whether a secret is in it.
-    return f"{type(error).__name__} was raised, which nobody foresaw; it is the cause of this"
+    # Its text is not repeated: it may hold a secret.
+    return f"an unexpected {type(error).__name__} was raised, which is the cause of this"

@@ -197,7 +197,7 @@ class _Found:
         size = await self._store.bytes_below(path)
         name = layout.destination.relative(path)
         if self._dry_run and await self._store.stat(layout.spec_in(path)) is not None:
-            self._shown.append(f"{name}: the area of a job, taken away; it is put back")
+            self._shown.append(f"{name}: the area of a job, renamed for inspection; it is put back")
             return
         if await self._removed(name, partial(delete_taken_area, self._store, layout, path)):
             self._deleted.append(name)

@@ -51,7 +51,7 @@ async def _take_back(store: ConfirmedStore, layout: JobLayout) -> None:
     """
     listed = {child.path for child in await store.list_area(layout.area)}
     if layout.spec in listed:
-        message = f"{layout.spec!r} was not there, and is: it may be somebody else who answers"
+        message = f"{layout.spec!r} was not found, but is listed: an answer may not be the store's"
         raise CommitStateUnknownError(message, job_id=layout.job_id, path=layout.spec)
     if layout.decision in listed:
         await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))

@@ -301,7 +301,7 @@ def _out_of_sight(job: BoundJob) -> PartialCommitError:
     job_id = job.record.job_id
     message = (
         f"job {job_id} is decided, its job.json is not found, and nothing shows that it has been "
-        "finished: it may be somebody else who answers for the store; delete nothing; when you "
-        f"know, finish it with job.commit() or: {job.settle_command('resume')}"
+        "finished: the answer may not come from the store; delete nothing; when you know that it "
+        f"does, finish it with job.commit() or: {job.settle_command('resume')}"
     )
     return PartialCommitError(message, job_id=job_id, stage="resume")

@@ -75,8 +75,8 @@ async def recall_listed(
 def not_answered(layout: JobLayout, path: StorePath, what: str) -> CommitStateUnknownError:
     """The error for two answers that contradict each other."""
     message = (
-        f"{path!r} {what}: it may be somebody else who answers for the store, such as a proxy; "
-        "see what stands between, and ask again"
+        f"{path!r} {what}: the answer may come from a proxy and not from the store; check what is "
+        "between you and the store, and try again"
     )
     return CommitStateUnknownError(message, path=path, job_id=layout.job_id)
 

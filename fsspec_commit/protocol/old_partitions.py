@@ -57,9 +57,8 @@ class FilesOutside:
         others = f" and {self.count - 1:,} more" if self.count > 1 else ""
         stays = "stays" if self.count == 1 else "stay"
         warning = (
-            f"not in a partition: {self.first!r}{others} {stays}, and whoever reads the whole "
-            "dataset reads that as well; move it elsewhere, or replace everything with "
-            'mode="overwrite"'
+            f"not in a partition: {self.first!r}{others} {stays}, and readers of the whole dataset "
+            'read that as well; move it elsewhere, or replace everything with mode="overwrite"'
         )
         return (warning,)
 

@@ -38,7 +38,7 @@ async def retire_job(
 def _too_slow(job: BoundJob) -> PartialCommitError:
     """The error of a driver whose permit to remove the area has expired each time."""
     message = (
-        "every file is in place and no old one is left, but the store is too slow to end the job: "
-        f"when it is not, finish it by: {job.settle_command('resume')}"
+        "every file is in place and no old one is left, but the store is too slow to end the job; "
+        f"when it is faster, finish it with: {job.settle_command('resume')}"
     )
     return PartialCommitError(message, job_id=job.record.job_id, remaining=0, stage="retire")

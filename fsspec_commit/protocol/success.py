@@ -126,9 +126,9 @@ async def publish_success(
     if accept_loss:
         return (f"lost: {SUCCESS!r} is gone, and was left out",)
     message = (
-        f"every file is in place, but {SUCCESS!r} is not, and what was prepared of it is gone: "
-        "somebody else removed it, or a rule of the bucket did; who waits for it is waiting still; "
-        f"finish without it by: {job.settle_command('resume')} --accept-loss"
+        f"every file is in place, but {SUCCESS!r} is not, and the prepared one is gone: somebody "
+        "else removed it, or a rule of the bucket did; readers that wait for it still do; finish "
+        f"without it with: {job.settle_command('resume')} --accept-loss"
     )
     raise PartialCommitError(message, path=SUCCESS, remaining=0, stage="finish")
 

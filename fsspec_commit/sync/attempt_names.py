@@ -123,9 +123,9 @@ class AttemptNames:
         again = f"write it again, or remove it: task.filesystem.rm({name!r})"
         if how == "abandoned":
             message = (
-                f"task {self._task_id} opened {name!r} and let go of it without closing it, so it "
-                'was dropped; write it inside "with task.open(...)", or close it yourself where '
-                "a library leaves that to you (polars: contextlib.ExitStack)"
+                f"task {self._task_id} opened {name!r} and never closed it, so it was dropped; "
+                'write it inside "with task.open(...)", or close it yourself where a library '
+                "leaves that to you (polars: contextlib.ExitStack)"
             )
             return RequestError(message, kind="file_abandoned", task_id=self._task_id, path=name)
         if how == "rewritten":
