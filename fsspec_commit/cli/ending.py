@@ -65,7 +65,7 @@ _SAME_OPTIONS = "and the same storage options"
 
 
 def unsettled(command: str) -> CutShort:
-    """It may be half done: *command* finishes it, or shows what became of it."""
+    """The end of a command whose work may be half done: *command* finishes or shows it."""
     return CutShort(
         Status.UNSETTLED, "unknown", f"what was begun may be half done; go on with: {command}"
     )

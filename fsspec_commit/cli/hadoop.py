@@ -4,7 +4,7 @@ import fsspec_commit as fc
 from fsspec_commit.cli.output import counted, human_bytes, plain
 
 TASKS_MAX = 20
-"""As many of them people are shown; programs are given all."""
+"""The most tasks that are shown to people; programs are given all."""
 
 _KEPT = "fsspec-commit changes and deletes nothing of Hadoop's"
 # What becomes of it by Hadoop's own doing.

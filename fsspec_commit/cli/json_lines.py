@@ -51,7 +51,7 @@ def _blocks(file: SourceFile) -> Iterator[bytes]:
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes, cut between lines; blocks of empty lines are left out."""
+    """Split the bytes of *blocks* between lines; blocks of empty lines are left out."""
     begun: list[bytes] = []
     for block in blocks:
         whole, newline, rest = block.rpartition(b"\n")

@@ -286,7 +286,7 @@ class _MemoryWriter:
 
 
 class _LoopWriter:
-    """The same through the loop, where memory never waits."""
+    """A file written on the event loop, where memory never waits."""
 
     def __init__(self, writer: _MemoryWriter) -> None:
         self._writer = writer

@@ -82,7 +82,7 @@ class BlockUploads:
         await self.finish(upload, expecting=expecting)
 
     async def finish(self, upload: PendingUpload, *, expecting: Expectation) -> Token:
-        """The same, and the token of what is visible now."""
+        """Make the blob visible, like :meth:`complete`, and return its token."""
         if (upload.path, upload.upload_id) in self._let_go or not upload.parts:
             why = "the upload was aborted" if upload.parts else "it has no parts"
             raise self._container.refusal("Put Block List", upload.path, why, errno.ENOENT)

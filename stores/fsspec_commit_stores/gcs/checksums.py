@@ -30,11 +30,11 @@ class Checksum:
         self._sum = new()
 
     def update(self, data: bytes) -> None:
-        """Add what follows."""
+        """Add the bytes that follow."""
         self._sum.update(data)
 
     def with_rest(self, rest: bytes) -> str:
-        """As the service writes it, of all that was added and *rest*."""
+        """The checksum of everything added and *rest*, in the service's form."""
         whole = self._sum.copy()
         whole.update(rest)
         return base64.b64encode(whole.digest()).decode()

@@ -79,7 +79,7 @@ def metadata_of(nonce: Nonce | None) -> dict[str, Any]:
 
 
 def record_of(nonce: Nonce | None) -> dict[str, Any]:
-    """The same for a record of the protocol, whatever the bucket does with data.
+    """The resource of a record of the protocol, never cached, and of the standard class.
 
     In a bucket that anybody may read, caches on the way keep objects for an hour, unless an object
     says otherwise. And what is deleted within days costs as if it had been kept for months, where

@@ -52,7 +52,7 @@ class FileStatus(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def status(self) -> Status:
-        """The same, whichever client has asked."""
+        """The status in the form that both clients share."""
         return Status(self.type == "DIRECTORY", self.length, self.modification_time)
 
 

@@ -79,7 +79,7 @@ class Directories:
             os.close(handle)
 
     def open(self, directory: str) -> int:
-        """A new handle on a directory; the caller closes it.
+        """Open a new handle on a directory; the caller closes it.
 
         Raises:
             FileNotFoundError: There is none.
@@ -89,7 +89,7 @@ class Directories:
         return self._walk(directory, self._open_root(), making_from=None, flushed=False)
 
     def open_in(self, above: int, directory: str) -> int:
-        """The same, where *above* is a handle on the directory that it is in.
+        """Open a new handle on a directory, below the one that the handle *above* is on.
 
         Raises:
             OSError: As :meth:`open`.

@@ -118,7 +118,7 @@ class LocalRenames:
     def _rename_anew(
         self, source: StorePath, target: StorePath, expecting: Expectation, within: StorePath
     ) -> None:
-        """The same by fresh handles, making directories; the second and last try."""
+        """Rename by fresh handles, making directories: the second and last try."""
         new_directory, new_name = self._directories.split(target)
         with self._renaming(source, target) as (from_handle, name, mode):
             if not stat.S_ISREG(mode):

@@ -116,7 +116,7 @@ os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 class LocalWriter:
-    """The same through the loop: lists of the protocol itself, so always flushed."""
+    """A file written on the event loop: a list of the protocol itself, so always flushed."""
 
     def __init__(self, file: LocalFile, path: StorePath) -> None:
         self._file = file

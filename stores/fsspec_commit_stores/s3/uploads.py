@@ -115,7 +115,7 @@ class S3Uploads:
         await self.finish(upload, expecting=expecting)
 
     async def finish(self, upload: PendingUpload, *, expecting: Expectation) -> Token:
-        """The same, and the token of what is visible now."""
+        """Make the object visible, like :meth:`complete`, and return its token."""
         method = "complete_multipart_upload"
         if not isinstance(expecting, Expect):
             await self._versions.check(upload.path, expecting, method=method)
