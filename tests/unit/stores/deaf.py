@@ -1,4 +1,4 @@
-"""A server that takes connections, and nothing of what is sent."""
+"""Servers that do not answer: one of them takes nothing of what is sent, either."""
 
 from __future__ import annotations
 
@@ -34,3 +34,26 @@ async def deaf_server() -> AsyncIterator[str]:
             accepting.cancel()
             for connection in accepted:
                 connection.close()
+
+
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[str]:
+    """Its URL."""
+    serving: set[asyncio.Task[None]] = set()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        serving.add(task)
+        try:
+            await reader.read()
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            for task in serving:
+                task.cancel()
+            await asyncio.gather(*serving, return_exceptions=True)

@@ -11,7 +11,7 @@ import pytest
 
 from fsspec_commit_stores.http import bodies
 from tests.unit.stores.deaf import LARGE
-from tests.unit.stores.s3.responder import Answer, Responder
+from tests.unit.stores.responder import Answer, Responder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -24,11 +24,14 @@ from fsspec_commit.store import Expect, Token
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.renaming import Renames
 from fsspec_commit_stores.azure.requests import Container
-from tests.unit.stores.azure.verbs import MARK, OTHER, PATH, ROOT, told
-from tests.unit.stores.s3.responder import Answer, Responder
+from tests.unit.stores.azure.answers import MARK, told
+from tests.unit.stores.responder import Answer
+from tests.unit.stores.verbs import OTHER, PATH, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.unit.stores.azure.scripted import ScriptedAzure
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
 CLAIMS = '{"access_token":{"nbf":{"essential":true,"value":"1"}}}'
@@ -85,36 +88,35 @@ def tokens() -> Tokens:
 
 
 class Opened:
-    """Connections to the responder, with any credential."""
+    """Connections to the server, with any credential."""
 
-    def __init__(self, runner: asyncio.Runner, url: str) -> None:
-        self._runner = runner
-        self._url = f"{url}/account"
+    def __init__(self, gen2: ScriptedAzure) -> None:
+        self._gen2 = gen2
         self.connections: list[Connection] = []
 
     def __call__(self, credential: Any) -> Container:
-        async def connected() -> Connection:
-            endpoints = Endpoints(self._url, self._url)
-            return Connection(Account(self._url, credential), endpoints, Limits(4, 5.0, 5.0))
+        url = f"{self._gen2.url}/account"
 
-        connection = self._runner.run(connected())
+        async def connected() -> Connection:
+            return Connection(Account(url, credential), Endpoints(url, url), Limits(4, 5.0, 5.0))
+
+        connection = self._gen2.run(connected())
         self.connections.append(connection)
         return Container(connection, "bucket")
 
 
 @pytest.fixture
-def opened(runner: asyncio.Runner, responder: Responder) -> Iterator[Opened]:
-    opened = Opened(runner, responder.url)
+def opened(gen2: ScriptedAzure) -> Iterator[Opened]:
+    opened = Opened(gen2)
     yield opened
     for connection in opened.connections:
-        runner.run(connection.close())
+        gen2.run(connection.close())
 
 
-def failure(runner: asyncio.Runner, container: Container) -> StoreError:
-    with pytest.raises(StoreError) as caught:
-        runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
-    assert SECRET not in repr(caught.value)
-    return caught.value
+def failure(gen2: ScriptedAzure, container: Container) -> StoreError:
+    caught = gen2.failure_of(container.send("Put Blob", PATH, body=b"0123456789"))
+    assert SECRET not in repr(caught)
+    return caught
 
 
 @pytest.mark.usefixtures("plain_http")
@@ -122,27 +124,27 @@ class TestChallenge:
     """A token that has been revoked: *continuous access evaluation*."""
 
     def test_the_next_request_meets_it(
-        self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+        self, gen2: ScriptedAzure, opened: Opened, tokens: Tokens
     ) -> None:
         """And not the same one again: its body has been read, and each is sent once."""
         container = opened(tokens)
-        responder.script(told(401, headers=CHALLENGE), DONE)
-        caught = failure(runner, container)
+        gen2.script(told(401, headers=CHALLENGE), DONE)
+        caught = failure(gen2, container)
         assert (caught.reply, tokens.claims) == (NOT_DONE, [None, CLAIMS])
         assert "the access token has been revoked" in str(caught)
-        runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
-        assert [one.body for one in responder.received] == [b"0123456789"] * 2
-        assert [one.headers["authorization"] for one in responder.received] == [
+        gen2.run(container.send("Put Blob", PATH, body=b"0123456789"))
+        assert [one.body for one in gen2.received] == [b"0123456789"] * 2
+        assert [one.headers["authorization"] for one in gen2.received] == [
             "Bearer token-1",
             "Bearer token-2",
         ]
 
     def test_one_meets_it_for_all(
-        self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+        self, gen2: ScriptedAzure, opened: Opened, tokens: Tokens
     ) -> None:
         """Each fetched another token, one after the other, in place of that of the one before."""
         container = opened(tokens)
-        responder.answering = lambda one: (
+        gen2.answering = lambda one: (
             told(401, headers=CHALLENGE) if one.headers["authorization"].endswith("-1") else DONE
         )
 
@@ -154,38 +156,33 @@ class TestChallenge:
         async def sent() -> None:
             await asyncio.gather(*(send() for _ in range(4)))
 
-        runner.run(sent())
+        gen2.run(sent())
         assert tokens.claims == [None, CLAIMS]
 
     def test_nobody_else_s_is_met(
-        self, runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+        self, gen2: ScriptedAzure, opened: Opened, tokens: Tokens
     ) -> None:
-        responder.script(Answer(401, headers=CHALLENGE))
-        assert failure(runner, opened(tokens)).reply is UNKNOWN
-        assert (tokens.claims, len(responder.received)) == ([None], 1)
+        gen2.script(Answer(401, headers=CHALLENGE))
+        assert failure(gen2, opened(tokens)).reply is UNKNOWN
+        assert (tokens.claims, len(gen2.received)) == ([None], 1)
 
     def test_one_that_cannot_be_met_was_a_refusal(
-        self, runner: asyncio.Runner, responder: Responder, opened: Opened
+        self, gen2: ScriptedAzure, opened: Opened
     ) -> None:
         tokens = Tokens(failing=ClientAuthenticationError(SECRET), from_time=2)
-        responder.script(told(401, headers=CHALLENGE))
-        caught = failure(runner, opened(tokens))
+        gen2.script(told(401, headers=CHALLENGE))
+        caught = failure(gen2, opened(tokens))
         assert caught.reply is REFUSED
         assert "log in with 'az login'" in str(caught)
 
     @pytest.mark.parametrize("claims", ["", "claims=", 'claims="!!!"', 'claims="/w=="'])
     def test_one_that_makes_no_sense(
-        self,
-        runner: asyncio.Runner,
-        responder: Responder,
-        opened: Opened,
-        tokens: Tokens,
-        claims: str,
+        self, gen2: ScriptedAzure, opened: Opened, tokens: Tokens, claims: str
     ) -> None:
         challenge = f'Bearer error="insufficient_claims", {claims}'
-        responder.script(told(401, headers={"WWW-Authenticate": challenge}))
-        assert failure(runner, opened(tokens)).reply in {NOT_DONE, REFUSED}
-        assert len(responder.received) == 1
+        gen2.script(told(401, headers={"WWW-Authenticate": challenge}))
+        assert failure(gen2, opened(tokens)).reply in {NOT_DONE, REFUSED}
+        assert len(gen2.received) == 1
 
 
 @pytest.mark.usefixtures("plain_http")
@@ -203,38 +200,32 @@ class TestChallenge:
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
 def test_without_a_token_nothing_is_sent(
-    runner: asyncio.Runner,
-    responder: Responder,
-    opened: Opened,
-    failing: Exception,
-    expected: tuple[Reply, str],
+    gen2: ScriptedAzure, opened: Opened, failing: Exception, expected: tuple[Reply, str]
 ) -> None:
     """So nothing was done, whatever the credential raises."""
     reply, words = expected
-    caught = failure(runner, opened(Tokens(failing=failing)))
+    caught = failure(gen2, opened(Tokens(failing=failing)))
     assert caught.reply is reply
     assert words in str(caught)
-    assert responder.received == []
+    assert gen2.received == []
 
 
 @pytest.mark.usefixtures("plain_http")
-def test_whoever_gives_out_tokens_is_waited_for(
-    runner: asyncio.Runner, responder: Responder, opened: Opened
-) -> None:
+def test_whoever_gives_out_tokens_is_waited_for(gen2: ScriptedAzure, opened: Opened) -> None:
     """Once the store has answered; a job that was decided ended partial at once."""
     failing = CredentialUnavailableError(SECRET)
     container = opened(Tokens(failing=failing, from_time=2, lasts_s=1))
-    responder.script(DONE)
-    runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
-    caught = failure(runner, container)
+    gen2.script(DONE)
+    gen2.run(container.send("Put Blob", PATH, body=b"0123456789"))
+    caught = failure(gen2, container)
     assert caught.reply is NOT_DONE
     assert "log in with 'az login'" in str(caught)
-    assert len(responder.received) == 1
+    assert len(gen2.received) == 1
 
 
 @pytest.mark.usefixtures("plain_http")
 def test_whoever_gives_out_tokens_is_asked_once_for_all(
-    runner: asyncio.Runner, responder: Responder, opened: Opened
+    gen2: ScriptedAzure, opened: Opened
 ) -> None:
     """Each request asked for itself, and waited in line: for hours, where that is slow to fail."""
     tokens = Tokens(failing=CredentialUnavailableError(SECRET))
@@ -248,48 +239,46 @@ def test_whoever_gives_out_tokens_is_asked_once_for_all(
     async def sent() -> list[Reply]:
         return await asyncio.gather(*(send() for _ in range(8)))
 
-    assert set(runner.run(sent())) == {REFUSED}
+    assert set(gen2.run(sent())) == {REFUSED}
     assert len(tokens.claims) == 1
-    assert responder.received == []
+    assert gen2.received == []
 
 
 def test_a_token_is_not_sent_in_the_clear(
-    runner: asyncio.Runner, responder: Responder, opened: Opened, tokens: Tokens
+    gen2: ScriptedAzure, opened: Opened, tokens: Tokens
 ) -> None:
-    caught = failure(runner, opened(tokens))
+    caught = failure(gen2, opened(tokens))
     assert caught.reply is REFUSED
     assert "access tokens are sent through https only" in str(caught)
-    assert responder.received == []
+    assert gen2.received == []
 
 
 def test_what_a_client_raises_after_it_was_signed_is_unknown(
-    runner: asyncio.Runner, responder: Responder, opened: Opened
+    gen2: ScriptedAzure, opened: Opened
 ) -> None:
     """Such as a ``ValueError`` of a connection that somebody has closed."""
     container = opened(None)
-    responder.script(DONE)
-    runner.run(container.send("Put Blob", PATH, body=b"0123456789"))
+    gen2.script(DONE)
+    gen2.run(container.send("Put Blob", PATH, body=b"0123456789"))
     for connection in opened.connections:
-        runner.run(connection.close())
-    caught = failure(runner, container)
+        gen2.run(connection.close())
+    caught = failure(gen2, container)
     assert caught.reply is UNKNOWN
     assert "failed before the answer (ValueError)" in str(caught)
 
 
-def test_the_source_of_a_rename_is_signed_as_well(
-    runner: asyncio.Runner, responder: Responder, opened: Opened
-) -> None:
+def test_the_source_of_a_rename_is_signed_as_well(gen2: ScriptedAzure, opened: Opened) -> None:
     """By the signature of now: its owner may renew it."""
     credential = AzureSasCredential("?sv=1&se=2020-01-01T00%3A00%3A00Z&sig=first")
     renames = Renames(opened(credential))
-    responder.script(told(201))
+    gen2.script(told(201))
     for _ in range(2):
         renaming = renames.rename(
             OTHER, PATH, token=Token("e1"), expecting=Expect.ABSENT, within=ROOT
         )
-        runner.run(renaming)
+        gen2.run(renaming)
         credential.update("sv=1&sig=second")
-    first, second = responder.received
+    first, second = gen2.received
     assert first.headers["x-ms-rename-source"].endswith(
         "/out/other?sv=1&se=2020-01-01T00%3A00%3A00Z&sig=first"
     )
@@ -297,10 +286,8 @@ def test_the_source_of_a_rename_is_signed_as_well(
     assert second.query["sig"] == "second"
 
 
-def test_answers_are_asked_for_as_they_are(
-    runner: asyncio.Runner, responder: Responder, opened: Opened
-) -> None:
+def test_answers_are_asked_for_as_they_are(gen2: ScriptedAzure, opened: Opened) -> None:
     """What a proxy has compressed has another length, and a weak etag."""
-    responder.script(Answer(200, b"1", {**MARK, "ETag": '"e"'}))
-    runner.run(opened(None).send("Get Blob", PATH))
-    assert responder.received[0].headers["accept-encoding"] == "identity"
+    gen2.script(Answer(200, b"1", {**MARK, "ETag": '"e"'}))
+    gen2.run(opened(None).send("Get Blob", PATH))
+    assert gen2.received[0].headers["accept-encoding"] == "identity"

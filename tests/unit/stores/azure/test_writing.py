@@ -10,18 +10,15 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores.azure import namespaces, writing
-from tests.unit.stores.azure.conftest import account_at
-from tests.unit.stores.azure.verbs import UPLOAD, failure_of, said, told, uploads
-from tests.unit.stores.deaf import LARGE
-from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
+from fsspec_commit_stores.azure import writing
+from tests.unit.stores.azure.answers import said, told
+from tests.unit.stores.responder import CLOSED, Answer, Received
 
 if TYPE_CHECKING:
-    import asyncio
-
     from fsspec_commit.store import Entry
     from fsspec_commit_stores.azure import AzureStore
-    from tests.unit.stores.azure.conftest import Opening
+    from tests.unit.stores.azure.scripted import ScriptedAzure
+
 
 PATH = StorePath("bucket/out/a")
 NONCE = "x-ms-meta-fsspec_commit_nonce"
@@ -85,9 +82,9 @@ class Blob:
 
 
 @pytest.fixture
-def blob(flat: AzureStore, responder: Responder) -> Blob:
+def blob(flat: ScriptedAzure) -> Blob:
     blob = Blob()
-    responder.answering = blob
+    flat.answering = blob
     return blob
 
 
@@ -115,12 +112,10 @@ async def write(store: AzureStore, data: bytes, nonce: Nonce | None = None) -> E
 
 
 @pytest.mark.parametrize("lost", range(5))
-def test_an_answer_that_is_lost(
-    runner: asyncio.Runner, flat: AzureStore, blob: Blob, data: bytes, lost: int
-) -> None:
+def test_an_answer_that_is_lost(flat: ScriptedAzure, blob: Blob, data: bytes, lost: int) -> None:
     """What was done is not done twice: the token is that of the one write there was."""
     blob.lost = lost
-    written = runner.run(write(flat, data))
+    written = flat.run(write(flat.store, data))
     assert blob.content == data
     assert (blob.writes, written.token, written.nonce) == (1, "1", None)
     assert blob.metadata.keys() == {WRITER}
@@ -128,67 +123,51 @@ def test_an_answer_that_is_lost(
 
 
 @pytest.mark.parametrize("busy", [1, 4])
-def test_a_server_that_is_busy(
-    runner: asyncio.Runner, flat: AzureStore, blob: Blob, data: bytes, busy: int
-) -> None:
+def test_a_server_that_is_busy(flat: ScriptedAzure, blob: Blob, data: bytes, busy: int) -> None:
     blob.busy = busy
-    assert runner.run(write(flat, data)).token == "1"
+    assert flat.run(write(flat.store, data)).token == "1"
     assert blob.content == data
 
 
-def test_what_stands_is_replaced_on_condition(
-    runner: asyncio.Runner, flat: AzureStore, blob: Blob, data: bytes
-) -> None:
+def test_what_stands_is_replaced_on_condition(flat: ScriptedAzure, blob: Blob, data: bytes) -> None:
     for number in (1, 2, 3):
-        assert runner.run(write(flat, data)).token == str(number)
+        assert flat.run(write(flat.store, data)).token == str(number)
 
 
-def test_a_refusal_is_final(
-    runner: asyncio.Runner, flat: AzureStore, responder: Responder, data: bytes
-) -> None:
-    responder.script(said(403, "AuthorizationPermissionMismatch"))
+def test_a_refusal_is_final(flat: ScriptedAzure, data: bytes) -> None:
+    flat.script(said(403, "AuthorizationPermissionMismatch"))
     with pytest.raises(StoreError) as caught:
-        runner.run(write(flat, data))
+        flat.run(write(flat.store, data))
     assert caught.value.reply is Reply.REFUSED
     assert not caught.value.can_go_on
-    assert len(responder.received) == 1
+    assert len(flat.received) == 1
 
 
 def test_a_late_request_does_not_replace_what_came_after_it(
-    runner: asyncio.Runner, flat: AzureStore, blob: Blob, responder: Responder
+    flat: ScriptedAzure, blob: Blob
 ) -> None:
     """Given up on before it was done, and done after it was repeated."""
     late: list[Received] = []
 
     def given_up(request: Received) -> Answer:
         late.append(request)
-        responder.answering = blob
+        flat.answering = blob
         return CLOSED
 
-    responder.answering = given_up
-    written = runner.run(write(flat, b"data"))
+    flat.answering = given_up
+    written = flat.run(write(flat.store, b"data"))
     blob(late[0])
     assert (blob.writes, written.token) == (1, "1")
 
 
 def test_two_contents_of_one_nonce_are_told_apart(
-    runner: asyncio.Runner, gen2: AzureStore, blob: Blob, responder: Responder, data: bytes
+    gen2: ScriptedAzure, blob: Blob, data: bytes
 ) -> None:
     """An attempt may write a name twice; all that it writes carries one nonce."""
-    responder.answering, nonce = blob, Nonce("1" * 32)
-    runner.run(write(gen2, b"before", nonce))
+    gen2.answering, nonce = blob, Nonce("1" * 32)
+    gen2.run(write(gen2.store, b"before", nonce))
     blob.lost = 1
-    written = runner.run(write(gen2, data, nonce))
+    written = gen2.run(write(gen2.store, data, nonce))
     assert blob.content == data
     assert (written.token, written.nonce) == ("2", nonce)
     assert blob.metadata[NONCE] == nonce
-
-
-def test_who_takes_nothing_of_a_block_is_not_waited_for_for_ever(
-    runner: asyncio.Runner, deaf: str, opening: Opening, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(namespaces, "_known", {f"{deaf}/account": False})
-    store = opening(connection_string=account_at(deaf), read_timeout=0.1)
-    caught = runner.run(failure_of(uploads(store).put_part(UPLOAD, 1, LARGE)))
-    assert caught.reply is Reply.UNKNOWN
-    assert "did not answer in time" in str(caught)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.stores.s3.responder import Answer
+from tests.unit.stores.responder import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,13 +17,13 @@ MARK = {"X-GUploader-UploadID": "of-the-front-end"}
 
 def error(
     status: int,
-    reason: str,
+    code: str,
     headers: Mapping[str, str] | None = None,
     *,
     message: str = "said so",
 ) -> Answer:
     """An error of the JSON API."""
-    one = {"message": message, "domain": "global", "reason": reason}
+    one = {"message": message, "domain": "global", "reason": code}
     told = {"error": {"code": status, "message": message, "errors": [one]}}
     return Answer(status, json.dumps(told).encode(), headers or {})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,172 +15,75 @@ from google.auth.exceptions import RefreshError, TransportError
 from google.oauth2.credentials import Credentials
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.store import OpenOptions
-from fsspec_commit_stores.gcs import GcsStore
 from fsspec_commit_stores.gcs import opening as gcs_opening
 from fsspec_commit_stores.gcs.failures import GcsRequest, unanswered
-from tests.unit.stores.gcs.answers import error, listed, resource, said
+from tests.unit.stores.gcs.answers import error, resource, said
 from tests.unit.stores.gcs.tokens import Renewed
-from tests.unit.stores.gcs.verbs import CHANGES, PATH, VERBS, all_of, failure_of
-from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder
+from tests.unit.stores.gcs.verbs import CHANGES
+from tests.unit.stores.responder import Answer, Received
+from tests.unit.stores.scripted import failure_of
+from tests.unit.stores.verbs import PATH, put
 
 if TYPE_CHECKING:
-    from tests.unit.stores.gcs.conftest import Opening
+    from tests.unit.stores.gcs.scripted import ScriptedGcs
 
 NOT_DONE, REFUSED, UNKNOWN = Reply.NOT_DONE, Reply.REFUSED, Reply.UNKNOWN
 
 
-def unused_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
+def tokens(gcs: ScriptedGcs) -> list[str]:
+    return [one.headers.get("authorization", "") for one in gcs.received]
 
 
-def tokens(responder: Responder) -> list[str]:
-    return [one.headers.get("authorization", "") for one in responder.received]
-
-
-def test_an_endpoint_that_never_answers_is_given_up(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
-    """Three tries; one that has answered before is worth more of them."""
-    url = f"http://127.0.0.1:{unused_port()}"
-    store = opening(endpoint_url=url)
-    for reply in (NOT_DONE, NOT_DONE, REFUSED, REFUSED):
-        caught = runner.run(failure_of(CHANGES["put"][0](store)))
-        assert caught.reply is reply
-        assert f"{url} cannot be reached; check endpoint_url=" in str(caught)
-
-    async def restarted() -> list[Reply]:
-        answered = await failure_of(CHANGES["put"][0](known))
-        await responder.__aexit__()
-        return [answered.reply] + [
-            (await failure_of(CHANGES["put"][0](known))).reply for _ in range(5)
-        ]
-
-    known = opening()
-    responder.script(error(429, "rateLimitExceeded"))
-    first, closed, *rest = runner.run(restarted())
-    assert first is NOT_DONE
-    assert closed in {NOT_DONE, UNKNOWN}  # the kept connection was closed under it
-    assert set(rest) == {NOT_DONE}
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_connection_that_breaks_leaves_in_doubt_and_is_not_used_again(
-    runner: asyncio.Runner, responder: Responder, opening: Opening, verb: str
-) -> None:
-    """Neither gcsfs nor aiohttp sends it again: also not on a kept connection."""
-    store = opening()
-    responder.script(listed())
-    runner.run(all_of(store.list_tree(PATH)))
-    responder.script(CLOSED)
-    caught = runner.run(failure_of(VERBS[verb][0](store)))
-    assert caught.reply is UNKNOWN
-    assert "failed before the answer" in str(caught)
-    assert len(responder.received) == 2
-
-
-@pytest.mark.parametrize("patience", ["requests_timeout", "timeout"])
-def test_a_store_that_is_silent_is_not_waited_for_for_ever(
-    runner: asyncio.Runner, patience: str
-) -> None:
-    async def silent() -> StoreError:
-        left = asyncio.Event()
-
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()
-            writer.close()
-            await writer.wait_closed()
-            left.set()
-
-        server = await asyncio.start_server(accept, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        options = {"token": "anon", "endpoint_url": url, patience: 0.1}
-        store = await GcsStore.open("gs://bucket/out", OpenOptions(storage_options=options))
-        try:
-            first = await failure_of(CHANGES["put"][0](store))
-            # Nothing is sent any more, so nothing is waited for.
-            assert (await failure_of(CHANGES["put"][0](store))).reply is REFUSED
-            return first
-        finally:
-            await store.close()
-            server.close()
-            await left.wait()
-
-    caught = runner.run(silent())
-    assert caught.reply is UNKNOWN
-    assert "did not answer in time" in str(caught)
-
-
-def test_a_body_that_breaks_off_is_in_doubt(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
-    store = opening()
-    responder.script(Answer(200, b"123", {"x-goog-generation": "7"}, announced=9))
-    caught = runner.run(failure_of(store.read(PATH, limit_bytes=99)))
-    assert caught.reply is UNKNOWN
-
-
-def test_nobody_says_who_he_is(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
-    responder.script(error(401, "required"))
-    caught = runner.run(failure_of(opening(token="anon").stat(PATH)))
+def test_nobody_says_who_he_is(gcs: ScriptedGcs) -> None:
+    gcs.script(error(401, "required"))
+    caught = gcs.failure_of(gcs.open(token="anon").stat(PATH))
     assert caught.reply is REFUSED
     assert "there are none (required); check token=" in str(caught)
-    assert tokens(responder) == [""]
+    assert tokens(gcs) == [""]
 
 
-def test_a_token_is_renewed_before_it_is_used(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_a_token_is_renewed_before_it_is_used(gcs: ScriptedGcs) -> None:
     """Once, also for many requests at one moment."""
     credentials = Renewed(expired=True)
-    store = opening(token=credentials)
-    responder.script(said(resource()))
+    store = gcs.open(token=credentials)
+    gcs.script(said(resource()))
 
     async def many() -> None:
         await asyncio.gather(*(store.stat(PATH) for _ in range(8)))
 
-    runner.run(many())
+    gcs.run(many())
     assert credentials.renewals == 1
-    assert set(tokens(responder)) == {"Bearer token-1"}
+    assert set(tokens(gcs)) == {"Bearer token-1"}
 
 
 @pytest.mark.parametrize("verb", CHANGES)
-def test_a_token_that_is_refused_is_renewed_once(
-    runner: asyncio.Runner, responder: Responder, opening: Opening, verb: str
-) -> None:
+def test_a_token_that_is_refused_is_renewed_once(gcs: ScriptedGcs, verb: str) -> None:
     """A refused one was certainly without effect: the same is sent again with another."""
     credentials = Renewed()
-    store = opening(token=credentials)
-    responder.script(error(401, "authError"), error(403, "forbidden"))
-    caught = runner.run(failure_of(CHANGES[verb][0](store)))
+    store = gcs.open(token=credentials)
+    gcs.script(error(401, "authError"), error(403, "forbidden"))
+    caught = gcs.failure_of(CHANGES[verb].call(store))
     assert "access is denied" in str(caught)
-    first, second = responder.received
-    assert tokens(responder) == ["Bearer token-0", "Bearer token-1"]
+    first, second = gcs.received
+    assert tokens(gcs) == ["Bearer token-0", "Bearer token-1"]
     assert (first.method, first.target) == (second.method, second.target)
     assert first.body == second.body
 
 
-def test_many_that_are_refused_renew_once(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_many_that_are_refused_renew_once(gcs: ScriptedGcs) -> None:
     credentials = Renewed()
-    store = opening(token=credentials)
+    store = gcs.open(token=credentials)
 
     def answering(request: Received) -> Answer:
         is_old = request.headers["authorization"] == "Bearer token-0"
         return error(401, "authError") if is_old else said(resource())
 
-    responder.answering = answering
+    gcs.answering = answering
 
     async def many() -> None:
         await asyncio.gather(*(store.stat(PATH) for _ in range(8)))
 
-    runner.run(many())
+    gcs.run(many())
     assert credentials.renewals == 1
 
 
@@ -207,11 +109,7 @@ class OddError(Exception):
 )
 @pytest.mark.parametrize("verb", CHANGES)
 def test_whatever_the_client_raises_leaves_in_doubt(
-    runner: asyncio.Runner,
-    opening: Opening,
-    monkeypatch: pytest.MonkeyPatch,
-    verb: str,
-    failure: Exception,
+    gcs: ScriptedGcs, monkeypatch: pytest.MonkeyPatch, verb: str, failure: Exception
 ) -> None:
     """By then it may have been sent."""
 
@@ -219,7 +117,7 @@ def test_whatever_the_client_raises_leaves_in_doubt(
         raise failure
 
     monkeypatch.setattr(aiohttp.ClientSession, "request", failing)
-    caught = runner.run(failure_of(CHANGES[verb][0](opening())))
+    caught = gcs.failure_of(CHANGES[verb].call(gcs.open()))
     assert caught.reply is UNKNOWN
     assert f"failed before the answer ({type(failure).__name__})" in str(caught)
     assert "planted-secret" not in str(caught)
@@ -262,58 +160,51 @@ UNREACHABLE: Any = TransportError
     ids=["gone", "retryable", "unreachable", "unusual", "odd", "of a broken answer"],
 )
 def test_a_token_that_cannot_be_renewed(
-    runner: asyncio.Runner,
-    responder: Responder,
-    opening: Opening,
-    failed: tuple[Exception, Reply, str],
+    gcs: ScriptedGcs, failed: tuple[Exception, Reply, str]
 ) -> None:
     failure, reply, says = failed
-    store = opening(token=Renewed(failure=failure, expired=True))
-    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    store = gcs.open(token=Renewed(failure=failure, expired=True))
+    caught = gcs.failure_of(put(store))
     assert caught.reply is reply
     assert says in str(caught)
     assert "planted-secret" not in str(caught)
-    assert responder.received == []
+    assert gcs.received == []
 
 
-def test_whoever_gives_out_tokens_is_waited_for(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_whoever_gives_out_tokens_is_waited_for(gcs: ScriptedGcs) -> None:
     """Once the store has answered; a job that was decided ended partial at once."""
     credentials = Renewed()
-    store = opening(token=credentials)
-    responder.script(error(403, "forbidden"))
-    runner.run(failure_of(CHANGES["put"][0](store)))
+    store = gcs.open(token=credentials)
+    gcs.script(error(403, "forbidden"))
+    gcs.failure_of(put(store))
     credentials.failure = GONE("Unable to acquire impersonated credentials: 503")
     credentials.expiry = datetime(2000, 1, 1)  # noqa: DTZ001  # as google-auth has it
-    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    caught = gcs.failure_of(put(store))
     assert caught.reply is NOT_DONE
     assert "log in again" in str(caught)
-    assert len(responder.received) == 1
+    assert len(gcs.received) == 1
 
 
-def test_whoever_gives_out_tokens_is_asked_once_for_all(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_whoever_gives_out_tokens_is_asked_once_for_all(gcs: ScriptedGcs) -> None:
     """Each request asked for itself, and waited in line: for hours, where that is slow to fail."""
     credentials = Renewed(failure=GONE("503"), expired=True)
-    store = opening(token=credentials)
+    store = gcs.open(token=credentials)
 
     async def failed() -> list[StoreError]:
-        return await asyncio.gather(*(failure_of(CHANGES["put"][0](store)) for _ in range(8)))
+        return await asyncio.gather(*(failure_of(put(store)) for _ in range(8)))
 
-    assert {one.reply for one in runner.run(failed())} == {REFUSED}
+    assert {one.reply for one in gcs.run(failed())} == {REFUSED}
     assert credentials.asked == 1
-    assert responder.received == []
+    assert gcs.received == []
 
 
 def test_a_metadata_server_that_is_not_there_is_told_as_that(
-    runner: asyncio.Runner, opening: Opening, monkeypatch: pytest.MonkeyPatch
+    gcs: ScriptedGcs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """google-auth wraps what it calls unreachable elsewhere."""
     monkeypatch.setattr(_metadata, "get_service_account_info", _unreachable)
-    store = opening(token=OfTheMachine())  # type: ignore[no-untyped-call]  # google-auth ships no types
-    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    store = gcs.open(token=OfTheMachine())  # type: ignore[no-untyped-call]  # google-auth ships no types
+    caught = gcs.failure_of(put(store))
     assert caught.reply is NOT_DONE
     assert "check the network and the metadata server" in str(caught)
 
@@ -323,20 +214,18 @@ def _unreachable(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("token", ["planted-secret\n", "planted-secret\u2028", "planted-\u00e9"])
-def test_a_token_that_cannot_be_sent(
-    runner: asyncio.Runner, responder: Responder, opening: Opening, token: str
-) -> None:
+def test_a_token_that_cannot_be_sent(gcs: ScriptedGcs, token: str) -> None:
     credentials = Credentials(token)  # type: ignore[no-untyped-call]  # google-auth ships no types
-    caught = runner.run(failure_of(CHANGES["put"][0](opening(token=credentials))))
+    caught = gcs.failure_of(put(gcs.open(token=credentials)))
     assert caught.reply is REFUSED
     assert "such as a line break; check token=" in str(caught)
     assert "planted" not in str(caught)
-    assert responder.received == []
+    assert gcs.received == []
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyError, OSError, GONE], ids=str)
 def test_credentials_that_cannot_be_had(
-    opening: Opening, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]
+    gcs: ScriptedGcs, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]
 ) -> None:
     """Whatever kind of failure that is: nothing was sent, and the message is ours."""
 
@@ -345,52 +234,63 @@ def test_credentials_that_cannot_be_had(
 
     monkeypatch.setattr(gcs_opening, "GCSFileSystem", failing)
     with pytest.raises(StoreError, match="no credentials could be had") as caught:
-        opening()
+        gcs.open()
     assert caught.value.reply is REFUSED
     assert "planted-secret" not in str(caught.value)
     assert caught.value.__context__ is None
 
 
-def test_a_token_that_is_refused_and_cannot_be_renewed(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
-    store = opening(token=Renewed(failure=RuntimeError("planted-secret")))
-    responder.script(error(401, "authError"))
-    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+def test_a_token_that_is_refused_and_cannot_be_renewed(gcs: ScriptedGcs) -> None:
+    store = gcs.open(token=Renewed(failure=RuntimeError("planted-secret")))
+    gcs.script(error(401, "authError"))
+    caught = gcs.failure_of(put(store))
     assert caught.reply is REFUSED
     assert "have expired" in str(caught)
-    assert len(responder.received) == 1
+    assert len(gcs.received) == 1
 
 
-def test_a_token_that_is_refused_while_nobody_gives_out_another(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_a_token_that_is_refused_while_nobody_gives_out_another(gcs: ScriptedGcs) -> None:
     """Such as one that was revoked as the metadata server restarts: it is waited for."""
-    store = opening(token=Renewed(failure=UNREACHABLE("planted-secret")))
-    responder.script(error(401, "authError"))
-    caught = runner.run(failure_of(CHANGES["put"][0](store)))
+    store = gcs.open(token=Renewed(failure=UNREACHABLE("planted-secret")))
+    gcs.script(error(401, "authError"))
+    caught = gcs.failure_of(put(store))
     assert caught.reply is NOT_DONE
     assert "check the network and the metadata server" in str(caught)
-    assert len(responder.received) == 1
+    assert len(gcs.received) == 1
 
 
 def test_a_token_that_is_refused_and_renewed_into_one_that_no_header_holds(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
+    gcs: ScriptedGcs,
 ) -> None:
     """It was handed to the client, which failed: as if the request might have been done."""
-    store = opening(token=Renewed(ending="\n"))
-    responder.script(error(401, "authError"))
-    assert runner.run(failure_of(CHANGES["put"][0](store))).reply is REFUSED
-    assert len(responder.received) == 1
+    store = gcs.open(token=Renewed(ending="\n"))
+    gcs.script(error(401, "authError"))
+    assert gcs.failure_of(put(store)).reply is REFUSED
+    assert len(gcs.received) == 1
 
 
-def test_a_401_that_the_store_did_not_give_renews_nothing(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_a_401_that_the_store_did_not_give_renews_nothing(gcs: ScriptedGcs) -> None:
     """The store may have done it: nothing is sent again that was not certainly without effect."""
     credentials = Renewed()
-    responder.script(Answer(401, b"<html>who are you?</html>"))
-    caught = runner.run(failure_of(CHANGES["put"][0](opening(token=credentials))))
+    gcs.script(Answer(401, b"<html>who are you?</html>"))
+    caught = gcs.failure_of(put(gcs.open(token=credentials)))
     assert caught.reply is UNKNOWN
     assert credentials.renewals == 0
-    assert len(responder.received) == 1
+    assert len(gcs.received) == 1
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_a_closed_store_says_that_it_is_closed(gcs: ScriptedGcs, verb: str) -> None:
+    gcs.run(gcs.store.close())
+    with pytest.raises(RuntimeError, match="closed"):
+        gcs.run(CHANGES[verb].call(gcs.store))
+
+
+@pytest.mark.parametrize("option", ["requests_timeout", "timeout"])
+def test_how_long_an_answer_is_waited_for_is_either_option(
+    gcs: ScriptedGcs, silent: str, option: str
+) -> None:
+    patience: dict[str, Any] = {option: 0.1}
+    caught = gcs.failure_of(put(gcs.open(endpoint_url=silent, **patience)))
+    assert caught.reply is UNKNOWN
+    assert "did not answer in time" in str(caught)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit_stores.gcs.checksums import checksum_of
 from tests.unit.stores.gcs.answers import MARK, error, resource, said
-from tests.unit.stores.gcs.verbs import CHUNK_BYTES, NONCE, PATH, ROOT
-from tests.unit.stores.s3.responder import CLOSED, Answer, Received
+from tests.unit.stores.gcs.verbs import CHUNK_BYTES
+from tests.unit.stores.responder import CLOSED, Answer, Received
+from tests.unit.stores.verbs import NONCE, PATH, ROOT
 
 if TYPE_CHECKING:
     from fsspec_commit.store import Entry

@@ -1,28 +1,19 @@
-"""Every verb of the store, as a test calls it, and what a message about it must say."""
+"""The verbs of a GCS store."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from fsspec_commit.errors import StoreError
-from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, RenamesFiles, Token
-from fsspec_commit_stores.gcs import GcsStore
+from tests.unit.stores import verbs
+from tests.unit.stores.verbs import NONCE, PATH, ROOT, Verb
 
-PATH = StorePath("bucket/out/a b")
+if TYPE_CHECKING:
+    from fsspec_commit_stores.gcs import GcsStore
+
 TARGET = StorePath("bucket/out/c")
-ROOT = StorePath("bucket/out")
-NONCE = Nonce("0" * 32)
 CHUNK_BYTES = 8 << 20
-Verb: TypeAlias = Callable[[GcsStore], Coroutine[Any, Any, Any]]
-
-
-async def all_of(listing: Any) -> list[Any]:
-    return [one async for one in listing]
 
 
 def files(store: GcsStore) -> RenamesFiles:
@@ -40,24 +31,12 @@ async def write(store: GcsStore, *pieces: bytes) -> Any:
         await writer.discard()
 
 
-async def begin(store: GcsStore) -> None:
-    await write(store, bytes(CHUNK_BYTES + 1))
-
-
-CHANGES: dict[str, tuple[Verb, str, str]] = {
-    "put": (
-        lambda s: s.put(PATH, b"1", expecting=Expect.ABSENT, within=None),
-        "write",
-        "storage.objects.create",
-    ),
-    "write": (lambda s: write(s, b"1"), "write", "storage.objects.create"),
-    "begin": (begin, "write", "storage.objects.create"),
-    "delete": (
-        lambda s: s.delete(PATH, expecting=Token("7")),
-        "delete",
-        "storage.objects.delete",
-    ),
-    "rename": (
+CHANGES = {
+    "put": Verb(verbs.put, "write", "storage.objects.create"),
+    "write": Verb(lambda s: write(s, b"1"), "write", "storage.objects.create"),
+    "begin": Verb(lambda s: write(s, bytes(CHUNK_BYTES + 1)), "write", "storage.objects.create"),
+    "delete": Verb(verbs.delete, "delete", "storage.objects.delete"),
+    "rename": Verb(
         lambda s: files(s).rename(
             PATH, TARGET, token=Token("7"), expecting=Expect.ABSENT, within=ROOT
         ),
@@ -65,18 +44,12 @@ CHANGES: dict[str, tuple[Verb, str, str]] = {
         "storage.objects.move",
     ),
 }
-QUESTIONS: dict[str, tuple[Verb, str, str]] = {
-    "stat": (lambda s: s.stat(PATH), "look at", "storage.objects.get"),
-    "read": (lambda s: s.read(PATH, limit_bytes=9), "read", "storage.objects.get"),
-    "range": (lambda s: s.read_range(PATH, start=0, length=9), "read", "storage.objects.get"),
-    "tree": (lambda s: all_of(s.list_tree(PATH)), "list", "storage.objects.list"),
-    "children": (lambda s: all_of(s.list_children(PATH)), "list", "storage.objects.list"),
-    "delete tree": (lambda s: s.delete_tree(PATH), "list", "storage.objects.list"),
+VERBS = {
+    **CHANGES,
+    "stat": Verb(verbs.stat, "look at", "storage.objects.get"),
+    "read": Verb(verbs.read, "read", "storage.objects.get"),
+    "range": Verb(verbs.read_range, "read", "storage.objects.get"),
+    "tree": Verb(verbs.list_tree, "list", "storage.objects.list"),
+    "children": Verb(verbs.list_children, "list", "storage.objects.list"),
+    "delete tree": Verb(verbs.delete_tree, "list", "storage.objects.list"),
 }
-VERBS = {**CHANGES, **QUESTIONS}
-
-
-async def failure_of(call: Awaitable[Any]) -> StoreError:
-    with pytest.raises(StoreError) as caught:
-        await call
-    return caught.value

@@ -11,14 +11,15 @@ import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.hdfs import HdfsStore
 from fsspec_commit_stores.hdfs.native import NativeRequests
 from tests.unit.stores.asking import ask_twice
-from tests.unit.stores.s3.responder import Answer, Received, Responder
+from tests.unit.stores.responder import Answer, Received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.unit.stores.hdfs.scripted import ScriptedHdfs
 
 ROOT = StorePath("/out")
 NAMES = [f"é{number}" for number in range(4)] + [f"a{number}" for number in range(4)]
@@ -88,15 +89,7 @@ class TestNative:
 
 
 class TestWeb:
-    @pytest.fixture
-    def store(self, runner: asyncio.Runner, responder: Responder) -> HdfsStore:
-        options = OpenOptions(storage_options={"user": "me"}, ask=ask_twice)
-        url = responder.url.replace("http:", "webhdfs:")
-        return runner.run(HdfsStore.open(f"{url}{ROOT}", options))
-
-    def test_any_page_but_the_first_may_fail(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
-    ) -> None:
+    def test_any_page_but_the_first_may_fail(self, hdfs: ScriptedHdfs) -> None:
         failed = set[str]()
 
         def answering(request: Received) -> Answer:
@@ -106,77 +99,65 @@ class TestWeb:
             failed.add(page)
             return Answer(503)
 
-        responder.answering = answering
-        assert runner.run(listed(store)) == NAMES
+        hdfs.answering = answering
+        assert hdfs.run(listed(hdfs.store)) == NAMES
         assert failed == {"é1", "é3", "a1"}
-        assert len(responder.received) == 4 + 3
+        assert len(hdfs.received) == 4 + 3
 
-    def test_whose_first_page_is_not_given_is_not_asked_again(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
-    ) -> None:
-        responder.script(Answer(503))
+    def test_whose_first_page_is_not_given_is_not_asked_again(self, hdfs: ScriptedHdfs) -> None:
+        hdfs.script(Answer(503))
         with pytest.raises(StoreError):
-            runner.run(listed(store))
-        assert len(responder.received) == 1
+            hdfs.run(listed(hdfs.store))
+        assert len(hdfs.received) == 1
 
     @pytest.mark.parametrize("page", ["", "é1"])
-    def test_a_page_without_names_is_not_the_end(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore, page: str
-    ) -> None:
+    def test_a_page_without_names_is_not_the_end(self, hdfs: ScriptedHdfs, page: str) -> None:
         """Where the server itself says that there are more."""
         empty = {"partialListing": {"FileStatuses": {"FileStatus": []}}, "remainingEntries": 3}
         said = Answer(200, json.dumps({"DirectoryListing": empty}).encode())
-        responder.answering = lambda request: (
+        hdfs.answering = lambda request: (
             said if request.query.get("startafter", "") == page else page_of(request)
         )
         with pytest.raises(StoreError, match="says that there are more names") as caught:
-            runner.run(listed(store))
+            hdfs.run(listed(hdfs.store))
         assert caught.value.reply is Reply.UNKNOWN
 
-    def test_the_same_page_again_is_an_error(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
-    ) -> None:
+    def test_the_same_page_again_is_an_error(self, hdfs: ScriptedHdfs) -> None:
         """Not the first one: a cache on the way has it. It would be given for ever."""
         second = page_of(Received("GET", f"/?op=LISTSTATUS_BATCH&startafter={NAMES[1]}", {}, b""))
-        responder.answering = lambda request: (
+        hdfs.answering = lambda request: (
             second if request.query.get("startafter") else page_of(request)
         )
         with pytest.raises(StoreError, match="more names, and gives the same ones") as caught:
-            runner.run(listed(store))
+            hdfs.run(listed(hdfs.store))
         assert caught.value.reply is Reply.UNKNOWN
-        assert len(responder.received) == 4
+        assert len(hdfs.received) == 4
 
-    def test_pages_that_go_in_a_circle_are_an_error(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
-    ) -> None:
+    def test_pages_that_go_in_a_circle_are_an_error(self, hdfs: ScriptedHdfs) -> None:
         """After the third comes the second: a cache on the way has both, or a gateway is two."""
         second = page_of(Received("GET", f"/?op=LISTSTATUS_BATCH&startafter={NAMES[1]}", {}, b""))
-        responder.answering = lambda request: (
+        hdfs.answering = lambda request: (
             second if request.query.get("startafter") == NAMES[5] else page_of(request)
         )
         with pytest.raises(StoreError, match="more names, and gives the same ones") as caught:
-            runner.run(listed(store))
+            hdfs.run(listed(hdfs.store))
         assert caught.value.reply is Reply.UNKNOWN
 
-    def test_pages_that_begin_again_later_are_an_error(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
-    ) -> None:
+    def test_pages_that_begin_again_later_are_an_error(self, hdfs: ScriptedHdfs) -> None:
         """It has minded where to begin before: of all names, those in between were given twice."""
         first = page_of(Received("GET", "/?op=LISTSTATUS_BATCH", {}, b""))
-        responder.answering = lambda request: (
+        hdfs.answering = lambda request: (
             first if request.query.get("startafter") == NAMES[3] else page_of(request)
         )
         with pytest.raises(StoreError, match="more names, and gives the same ones") as caught:
-            runner.run(listed(store))
+            hdfs.run(listed(hdfs.store))
         assert caught.value.reply is Reply.UNKNOWN
 
-    def test_a_server_that_begins_again_is_asked_for_all(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore
-    ) -> None:
+    def test_a_server_that_begins_again_is_asked_for_all(self, hdfs: ScriptedHdfs) -> None:
         """One that does not know the parameter, however it is spelled."""
-        responder.answering = lambda request: page_of(request, minds_start=False)
-        assert runner.run(listed(store)) == NAMES
-        assert [one.query["op"] for one in responder.received] == [
+        hdfs.answering = lambda request: page_of(request, minds_start=False)
+        assert hdfs.run(listed(hdfs.store)) == NAMES
+        assert [one.query["op"] for one in hdfs.received] == [
             "LISTSTATUS_BATCH",
             "LISTSTATUS_BATCH",
             "LISTSTATUS",

@@ -14,10 +14,12 @@ from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit_stores.hdfs import HdfsStore
 from fsspec_commit_stores.hdfs.native import NativeRequests
 from fsspec_commit_stores.hdfs.permissions import UMASK, Permissions
-from tests.unit.stores.s3.responder import Answer, Received, Responder
+from tests.unit.stores.responder import Answer, Received
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tests.unit.stores.hdfs.scripted import ScriptedHdfs
 
 PATH = StorePath("/out/a")
 
@@ -29,26 +31,15 @@ def name_node(request: Received) -> Answer:
     return Answer(200, b'{"boolean": true}')
 
 
-def asked_for(operation: str, options: Mapping[str, Any]) -> dict[str, str]:
+def asked_for(hdfs: ScriptedHdfs, operation: str, options: Mapping[str, Any]) -> dict[str, str]:
     """What the NameNode is told, the first time."""
-
-    async def ask() -> dict[str, str]:
-        async with Responder() as responder:
-            responder.answering = name_node
-            url = responder.url.replace("http:", "webhdfs:")
-            given = OpenOptions(storage_options={"user": "me", **options})
-            store = await HdfsStore.open(f"{url}/out", given)
-            try:
-                if operation == "MKDIRS":
-                    await store.directory_creation.make_directory(PATH, within=store.root)
-                else:
-                    with pytest.raises(fc.StoreError):
-                        await store.put(PATH, b"1", expecting=Expect.ANYTHING, within=None)
-            finally:
-                await store.close()
-            return next(one.query for one in responder.received if one.query["op"] == operation)
-
-    return asyncio.run(ask())
+    hdfs.answering = name_node
+    store = hdfs.open(**options)
+    if operation == "MKDIRS":
+        hdfs.run(store.directory_creation.make_directory(PATH, within=store.root))
+    else:
+        hdfs.failure_of(store.put(PATH, b"1", expecting=Expect.ANYTHING, within=None))
+    return next(one.query for one in hdfs.received if one.query["op"] == operation)
 
 
 @pytest.mark.parametrize(
@@ -57,11 +48,11 @@ def asked_for(operation: str, options: Mapping[str, Any]) -> dict[str, str]:
     ids=["none", "002", "077"],
 )
 def test_a_umask_is_heeded_and_a_default_acl_is_told_of_no_umask(
-    umask: dict[str, str], directory: str, file: str
+    hdfs: ScriptedHdfs, umask: dict[str, str], directory: str, file: str
 ) -> None:
-    made = asked_for("MKDIRS", umask)
+    made = asked_for(hdfs, "MKDIRS", umask)
     assert (made["permission"], made["unmaskedpermission"]) == (directory, "777")
-    created = asked_for("CREATE", umask)
+    created = asked_for(hdfs, "CREATE", umask)
     assert (created["permission"], created["unmaskedpermission"]) == (file, "666")
 
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from fsspec_commit.errors import Reply, RequestError, StoreError
+from fsspec_commit.errors import Reply, RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions, Token
 from fsspec_commit_stores.hdfs import HdfsStore
 from tests.sweeps import some_by_day
-from tests.unit.stores.asking import ask_twice
-from tests.unit.stores.s3.responder import Answer, Received, Responder
+from tests.unit.stores.responder import Answer, Received, Responder
+from tests.unit.stores.verbs import all_of
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
 
     from fsspec_commit.testing.sweeps import Sweep
+    from tests.unit.stores.hdfs.scripted import ScriptedHdfs
 
 ROOT = StorePath("/out")
 PATH = StorePath("/out/a b")
@@ -49,10 +49,6 @@ IMPOSTORS = [
     ),
 ]
 """What gateways, login pages and proxies answer; redirections have tests of their own."""
-
-
-async def all_of(listing: Any) -> list[Any]:
-    return [one async for one in listing]
 
 
 async def rename(store: HdfsStore) -> None:
@@ -88,36 +84,6 @@ HEALTHY: dict[str, Verb] = {
 }
 
 
-@pytest.fixture
-def other(runner: asyncio.Runner) -> Iterator[Responder]:
-    other = Responder()
-    runner.run(other.__aenter__())
-    yield other
-    runner.run(other.__aexit__())
-
-
-def opened(runner: asyncio.Runner, responder: Responder, **options: Any) -> HdfsStore:
-    given = OpenOptions(storage_options=options, ask=ask_twice)
-    url = responder.url.replace("http:", "webhdfs:")
-    return runner.run(HdfsStore.open(f"{url}{ROOT}", given))
-
-
-@pytest.fixture
-def store(runner: asyncio.Runner, responder: Responder) -> Iterator[HdfsStore]:
-    store = opened(runner, responder, user="me")
-    yield store
-    runner.run(store.close())
-
-
-def failure_of(runner: asyncio.Runner, call: Awaitable[Any]) -> StoreError:
-    async def awaiting() -> None:
-        await call
-
-    with pytest.raises(StoreError) as caught:
-        runner.run(awaiting())
-    return caught.value
-
-
 def there(request: Received) -> Answer | None:
     """What is looked at is there, so that what counts is what is asked next."""
     if request.query.get("op") != "GETFILESTATUS":
@@ -151,93 +117,81 @@ def healthy(request: Received) -> Answer:
 
 @some_by_day(3)
 @pytest.mark.parametrize("verb", HEALTHY)
-def test_only_hdfs_is_believed(
-    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str, sweep: Sweep
-) -> None:
+def test_only_hdfs_is_believed(hdfs: ScriptedHdfs, verb: str, sweep: Sweep) -> None:
     """Whichever request of a verb somebody else answers: it is not done, and not refused."""
     call = HEALTHY[verb]
-    responder.answering = healthy
-    runner.run(_awaited(call(store)))
-    asked = list(responder.received)
+    hdfs.answering = healthy
+    hdfs.run(call(hdfs.store))
+    asked = list(hdfs.received)
     for position, impostor in sweep(itertools.product(range(len(asked)), IMPOSTORS)):
         if impostor.status == 201 and "of-the-name-node" in asked[position].target:
             continue  # What a DataNode says: then the file is looked at.
-        responder.received.clear()
-        responder.answering = _healthy_but(responder, position, impostor)
-        caught = failure_of(runner, call(store))
+        hdfs.received.clear()
+        hdfs.answering = _healthy_but(hdfs, position, impostor)
+        caught = hdfs.failure_of(call(hdfs.store))
         assert caught.reply is not REFUSED, (position, impostor)
 
 
 def _healthy_but(
-    responder: Responder, position: int, impostor: Answer
+    hdfs: ScriptedHdfs, position: int, impostor: Answer
 ) -> Callable[[Received], Answer]:
     """HDFS, and one answer of somebody else."""
-    return lambda request: impostor if len(responder.received) == position + 1 else healthy(request)
-
-
-async def _awaited(call: Awaitable[Any]) -> Any:
-    return await call
+    return lambda request: impostor if len(hdfs.received) == position + 1 else healthy(request)
 
 
 @pytest.mark.parametrize(("says", "reply"), [(b"true", UNKNOWN), (b"false", REFUSED)])
 def test_a_gateway_that_does_not_heed_the_options_of_a_rename_is_named(
-    runner: asyncio.Runner, responder: Responder, store: HdfsStore, says: bytes, reply: Reply
+    hdfs: ScriptedHdfs, says: bytes, reply: Reply
 ) -> None:
-    responder.script(Answer(200, b'{"boolean": ' + says + b"}"))
-    caught = failure_of(runner, rename(store))
+    hdfs.script(Answer(200, b'{"boolean": ' + says + b"}"))
+    caught = hdfs.failure_of(rename(hdfs.store))
     assert caught.reply is reply
     assert "HttpFS" in str(caught)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_redirection_that_is_not_of_hdfs_is_not_followed(
-    runner: asyncio.Runner, responder: Responder, other: Responder, store: HdfsStore, verb: str
+    hdfs: ScriptedHdfs, responder: Responder, verb: str
 ) -> None:
     """A gateway's session has ended: what was asked may have been done or not."""
-    location = f"{other.url}/planted-path?originalUrl=planted"
+    location = f"{responder.url}/planted-path?originalUrl=planted"
     for status in (300, 301, 302, 303, 307, 308):
         elsewhere = Answer(status, headers={"Location": location})
-        responder.script(elsewhere)
+        hdfs.script(elsewhere)
         if verb != "stat":
-            responder.answering = after_a_look(elsewhere)
-        caught = failure_of(runner, VERBS[verb](store))
+            hdfs.answering = after_a_look(elsewhere)
+        caught = hdfs.failure_of(VERBS[verb](hdfs.store))
         assert caught.reply is not REFUSED
-        told = f"redirection to {other.url} (HTTP {status}), which is not followed"
+        told = f"redirection to {responder.url} (HTTP {status}), which is not followed"
         assert told in str(caught)
         assert "planted" not in str(caught)
-    assert other.received == []
+    assert responder.received == []
 
 
 @pytest.mark.parametrize("answer", [Answer(404), Answer(404, b"<html>Not Found</html>")])
 @pytest.mark.parametrize("verb", VERBS)
-def test_who_is_not_hdfs_yet_does_not_know(
-    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str, answer: Answer
-) -> None:
+def test_who_is_not_hdfs_yet_does_not_know(hdfs: ScriptedHdfs, verb: str, answer: Answer) -> None:
     """A NameNode that starts answers 404 to everything, without a word: it is asked again."""
-    responder.answering = (lambda _: answer) if verb == "stat" else after_a_look(answer)
-    caught = failure_of(runner, VERBS[verb](store))
+    hdfs.answering = (lambda _: answer) if verb == "stat" else after_a_look(answer)
+    caught = hdfs.failure_of(VERBS[verb](hdfs.store))
     assert caught.reply is not REFUSED
     assert "answered 404 without saying what is missing: it is starting" in str(caught)
 
 
 @pytest.mark.parametrize("answer", [LOGIN_PAGE, Answer(200, b"[]"), Answer(200, b"{")])
 @pytest.mark.parametrize("verb", ["stat", "children", "tree", "delete", "delete tree", "rename"])
-def test_a_page_is_no_answer(
-    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str, answer: Answer
-) -> None:
+def test_a_page_is_no_answer(hdfs: ScriptedHdfs, verb: str, answer: Answer) -> None:
     """The true answer to a rename has no body: another one is not a yes."""
-    responder.answering = (lambda _: answer) if verb == "stat" else after_a_look(answer)
-    caught = failure_of(runner, VERBS[verb](store))
+    hdfs.answering = (lambda _: answer) if verb == "stat" else after_a_look(answer)
+    caught = hdfs.failure_of(VERBS[verb](hdfs.store))
     assert caught.reply is UNKNOWN
     assert "answered something that is not of WebHDFS" in str(caught)
 
 
 @pytest.mark.parametrize("verb", ["stat", "children"])
-def test_an_answer_without_what_was_asked_for_is_none(
-    runner: asyncio.Runner, responder: Responder, store: HdfsStore, verb: str
-) -> None:
-    responder.script(Answer(200, b'{"boolean": true}'))
-    assert failure_of(runner, VERBS[verb](store)).reply is UNKNOWN
+def test_an_answer_without_what_was_asked_for_is_none(hdfs: ScriptedHdfs, verb: str) -> None:
+    hdfs.script(Answer(200, b'{"boolean": true}'))
+    assert hdfs.failure_of(VERBS[verb](hdfs.store)).reply is UNKNOWN
 
 
 class TestADataNode:
@@ -247,9 +201,8 @@ class TestADataNode:
 
     def test_it_is_not_told_the_password(
         self,
-        runner: asyncio.Runner,
+        hdfs: ScriptedHdfs,
         responder: Responder,
-        other: Responder,
         monkeypatch: pytest.MonkeyPatch,
         tmp_path_factory: pytest.TempPathFactory,
     ) -> None:
@@ -257,61 +210,47 @@ class TestADataNode:
         netrc = tmp_path_factory.mktemp("home") / "netrc"
         netrc.write_text("machine 127.0.0.1 login me password planted-netrc\n")
         monkeypatch.setenv("NETRC", str(netrc))
-        store = opened(runner, responder, user="me", password="planted-password")
+        store = hdfs.open(user="me", password="planted-password")
         cookie = {"Set-Cookie": "hadoop.auth=planted-cookie"}
-        onward = Answer(307, headers={"Location": other.url + self.LOCATION, **cookie})
-        responder.answering = after_a_look(onward)
-        other.script(CONTENT)
-        try:
-            assert runner.run(store.read_range(PATH, start=0, length=7)) == b"content"
-        finally:
-            runner.run(store.close())
-        for named in responder.received:
+        onward = Answer(307, headers={"Location": responder.url + self.LOCATION, **cookie})
+        hdfs.answering = after_a_look(onward)
+        responder.script(CONTENT)
+        assert hdfs.run(store.read_range(PATH, start=0, length=7)) == b"content"
+        for named in hdfs.received:
             assert named.headers["authorization"].startswith("Basic ")
-        (elsewhere,) = other.received
+        (elsewhere,) = responder.received
         assert elsewhere.target == self.LOCATION
         assert not {"authorization", "cookie"} & elsewhere.headers.keys()
         assert "planted" not in str(elsewhere)
 
-    def test_a_gateway_that_sends_back_to_itself_is(
-        self, runner: asyncio.Runner, responder: Responder
-    ) -> None:
+    def test_a_gateway_that_sends_back_to_itself_is(self, hdfs: ScriptedHdfs) -> None:
         """It is the one that the password is for."""
-        store = opened(runner, responder, user="me", password="planted-password")
-        back = Answer(307, headers={"Location": responder.url + "/gateway" + self.LOCATION})
+        store = hdfs.open(user="me", password="planted-password")
+        back = Answer(307, headers={"Location": hdfs.url + "/gateway" + self.LOCATION})
         after = after_a_look(back)
-        responder.answering = lambda request: (
+        hdfs.answering = lambda request: (
             CONTENT if request.path.startswith("/gateway") else after(request)
         )
-        try:
-            assert runner.run(store.read_range(PATH, start=0, length=7)) == b"content"
-        finally:
-            runner.run(store.close())
-        assert all("authorization" in one.headers for one in responder.received)
+        assert hdfs.run(store.read_range(PATH, start=0, length=7)) == b"content"
+        assert all("authorization" in one.headers for one in hdfs.received)
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-    def test_it_sends_nobody_on(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore, status: int
-    ) -> None:
-        onward = Answer(status, headers={"Location": responder.url + self.LOCATION})
+    def test_it_sends_nobody_on(self, hdfs: ScriptedHdfs, status: int) -> None:
+        onward = Answer(status, headers={"Location": hdfs.url + self.LOCATION})
         first = after_a_look(Answer(307, headers=onward.headers))
-        responder.answering = lambda request: (
-            onward if "delegation" in request.query else first(request)
-        )
-        caught = failure_of(runner, store.read_range(PATH, start=0, length=7))
+        hdfs.answering = lambda request: onward if "delegation" in request.query else first(request)
+        caught = hdfs.failure_of(hdfs.store.read_range(PATH, start=0, length=7))
         assert caught.reply is UNKNOWN
         assert "which is not followed" in str(caught)
-        assert len(responder.received) == 3
+        assert len(hdfs.received) == 3
 
     @pytest.mark.parametrize(
         "location", ["", "https://", "file:///webhdfs/v1/out", "https://login/?to=/webhdfs/v1/out"]
     )
-    def test_it_is_named_as_hdfs_names_it(
-        self, runner: asyncio.Runner, responder: Responder, store: HdfsStore, location: str
-    ) -> None:
-        responder.answering = after_a_look(Answer(307, headers={"Location": location}))
-        assert failure_of(runner, store.read_range(PATH, start=0, length=7)).reply is UNKNOWN
-        assert len(responder.received) == 2
+    def test_it_is_named_as_hdfs_names_it(self, hdfs: ScriptedHdfs, location: str) -> None:
+        hdfs.answering = after_a_look(Answer(307, headers={"Location": location}))
+        assert hdfs.failure_of(hdfs.store.read_range(PATH, start=0, length=7)).reply is UNKNOWN
+        assert len(hdfs.received) == 2
 
 
 def test_a_password_in_the_url_is_not_repeated(runner: asyncio.Runner) -> None:

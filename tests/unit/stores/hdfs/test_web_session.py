@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import ssl
 from types import SimpleNamespace
@@ -13,10 +12,8 @@ import requests
 import urllib3.exceptions
 from requests.adapters import BaseAdapter
 
-from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import OpenOptions
-from fsspec_commit_stores.hdfs import HdfsStore
 from fsspec_commit_stores.hdfs.failures import (
     ClusterContact,
     RequestDescription,
@@ -25,11 +22,12 @@ from fsspec_commit_stores.hdfs.failures import (
 from fsspec_commit_stores.hdfs.native import NativeRequests
 from fsspec_commit_stores.hdfs.upload import DroppedError
 from fsspec_commit_stores.hdfs.web_session import NotSentError, WebSession
-from tests.unit.stores.asking import ask_twice
-from tests.unit.stores.s3.responder import Answer, Responder
+from tests.unit.stores.responder import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import asyncio
+
+    from tests.unit.stores.hdfs.scripted import ScriptedHdfs
 
 SECRET = "HAAEcm9vdARyb290"
 ASKED = RequestDescription("rename", "/a/b", "http://nn:9870")
@@ -189,31 +187,13 @@ def test_a_body_that_was_given_up_says_so() -> None:
         session_of(session).send(ASKED, "PUT", URL)
 
 
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
 @pytest.mark.parametrize("location", ["http://[", "http://a..b/webhdfs/v1/", "//", "http://:x/"])
 def test_a_redirection_that_no_client_can_read_is_in_doubt(
-    runner: asyncio.Runner, location: str
+    hdfs: ScriptedHdfs, location: str
 ) -> None:
     """requests parses it although it is told not to follow: after the request was sent."""
-
-    async def looked() -> StoreError:
-        async with Responder() as responder:
-            responder.script(Answer(302, headers={"Location": location}))
-            url = responder.url.replace("http:", "webhdfs:")
-            store = await HdfsStore.open(f"{url}/out", OpenOptions(ask=ask_twice))
-            try:
-                with pytest.raises(StoreError) as caught:
-                    await store.stat(StorePath("/out/a"))
-            finally:
-                await store.close()
-            return caught.value
-
-    assert runner.run(looked()).reply is UNKNOWN
+    hdfs.script(Answer(302, headers={"Location": location}))
+    assert hdfs.failure_of(hdfs.store.stat(StorePath("/out/a"))).reply is UNKNOWN
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, ArithmeticError, OSError, RuntimeError])

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import errno
-import multiprocessing
 import os
 import stat
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,11 +14,9 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, OpenOptions, Token
 from fsspec_commit_stores.local import LocalStore, contents
 from tests.unit.stores.local.disk import names
+from tests.unit.stores.local.races import won_by_each
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import put, run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture(params=["unnamed", "named"])
@@ -125,45 +120,13 @@ def test_a_missing_within_is_named(store: LocalStore, root: Path) -> None:
     assert names(root) == ["a"]
 
 
-def has_lost(change: Callable[[], object]) -> bool:
-    """Whether somebody else came first; certain of it, one way or the other."""
-    try:
-        change()
-    except StoreError as error:
-        return (error.reply, error.errno) == (Reply.REFUSED, errno.EEXIST) or pytest.fail(
-            str(error)
-        )
-    return False
-
-
-def racer(root: str, number: int, rounds: int, start: Any, won: Any) -> None:
-    store = run(LocalStore.open(root, OpenOptions()))
-    wins = []
-    for turn in range(rounds):
-        start.wait()
-        path = StorePath(f"{root}/{turn}")
-        if not has_lost(partial(put, store, path, b"%d" % number, within=store.root)):
-            wins.append(turn)
-    won.put((number, wins))
-
-
 @pytest.mark.usefixtures("way")
 def test_of_two_processes_one_puts(root: Path) -> None:
+    def put_own(store: LocalStore, number: int, turn: int) -> None:
+        put(store, StorePath(f"{root}/{turn}"), b"%d" % number, within=store.root)
+
     root.mkdir()
-    rounds = 200
-    fork = multiprocessing.get_context("fork")
-    start, won = fork.Barrier(2), fork.SimpleQueue()
-    racers = [
-        fork.Process(target=racer, args=(str(root), number, rounds, start, won))
-        for number in range(2)
-    ]
-    for process in racers:
-        process.start()
-    wins = dict(won.get() for _ in racers)
-    for process in racers:
-        process.join()
-        assert process.exitcode == 0
-    assert sorted(wins[0] + wins[1]) == list(range(rounds))
+    wins = won_by_each(root, put_own, rounds=200)
     for number, turns in wins.items():
         assert {(root / str(turn)).read_bytes() for turn in turns} <= {b"%d" % number}
-    assert len(names(root)) == rounds
+    assert len(names(root)) == 200

@@ -14,13 +14,13 @@ from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
-from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, tag, xml
-from tests.unit.stores.s3.verbs import NONCE, UPLOAD
+from tests.unit.stores.responder import Answer, Received
+from tests.unit.stores.s3.answers import MARK, error, tag, xml
+from tests.unit.stores.s3.verbs import UPLOAD
+from tests.unit.stores.verbs import NONCE
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from fsspec_commit_stores.s3 import S3Store
+    from tests.unit.stores.s3.scripted import ScriptedS3
 
 CONFLICT = error(409, "ConditionalRequestConflict")
 DONE = xml("CompleteMultipartUploadResult", tag("ETag", '"e1"'))
@@ -39,14 +39,9 @@ TAKEN = error(412, "PreconditionFailed")
     ids=["it is still there", "it is gone", "ours came through", "the echo of ours"],
 )
 def test_a_conflict_is_settled_by_what_stands(
-    runner: asyncio.Runner,
-    responder: Responder,
-    store: S3Store,
-    answers: list[Answer],
-    *,
-    stands: bool,
-    done: bool,
+    s3: ScriptedS3, answers: list[Answer], *, stands: bool, done: bool
 ) -> None:
+    store = s3.store
     left = list(answers)
 
     def answering(request: Received) -> Answer:
@@ -57,12 +52,12 @@ def test_a_conflict_is_settled_by_what_stands(
             return Answer(200, headers={**MARK, **ours, "ETag": '"e1"'})
         return Answer(404, headers=MARK) if request.method == "HEAD" else xml("ListBucketResult")
 
-    responder.answering = answering
+    s3.answering = answering
 
     async def complete() -> bool:
         settled = ConfirmedStore(store, ids=SYSTEM_IDS, statistics=Statistics()).uploads
         assert settled is not None
         return await settled.complete(UPLOAD, expecting=Expect.ABSENT, observations=2)
 
-    assert runner.run(complete()) is done
+    assert s3.run(complete()) is done
     assert left == []

@@ -13,26 +13,22 @@ from fsspec_commit.store import Directory, Entry, Expect, Token
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.renaming import S3Renames
-from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, xml
-from tests.unit.stores.s3.verbs import (
-    NONCE,
-    PATH,
-    UPLOAD,
-    VERBS,
-    Verb,
-    all_of,
-    failure_of,
-    versioning_or,
-)
+from tests.unit.stores.responder import Answer, Received
+from tests.unit.stores.s3.answers import MARK, error, xml
+from tests.unit.stores.s3.verbs import UPLOAD, VERBS
+from tests.unit.stores.verbs import NONCE, PATH, all_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from fsspec_commit_stores.s3 import S3Store
     from fsspec_commit_stores.s3.requests import Bucket
-    from tests.unit.stores.s3.conftest import Opening
+    from tests.unit.stores.s3.scripted import ScriptedS3
+
 
 HTML = b"<html><body>Please accept the terms of use</body></html>"
+NOT_FOUND = Answer(404, b"404 page not found\n")
+"""What ingresses answer while no server is behind them."""
 PAGE = {"Content-Type": "text/html"}
 IMPOSTORS = {
     "200 with a page": Answer(200, HTML, PAGE),
@@ -61,8 +57,8 @@ async def answered(call: Awaitable[Any]) -> Any:
     return await call
 
 
-ASKED: dict[str, Verb] = {
-    **{name: verb for name, (verb, _, _) in VERBS.items()},
+ASKED: dict[str, Callable[[S3Store], Awaitable[Any]]] = {
+    **{name: verb.call for name, verb in VERBS.items()},
     "rename": rename,
     "stat": lambda store: store.stat(PATH),
     "write": lambda store: store.writer(PATH, within=store.root, nonce=NONCE).finish(),
@@ -79,33 +75,29 @@ OTHER_PENDING = "<Upload><Key>out/a</Key><UploadId>other</UploadId></Upload>"
 
 
 @pytest.mark.parametrize("verb", ASKED)
-def test_nobody_elses_answer_says_what_was_done(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
-) -> None:
+def test_nobody_elses_answer_says_what_was_done(s3: ScriptedS3, verb: str) -> None:
     for name, answer in IMPOSTORS.items():
         if (verb, name) in AS_DOCUMENTED:
             continue
-        responder.answering = versioning_or(answer)
-        caught = runner.run(failure_of(ASKED[verb](store)))
+        s3.always(answer)
+        caught = s3.failure_of(ASKED[verb](s3.store))
         assert caught.reply is Reply.UNKNOWN, name
         assert "check endpoint_url= and the proxy" in str(caught), name
         assert not isinstance(caught, FileNotFoundError | FileExistsError | PermissionError)
 
 
 @pytest.mark.parametrize("verb", ASKED)
-def test_of_whom_marks_answers_none_without_a_mark_is_believed(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, verb: str
-) -> None:
+def test_of_whom_marks_answers_none_without_a_mark_is_believed(s3: ScriptedS3, verb: str) -> None:
     """By then the page may have an etag, and even the very form of S3's."""
-    responder.script(Answer(200, headers={**MARK, "ETag": '"e1"'}))
-    runner.run(store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
+    s3.script(Answer(200, headers={**MARK, "ETag": '"e1"'}))
+    s3.run(s3.store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
     versioning = xml("VersioningConfiguration")
     marked = Answer(200, versioning.body, MARK)
     for name, answer in IMPOSTORS.items():
-        responder.answering = lambda one, answer=answer: (  # type: ignore[misc]
+        s3.answering = lambda one, answer=answer: (  # type: ignore[misc]
             marked if "versioning" in one.query else answer
         )
-        caught = runner.run(failure_of(ASKED[verb](store)))
+        caught = s3.failure_of(ASKED[verb](s3.store))
         assert caught.reply is Reply.UNKNOWN, name
 
 
@@ -123,9 +115,7 @@ def test_aws_marks_from_the_first_answer_on() -> None:
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_a_server_without_marks_is_asked_again_for_a_word(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, status: int
-) -> None:
+def test_a_server_without_marks_is_asked_again_for_a_word(s3: ScriptedS3, status: int) -> None:
     """The answer to a HEAD has none: nothing else tells its 404 from an ingress's."""
     code = {403: "AccessDenied", 404: "NoSuchKey"}[status]
 
@@ -134,14 +124,14 @@ def test_a_server_without_marks_is_asked_again_for_a_word(
             return xml("ListBucketResult", "<IsTruncated>false</IsTruncated>")
         return Answer(status) if request.method == "HEAD" else error(status, code)
 
-    responder.answering = answering
+    s3.answering = answering
     if status == 404:
-        assert runner.run(store.stat(PATH)) is None
+        assert s3.run(s3.store.stat(PATH)) is None
     else:
-        caught = runner.run(failure_of(store.stat(PATH)))
+        caught = s3.failure_of(s3.store.stat(PATH))
         assert caught.reply is Reply.REFUSED
         assert "access is denied (AccessDenied)" in str(caught)
-    assert [one.method for one in responder.received][:2] == ["HEAD", "GET"]
+    assert [one.method for one in s3.received][:2] == ["HEAD", "GET"]
 
 
 @pytest.mark.parametrize(
@@ -156,21 +146,16 @@ def test_a_server_without_marks_is_asked_again_for_a_word(
     ids=["gone", "gone, by its word", "there", "not answered", "not now"],
 )
 def test_a_deletion_without_a_mark_is_believed_by_a_look(
-    runner: asyncio.Runner,
-    responder: Responder,
-    store: S3Store,
-    shown: list[Answer],
-    *,
-    known: bool,
+    s3: ScriptedS3, shown: list[Answer], *, known: bool
 ) -> None:
     """An old file that somebody's 204 left would have passed for one that is gone."""
-    responder.script(Answer(204), *shown)
-    deleting = store.delete(PATH, expecting=Expect.ANYTHING)
+    s3.script(Answer(204), *shown)
+    deleting = s3.store.delete(PATH, expecting=Expect.ANYTHING)
     if known:
-        runner.run(deleting)
+        s3.run(deleting)
     else:
-        assert runner.run(failure_of(deleting)).reply is Reply.UNKNOWN
-    assert [one.method for one in responder.received] == ["DELETE", "HEAD", "GET"][: 1 + len(shown)]
+        assert s3.failure_of(deleting).reply is Reply.UNKNOWN
+    assert [one.method for one in s3.received] == ["DELETE", "HEAD", "GET"][: 1 + len(shown)]
 
 
 @pytest.mark.parametrize("verb", ["range", "read", "stat"])
@@ -185,35 +170,27 @@ def test_a_deletion_without_a_mark_is_believed_by_a_look(
     ids=["listed", "another", "a directory", "not listed"],
 )
 def test_a_content_without_a_mark_is_believed_as_it_is_listed(
-    runner: asyncio.Runner,
-    responder: Responder,
-    store: S3Store,
-    verb: str,
-    listed: str,
-    *,
-    known: bool,
+    s3: ScriptedS3, verb: str, listed: str, *, known: bool
 ) -> None:
     """A login page with an etag passed for a damaged record, or for another's file."""
     page = Answer(200, b"<html/>", {**PAGE, "ETag": 'W/"5-x"'})
-    responder.answering = lambda one: (
-        xml("ListBucketResult", listed) if "list-type" in one.query else page
-    )
+    s3.answering = lambda one: xml("ListBucketResult", listed) if "list-type" in one.query else page
     if known:
-        assert runner.run(answered(ASKED[verb](store))) is not None
+        assert s3.run(answered(ASKED[verb](s3.store))) is not None
     else:
-        caught = runner.run(failure_of(ASKED[verb](store)))
+        caught = s3.failure_of(ASKED[verb](s3.store))
         assert caught.reply is Reply.NOT_DONE
         assert "without S3's mark, as by a proxy or a login page" in str(caught)
 
 
 def test_a_content_without_a_mark_keeps_no_connection_while_it_is_looked_for(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
+    s3: ScriptedS3,
 ) -> None:
     """As many large records as there are connections waited for one more, for ever."""
     listed = xml("ListBucketResult", '<Contents><Key>out/a b</Key><ETag>"e"</ETag></Contents>')
     content = Answer(200, bytes(1 << 20), {"ETag": '"e"'})
-    responder.answering = lambda one: listed if "list-type" in one.query else content
-    store = opening(config_kwargs={"max_pool_connections": 1})
+    s3.answering = lambda one: listed if "list-type" in one.query else content
+    store = s3.open(config_kwargs={"max_pool_connections": 1})
 
     async def asked() -> None:
         async with asyncio.timeout(10):
@@ -222,7 +199,7 @@ def test_a_content_without_a_mark_keeps_no_connection_while_it_is_looked_for(
             with pytest.raises(StoreError, match="at most 9 are read"):
                 await store.read(PATH, limit_bytes=9)
 
-    runner.run(asked())
+    s3.run(asked())
 
 
 @pytest.mark.parametrize(
@@ -238,75 +215,63 @@ def test_a_content_without_a_mark_keeps_no_connection_while_it_is_looked_for(
     ids=["gone", "denied", "not known", "there", "not now", "no more"],
 )
 def test_an_abort_without_a_mark_is_believed_by_a_listing(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, listed: Answer, *, known: bool
+    s3: ScriptedS3, listed: Answer, *, known: bool
 ) -> None:
     """What somebody's 204 left would have been kept, and cost."""
-    responder.script(Answer(204), listed)
+    s3.script(Answer(204), listed)
     if known:
-        runner.run(answered(ASKED["abort"](store)))
+        s3.run(answered(ASKED["abort"](s3.store)))
     else:
-        assert runner.run(failure_of(ASKED["abort"](store))).reply is Reply.UNKNOWN
-    assert [one.method for one in responder.received] == ["DELETE", "GET"]
+        assert s3.failure_of(ASKED["abort"](s3.store)).reply is Reply.UNKNOWN
+    assert [one.method for one in s3.received] == ["DELETE", "GET"]
 
 
 @pytest.mark.parametrize("first", [(), (OTHER_PENDING,)], ids=["empty", "another's"])
-def test_an_upload_may_be_listed_on_a_later_page(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, first: tuple[str, ...]
-) -> None:
+def test_an_upload_may_be_listed_on_a_later_page(s3: ScriptedS3, first: tuple[str, ...]) -> None:
     """A page may be empty but not the last, and some servers do not mind the prefix."""
     more = ("<IsTruncated>true</IsTruncated>", "<NextKeyMarker>out/a</NextKeyMarker>")
-    responder.script(
+    s3.script(
         Answer(204),
         xml("ListMultipartUploadsResult", *first, *more),
         xml("ListMultipartUploadsResult", STILL_PENDING),
     )
-    assert runner.run(failure_of(ASKED["abort"](store))).reply is Reply.UNKNOWN
+    assert s3.failure_of(ASKED["abort"](s3.store)).reply is Reply.UNKNOWN
 
 
-def test_a_marked_deletion_is_believed(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
-    responder.script(Answer(204, headers=MARK))
-    runner.run(store.delete(PATH, expecting=Expect.ANYTHING))
-    assert len(responder.received) == 1
+def test_a_marked_deletion_is_believed(s3: ScriptedS3) -> None:
+    s3.script(Answer(204, headers=MARK))
+    s3.run(s3.store.delete(PATH, expecting=Expect.ANYTHING))
+    assert len(s3.received) == 1
 
 
-def test_what_an_ingress_says_is_missing_is_found(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_what_an_ingress_says_is_missing_is_found(s3: ScriptedS3) -> None:
     """It answered one request, and S3 the next."""
     found = Answer(200, b"123", {**MARK, "ETag": '"e1"'})
-    responder.script(Answer(404), found)
-    entry = runner.run(store.stat(PATH))
+    s3.script(Answer(404), found)
+    entry = s3.run(s3.store.stat(PATH))
     assert isinstance(entry, Entry)
     assert (entry.size_bytes, entry.token) == (3, "e1")
 
 
-def test_a_mark_is_enough_where_nobody_has_more_to_say(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_a_mark_is_enough_where_nobody_has_more_to_say(s3: ScriptedS3) -> None:
     listed = xml("ListBucketResult", "<Contents><Key>out/a b/c</Key></Contents>")
-    responder.script(Answer(404, headers=MARK), Answer(200, listed.body, MARK))
-    assert runner.run(store.stat(PATH)) == Directory(PATH)
-    assert [one.method for one in responder.received] == ["HEAD", "GET"]
+    s3.script(Answer(404, headers=MARK), Answer(200, listed.body, MARK))
+    assert s3.run(s3.store.stat(PATH)) == Directory(PATH)
+    assert [one.method for one in s3.received] == ["HEAD", "GET"]
 
 
-def test_a_success_is_taken_in_the_form_that_is_documented_only(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_a_success_is_taken_in_the_form_that_is_documented_only(s3: ScriptedS3) -> None:
     """Marked or not: an empty document of another kind is no empty directory."""
     for headers in ({}, MARK):
-        responder.answering = versioning_or(Answer(200, b"<ListAllMyBuckets/>", headers))
-        assert runner.run(failure_of(ASKED["tree"](store))).reply is Reply.UNKNOWN
-        responder.script(Answer(200, headers=headers))
-        assert runner.run(failure_of(ASKED["delete"](store))).reply is Reply.UNKNOWN
-        responder.script(Answer(206, b"1", {**headers, "ETag": '"e"'}))
-        assert runner.run(failure_of(ASKED["read"](store))).reply is Reply.UNKNOWN
+        s3.always(Answer(200, b"<ListAllMyBuckets/>", headers))
+        assert s3.failure_of(ASKED["tree"](s3.store)).reply is Reply.UNKNOWN
+        s3.script(Answer(200, headers=headers))
+        assert s3.failure_of(ASKED["delete"](s3.store)).reply is Reply.UNKNOWN
+        s3.script(Answer(206, b"1", {**headers, "ETag": '"e"'}))
+        assert s3.failure_of(ASKED["read"](s3.store)).reply is Reply.UNKNOWN
 
 
-def test_a_document_is_known_by_its_name_alone(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_a_document_is_known_by_its_name_alone(s3: ScriptedS3) -> None:
     """Whatever stands before it; moto calls one by another name."""
     for before in (
         b"",
@@ -315,25 +280,32 @@ def test_a_document_is_known_by_its_name_alone(
         b"<?xml version='1.0'?>\n<!-- one --> <!-- 2 -->",
     ):
         body = before + b'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>'
-        responder.answering = lambda one, body=body: (  # type: ignore[misc]
+        s3.answering = lambda one, body=body: (  # type: ignore[misc]
             xml("GetBucketVersioningResponse") if "versioning" in one.query else Answer(200, body)
         )
-        assert runner.run(all_of(store.list_tree(PATH))) == []
+        assert s3.run(all_of(s3.store.list_tree(PATH))) == []
 
 
-def test_an_impostor_does_not_say_how_long_to_wait(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
-    responder.script(Answer(503, HTML, {**PAGE, "Retry-After": "604800"}))
-    assert runner.run(failure_of(ASKED["put"](store))).retry_after_s is None
-
-
-def test_an_impostor_is_no_endpoint_that_answers(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_an_impostor_is_no_endpoint_that_answers(s3: ScriptedS3) -> None:
     """Later, nobody being there is told as what it is: an endpoint that was never S3."""
-    responder.script(Answer(503, HTML, PAGE))
-    runner.run(failure_of(ASKED["put"](store)))
-    runner.run(responder.__aexit__())
-    replies = [runner.run(failure_of(ASKED["put"](store))).reply for _ in range(3)]
+    s3.script(Answer(503, HTML, PAGE))
+    s3.failure_of(ASKED["put"](s3.store))
+    s3.run(s3.__aexit__())
+    replies = [s3.failure_of(ASKED["put"](s3.store)).reply for _ in range(3)]
     assert replies[-1] is Reply.REFUSED
+
+
+def test_nothing_is_deleted_by_one(s3: ScriptedS3) -> None:
+    s3.script(NOT_FOUND)
+    with pytest.raises(StoreError) as caught:
+        s3.run(s3.store.delete(PATH, expecting=Expect.ANYTHING))
+    assert caught.value.reply is Reply.UNKNOWN
+
+
+def test_one_of_s3_says_that_it_is_missing(s3: ScriptedS3) -> None:
+    """To a HEAD nobody has more to say; then a listing is asked, which has."""
+    s3.script(error(404, "NoSuchKey"))
+    assert s3.run(s3.store.read(PATH, limit_bytes=9)) is None
+    s3.script(Answer(404), NOT_FOUND)
+    caught = s3.failure_of(s3.store.stat(PATH))
+    assert caught.reply is Reply.UNKNOWN

@@ -12,12 +12,11 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit_stores.s3 import S3Store
 from fsspec_commit_stores.s3.provenance import is_aws
-from tests.unit.stores.s3.responder import Answer, Received, Responder, tag, xml
+from tests.unit.stores.responder import Answer, Received
+from tests.unit.stores.s3.answers import tag, xml
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from tests.unit.stores.s3.conftest import Opening
+    from tests.unit.stores.s3.scripted import ScriptedS3
 
 AWS = {"key": "k", "secret": "s", "client_kwargs": {"region_name": "us-east-1"}}
 MINE = {**AWS, "endpoint_url": "http://127.0.0.1:9000"}
@@ -29,20 +28,18 @@ OTHER_STORES = {
 }
 
 
-def opened(
-    runner: asyncio.Runner, url: str, storage_options: dict[str, Any], **options: Any
-) -> S3Store:
+def opened(s3: ScriptedS3, url: str, storage_options: dict[str, Any]) -> S3Store:
     """A store that is closed again: nothing is asked of it but what is known."""
-    asked = OpenOptions(storage_options=storage_options, **options)
-    store = runner.run(S3Store.open(url, asked))
-    runner.run(store.close())
+    asked = OpenOptions(storage_options=storage_options)
+    store = s3.run(S3Store.open(url, asked))
+    s3.run(store.close())
     return store
 
 
 @pytest.mark.parametrize("bucket", OTHER_STORES.values(), ids=OTHER_STORES)
-def test_another_store_at_a_host_of_aws_is_tried_out(runner: asyncio.Runner, bucket: str) -> None:
+def test_another_store_at_a_host_of_aws_is_tried_out(s3: ScriptedS3, bucket: str) -> None:
     """An Outpost knows no conditional writes: two drivers would both have committed."""
-    store = opened(runner, f"s3://{bucket}/out", AWS)
+    store = opened(s3, f"s3://{bucket}/out", AWS)
     assert store.unverified_endpoint is not None
     assert store.unverified_endpoint.endswith(f"/{bucket}")
     facts = store.capabilities.facts()
@@ -53,8 +50,8 @@ def test_another_store_at_a_host_of_aws_is_tried_out(runner: asyncio.Runner, buc
 @pytest.mark.parametrize(
     "bucket", ["bucket", "name-ab12cd34ef56-s3alias", "n--use1-az4--x-s3", "n--use1-az4--xa-s3"]
 )
-def test_s3_itself_is_verified(runner: asyncio.Runner, bucket: str) -> None:
-    store = opened(runner, f"s3://{bucket}/out", AWS)
+def test_s3_itself_is_verified(s3: ScriptedS3, bucket: str) -> None:
+    store = opened(s3, f"s3://{bucket}/out", AWS)
     assert store.unverified_endpoint is None
     assert store.capabilities.exclusive_create is True
     assert (store.files is not None) is bucket.endswith(("--x-s3", "--xa-s3"))
@@ -86,22 +83,18 @@ def test_hosts_of_s3_are_known(host: str) -> None:
         "1a2b.execute-api.eu-west-1.amazonaws.com",
     ],
 )
-def test_what_anybody_may_run_at_a_host_of_aws_is_tried_out(
-    runner: asyncio.Runner, host: str
-) -> None:
+def test_what_anybody_may_run_at_a_host_of_aws_is_tried_out(s3: ScriptedS3, host: str) -> None:
     """MinIO behind a load balancer deletes whatever stands there, on any condition."""
-    store = opened(runner, "s3://bucket/out", {**AWS, "endpoint_url": f"https://{host}"})
+    store = opened(s3, "s3://bucket/out", {**AWS, "endpoint_url": f"https://{host}"})
     assert store.unverified_endpoint == f"https://{host}/bucket"
     assert store.capabilities.delete_if_match is None
 
 
-def test_parts_are_of_one_length_where_nobody_says_that_they_need_not(
-    runner: asyncio.Runner,
-) -> None:
+def test_parts_are_of_one_length_where_nobody_says_that_they_need_not(s3: ScriptedS3) -> None:
     """Cloudflare R2 completes no upload of others, and says so after the decision."""
 
     def part_bytes(storage_options: dict[str, Any]) -> int | None:
-        uploads = opened(runner, "s3://bucket/out", storage_options).uploads
+        uploads = opened(s3, "s3://bucket/out", storage_options).uploads
         assert uploads is not None
         return uploads.part_bytes
 
@@ -112,13 +105,13 @@ def test_parts_are_of_one_length_where_nobody_says_that_they_need_not(
 
 
 @pytest.mark.parametrize("size", [0, (5 << 20) - 1, (5 << 30) + 1, "8 MiB", 8.5e6, None])
-def test_a_length_that_no_part_has_is_refused(runner: asyncio.Runner, size: object) -> None:
+def test_a_length_that_no_part_has_is_refused(s3: ScriptedS3, size: object) -> None:
     given = {**MINE, "default_block_size": size}
     if size is None:
-        opened(runner, "s3://bucket/out", given)
+        opened(s3, "s3://bucket/out", given)
         return
     with pytest.raises(RequestError, match="from 5 MiB to 5 GiB") as caught:
-        opened(runner, "s3://bucket/out", given)
+        opened(s3, "s3://bucket/out", given)
     assert caught.value.kind == "invalid_option"
 
 
@@ -135,9 +128,7 @@ OF_DATA = ("cache-control", "content-encoding", "x-amz-storage-class", "x-amz-ob
 
 @pytest.mark.parametrize("size", [1, (8 << 20) + 1])
 @pytest.mark.parametrize("bucket", ["bucket", "n--use1-az4--x-s3"])
-def test_settings_of_data_do_not_hit_records(
-    runner: asyncio.Runner, responder: Responder, opening: Opening, bucket: str, size: int
-) -> None:
+def test_settings_of_data_do_not_hit_records(s3: ScriptedS3, bucket: str, size: int) -> None:
     """An archived record cannot be read; of a cached one, an old word is heard."""
 
     def answering(request: Received) -> Answer:
@@ -151,8 +142,8 @@ def test_settings_of_data_do_not_hit_records(
             return xml("CompleteMultipartUploadResult", tag("ETag", '"e1"'))
         return Answer(200, headers={"ETag": '"e1"'})
 
-    responder.answering = answering
-    store = opening(f"s3://{bucket}/out", s3_additional_kwargs=SETTINGS)
+    s3.answering = answering
+    store = s3.open(f"s3://{bucket}/out", s3_additional_kwargs=SETTINGS)
     path = StorePath(f"{bucket}/out/a")
 
     async def written() -> None:
@@ -161,8 +152,8 @@ def test_settings_of_data_do_not_hit_records(
         await writer.write(b"1" * size)
         await writer.finish()
 
-    runner.run(written())
-    put, *rest = (one for one in responder.received if "session" not in one.query)
+    s3.run(written())
+    put, *rest = (one for one in s3.received if "session" not in one.query)
     begun = rest[0]
     assert put.headers["x-amz-server-side-encryption"] == "AES256"
     assert not set(OF_DATA) & put.headers.keys()

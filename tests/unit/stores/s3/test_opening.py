@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -16,13 +17,14 @@ from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Expect, OpenOptions
 from fsspec_commit.store.registry import adapter
 from fsspec_commit_stores.s3 import S3Store
-from tests.unit.stores.s3.responder import MARK, Answer, Received, Responder, error, tag, xml
+from tests.unit.stores.responder import Answer, Received
+from tests.unit.stores.s3.answers import MARK, error, tag, xml
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from tests.unit.stores.s3.conftest import Opening
+    from tests.unit.stores.s3.scripted import ScriptedS3
+
 
 PATH = StorePath("bucket/out/a")
 NONCE = Nonce("a" * 32)
@@ -32,36 +34,26 @@ ACCOUNT = {"key": "k", "secret": "s"}
 @pytest.mark.parametrize(
     ("url", "root"),
     [
-        ("s3://bucket", "bucket"),
-        ("s3://bucket/", "bucket"),
-        ("s3://bucket/a/b/", "bucket/a/b"),
         ("s3a://bucket/a", "bucket/a"),
-        ("S3://bucket/a", "bucket/a"),
         ("s3://my.bucket-1/with space/100%/a%2Fb/#x", "my.bucket-1/with space/100%/a%2Fb/#x"),
         ("s3://name-123-s3alias/out", "name-123-s3alias/out"),
         ("s3://name--use1-az4--x-s3/out", "name--use1-az4--x-s3/out"),
     ],
 )
-def test_a_url_names_a_bucket_and_a_directory(opening: Opening, url: str, root: str) -> None:
-    assert opening(url).root == root
+def test_a_url_names_a_bucket_and_a_directory(s3: ScriptedS3, url: str, root: str) -> None:
+    assert s3.open(url).root == root
 
 
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("s3://", "names no bucket"),
-        ("s3:///out", "names no bucket"),
-        ("s3://my bucket/out", "names no bucket"),
-        ("s3://bucket//out", "components name nothing"),
-        ("s3://bucket/a//b", "components name nothing"),
-        ("s3://bucket/../b", "components name nothing"),
         ("s3://bucket/a?versionId=7", "one version"),
         ("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/name/out", "alias"),
     ],
 )
-def test_a_url_that_names_nothing_is_refused(runner: asyncio.Runner, url: str, says: str) -> None:
+def test_a_url_that_names_nothing_is_refused(s3: ScriptedS3, url: str, says: str) -> None:
     with pytest.raises(RequestError, match=says) as caught:
-        runner.run(S3Store.open(url, OpenOptions()))
+        s3.run(S3Store.open(url, OpenOptions()))
     assert caught.value.kind == "invalid_url"
 
 
@@ -83,31 +75,19 @@ def test_urls_of_both_protocols_are_served() -> None:
     ],
     ids=str,
 )
-def test_an_option_that_makes_no_sense_is_refused(
-    runner: asyncio.Runner, options: dict[str, Any]
-) -> None:
+def test_an_option_that_makes_no_sense_is_refused(s3: ScriptedS3, options: dict[str, Any]) -> None:
     with pytest.raises((RequestError, StoreError)) as caught:
-        runner.run(S3Store.open("s3://bucket/out", OpenOptions(storage_options=options)))
+        s3.run(S3Store.open("s3://bucket/out", OpenOptions(storage_options=options)))
     assert "cannot open" in str(caught.value)
     assert "planted-secret" not in str(caught.value)
 
 
-def test_opening_sends_nothing(responder: Responder, opening: Opening) -> None:
-    opening()
-    assert responder.received == []
-
-
-def test_who_chooses_asks_for_versions(
-    runner: asyncio.Runner, responder: Responder, opening: Opening
-) -> None:
+def test_who_chooses_asks_for_versions(s3: ScriptedS3) -> None:
     """Only then: a worker goes by a choice that was made."""
-    options = OpenOptions(storage_options={**ACCOUNT, "endpoint_url": responder.url}, choosing=True)
     for status, unique in (("Enabled", True), ("Suspended", False)):
-        responder.script(xml("VersioningConfiguration", tag("Status", status)))
-        store = runner.run(S3Store.open("s3://bucket/out", options))
-        assert store.capabilities.unique_tokens is unique
-        runner.run(store.close())
-    assert responder.operations() == ["GET versioning", "GET versioning"]
+        s3.script(xml("VersioningConfiguration", tag("Status", status)))
+        assert s3.open(choosing=True).capabilities.unique_tokens is unique
+    assert s3.operations() == ["GET versioning", "GET versioning"]
 
 
 @pytest.mark.parametrize(
@@ -122,20 +102,19 @@ def test_who_chooses_asks_for_versions(
     ],
 )
 def test_who_chooses_is_told_at_once_what_is_wrong(
-    runner: asyncio.Runner, responder: Responder, answer: Answer, says: str
+    s3: ScriptedS3, answer: Answer, says: str
 ) -> None:
-    options = OpenOptions(storage_options={**ACCOUNT, "endpoint_url": responder.url}, choosing=True)
-    responder.script(answer)
+    s3.script(answer)
     with pytest.raises(StoreError, match=says):
-        runner.run(S3Store.open("s3://bucket/out", options))
-    assert len(responder.received) == 1
+        s3.open(choosing=True)
+    assert len(s3.received) == 1
 
 
-def test_the_filesystem_is_private(responder: Responder, opening: Opening) -> None:
+def test_the_filesystem_is_private(s3: ScriptedS3) -> None:
     """The user's own instance is neither taken, changed nor closed."""
-    options = {"key": "k", "secret": "s", "endpoint_url": responder.url}
+    options: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": s3.url}
     mine = fsspec.filesystem("s3", **options)
-    store = opening(**options)
+    store = s3.open(**options)
     assert store._filesystem is not mine
     assert fsspec.filesystem("s3", **options) is mine
     assert store._filesystem.asynchronous
@@ -145,18 +124,9 @@ def test_the_filesystem_is_private(responder: Responder, opening: Opening) -> No
 
 class TestCapabilities:
     @pytest.fixture
-    def opened(self, runner: asyncio.Runner) -> Iterator[Any]:
-        stores = []
-
-        def open_store(url: str = "s3://bucket/out", **options: Any) -> S3Store:
-            single = options.pop("single_writer", False)
-            opening = OpenOptions(storage_options=ACCOUNT | options, single_writer=single)
-            stores.append(runner.run(S3Store.open(url, opening)))
-            return stores[-1]
-
-        yield open_store
-        for store in stores:
-            runner.run(store.close())
+    def opened(self, s3: ScriptedS3) -> Callable[..., S3Store]:
+        """At AWS, unless a test names another endpoint."""
+        return partial(s3.open, endpoint_url=None)
 
     @pytest.mark.parametrize(
         "options",
@@ -169,7 +139,9 @@ class TestCapabilities:
         ],
         ids=str,
     )
-    def test_of_aws_all_is_known(self, opened: Any, options: dict[str, Any]) -> None:
+    def test_of_aws_all_is_known(
+        self, opened: Callable[..., S3Store], options: dict[str, Any]
+    ) -> None:
         store = opened(**options)
         facts = store.capabilities
         assert store.unverified_endpoint is None
@@ -195,7 +167,7 @@ class TestCapabilities:
         ["http://127.0.0.1:9000", "https://amazonaws.com.example", "https://notamazonaws.com"],
     )
     def test_of_any_other_server_only_the_protocol_is_known(
-        self, opened: Any, endpoint: str
+        self, opened: Callable[..., S3Store], endpoint: str
     ) -> None:
         store = opened(endpoint_url=endpoint)
         facts = store.capabilities
@@ -208,12 +180,12 @@ class TestCapabilities:
             assert facts.facts()[name] is None, name
 
     def test_an_endpoint_of_the_environment_counts(
-        self, opened: Any, monkeypatch: pytest.MonkeyPatch
+        self, opened: Callable[..., S3Store], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9000")
         assert opened().capabilities.exclusive_create is None
 
-    def test_a_directory_bucket_renames_objects(self, opened: Any) -> None:
+    def test_a_directory_bucket_renames_objects(self, opened: Callable[..., S3Store]) -> None:
         """And no other bucket does; of another's server it is to be found out how well."""
         assert opened().files is None
         store = opened("s3://name--use1-az4--x-s3/out")
@@ -223,7 +195,9 @@ class TestCapabilities:
         assert store.capabilities.token_survives_rename is None
         assert store.capabilities.unique_tokens is False
 
-    def test_a_single_writer_promises_what_only_concurrency_needs(self, opened: Any) -> None:
+    def test_a_single_writer_promises_what_only_concurrency_needs(
+        self, opened: Callable[..., S3Store]
+    ) -> None:
         facts = opened(endpoint_url="http://127.0.0.1:9000", single_writer=True).capabilities
         for name in ("consistent_listing", "unique_tokens", "delete_if_match"):
             assert facts.facts()[name] is True
@@ -232,24 +206,20 @@ class TestCapabilities:
 
 
 class TestRequests:
-    def test_the_pool_is_as_wide_as_what_is_in_flight(
-        self, runner: asyncio.Runner, opening: Opening
-    ) -> None:
+    def test_the_pool_is_as_wide_as_what_is_in_flight(self, s3: ScriptedS3) -> None:
         def config(store: S3Store) -> Any:
             return store._filesystem._s3.meta.config
 
-        assert config(opening()).max_pool_connections == 64
-        mine = opening(config_kwargs={"max_pool_connections": 7})
+        assert config(s3.open()).max_pool_connections == 64
+        mine = s3.open(config_kwargs={"max_pool_connections": 7})
         assert config(mine).max_pool_connections == 7
         options = OpenOptions(storage_options=ACCOUNT, concurrency=200)
-        wide = runner.run(S3Store.open("s3://bucket/out", options))
+        wide = s3.run(S3Store.open("s3://bucket/out", options))
         assert config(wide).max_pool_connections == 200
-        runner.run(wide.close())
+        s3.run(wide.close())
 
-    def test_what_the_user_wants_is_in_every_request_that_knows_it(
-        self, runner: asyncio.Runner, responder: Responder, opening: Opening
-    ) -> None:
-        store = opening(
+    def test_what_the_user_wants_is_in_every_request_that_knows_it(self, s3: ScriptedS3) -> None:
+        store = s3.open(
             requester_pays=True,
             s3_additional_kwargs={
                 "SSECustomerAlgorithm": "AES256",
@@ -271,7 +241,7 @@ class TestRequests:
                 return Answer(204, headers=MARK)
             return Answer(200, b"", headers | MARK if request.method != "PUT" else headers)
 
-        responder.answering = answering
+        s3.answering = answering
 
         async def everything() -> None:
             await store.put(PATH, b"1", expecting=Expect.ABSENT, within=None, nonce=NONCE)
@@ -283,14 +253,14 @@ class TestRequests:
             await store.read(PATH, limit_bytes=9)
             await store.delete(PATH, expecting=Expect.ANYTHING)
 
-        runner.run(everything())
-        assert len(responder.received) == 7
+        s3.run(everything())
+        assert len(s3.received) == 7
         key = base64.b64encode(b"k" * 32).decode()
-        for request in responder.received:
+        for request in s3.received:
             assert request.headers["x-amz-request-payer"] == "requester"
             secret = request.headers.get("x-amz-server-side-encryption-customer-key")
             assert secret == (None if request.method == "DELETE" else key)
-        put, start, *_ = responder.received
+        put, start, *_ = s3.received
         # A record that is archived, as data may be, is one that nobody reads.
         assert "x-amz-storage-class" not in put.headers
         assert start.headers["x-amz-storage-class"] == "STANDARD_IA"
@@ -298,24 +268,20 @@ class TestRequests:
             assert request.headers["x-amz-meta-team"] == "blue"
             assert request.headers["x-amz-meta-fsspec-commit-nonce"] == NONCE
 
-    def test_a_condition_is_never_left_out(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
+    def test_a_condition_is_never_left_out(self, s3: ScriptedS3) -> None:
         """A botocore that is too old for it says so; nothing is sent unconditionally."""
-        bucket = store._bucket
+        bucket = s3.store._bucket
         known = bucket._parameters("put_object")
         bucket._known["put_object"] = known - {"IfNoneMatch"}
         with pytest.raises(StoreError, match="does not know IfNoneMatch; upgrade it"):
-            runner.run(store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
-        assert responder.received == []
+            s3.run(s3.store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
+        assert s3.received == []
 
-    def test_small_bodies_do_not_wait_for_leave(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(Answer(200, b"", {"ETag": '"e1"'}))
+    def test_small_bodies_do_not_wait_for_leave(self, s3: ScriptedS3) -> None:
+        s3.script(Answer(200, b"", {"ETag": '"e1"'}))
         for size in (0, 1000, 1 << 20):
-            runner.run(store.put(PATH, b"1" * size, expecting=Expect.ABSENT, within=None))
-        assert ["expect" in request.headers for request in responder.received] == [
+            s3.run(s3.store.put(PATH, b"1" * size, expecting=Expect.ABSENT, within=None))
+        assert ["expect" in request.headers for request in s3.received] == [
             False,
             False,
             True,
@@ -332,63 +298,32 @@ class TestRequests:
 
 
 class TestReading:
-    def test_a_file_is_read_by_one_request(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
+    def test_a_file_is_read_by_one_request(self, s3: ScriptedS3) -> None:
         headers = {"ETag": '"e1"', "x-amz-meta-fsspec-commit-nonce": NONCE}
-        responder.script(Answer(200, b"123", headers))
-        content = runner.run(store.read(PATH, limit_bytes=3))
+        s3.script(Answer(200, b"123", headers))
+        content = s3.run(s3.store.read(PATH, limit_bytes=3))
         assert content is not None
         assert (content.data, content.entry.token, content.entry.nonce) == (b"123", "e1", NONCE)
-        assert responder.operations() == ["GET"]
+        assert s3.operations() == ["GET"]
 
-    def test_what_is_too_long_is_not_read(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(Answer(200, b"1", {"ETag": '"e1"', **MARK}, announced=1 << 40))
-        with pytest.raises(StoreError, match=f"has {1 << 40} bytes, and at most 3"):
-            runner.run(store.read(PATH, limit_bytes=3))
-
-    def test_a_foreign_nonce_is_none(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
+    def test_a_foreign_nonce_is_none(self, s3: ScriptedS3) -> None:
         headers = {"ETag": '"e1"', **MARK, "x-amz-meta-fsspec-commit-nonce": "../evil"}
-        responder.script(Answer(200, b"", headers))
-        found = runner.run(store.stat(PATH))
+        s3.script(Answer(200, b"", headers))
+        found = s3.run(s3.store.stat(PATH))
         assert found is not None
         assert getattr(found, "nonce", "") is None
 
-    def test_a_server_that_knows_no_ranges(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(Answer(200, b"0123456789", {"ETag": '"e1"', **MARK}))
-        assert runner.run(store.read_range(PATH, start=2, length=3)) == b"234"
-
-    @pytest.mark.parametrize("span", ["bytes 0-2/9", "bytes 2-3/9", "bytes 2-9/9", "nonsense"])
-    def test_a_part_is_the_one_that_was_asked_for(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store, span: str
-    ) -> None:
-        headers = {"ETag": '"e1"', "Content-Range": span, **MARK}
-        responder.script(Answer(206, b"234", headers))
-        with pytest.raises(StoreError, match="another part") as caught:
-            runner.run(store.read_range(PATH, start=2, length=3))
-        assert caught.value.reply is Reply.UNKNOWN
-
-    def test_a_file_without_an_etag_is_none_to_rely_on(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(Answer(200, b""))
+    def test_a_file_without_an_etag_is_none_to_rely_on(self, s3: ScriptedS3) -> None:
+        s3.script(Answer(200, b""))
         with pytest.raises(StoreError, match="not S3 has answered") as caught:
-            runner.run(store.stat(PATH))
+            s3.run(s3.store.stat(PATH))
         assert caught.value.reply is Reply.UNKNOWN
 
-    def test_a_file_costs_one_request_and_what_is_none_two(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(Answer(200, b"", {"ETag": '"e1"', **MARK}))
-        runner.run(store.stat(PATH))
-        assert responder.operations() == ["HEAD"]
-        responder.received.clear()
-        responder.script(Answer(404, headers=MARK), Answer(200, b"<ListBucketResult/>", MARK))
-        assert runner.run(store.stat(PATH)) is None
-        assert responder.operations() == ["HEAD", "GET list-type max-keys"]
+    def test_a_file_costs_one_request_and_what_is_none_two(self, s3: ScriptedS3) -> None:
+        s3.script(Answer(200, b"", {"ETag": '"e1"', **MARK}))
+        s3.run(s3.store.stat(PATH))
+        assert s3.operations() == ["HEAD"]
+        s3.received.clear()
+        s3.script(Answer(404, headers=MARK), Answer(200, b"<ListBucketResult/>", MARK))
+        assert s3.run(s3.store.stat(PATH)) is None
+        assert s3.operations() == ["HEAD", "GET list-type max-keys"]

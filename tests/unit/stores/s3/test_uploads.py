@@ -13,13 +13,13 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Part, PendingUpload, Token
-from tests.unit.stores.s3.responder import CLOSED, Answer, Received, Responder, error, tag, xml
+from tests.unit.stores.responder import CLOSED, Answer, Received
+from tests.unit.stores.s3.answers import error, tag, xml
 
 if TYPE_CHECKING:
-    import asyncio
-
     from fsspec_commit_stores.s3 import S3Store
-    from tests.unit.stores.s3.conftest import Opening
+    from tests.unit.stores.s3.scripted import ScriptedS3
+
 
 PATH = StorePath("bucket/out/a")
 NONCE = Nonce("a" * 32)
@@ -36,10 +36,9 @@ def upload_of(*parts: Part) -> PendingUpload:
     return PendingUpload(path=PATH, upload_id="u1", nonce=NONCE, parts=parts)
 
 
-def test_checksums_of_parts_come_back_when_completed(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
-    responder.script(
+def test_checksums_of_parts_come_back_when_completed(s3: ScriptedS3) -> None:
+    store = s3.store
+    s3.script(
         BEGUN,
         Answer(200, b"", {"ETag": '"e1"', "x-amz-checksum-crc32": "g9y6zA=="}),
         Answer(200, b"", {"ETag": '"e2"', "x-amz-checksum-crc32": "Gtkjkg=="}),
@@ -53,10 +52,10 @@ def test_checksums_of_parts_come_back_when_completed(
         await ability(store).complete(whole, expecting=Expect.ABSENT)
         return whole
 
-    parts = runner.run(uploaded()).parts
+    parts = s3.run(uploaded()).parts
     assert [(part.number, part.size_bytes) for part in parts] == [(2, 2), (1, 1)]
     assert parts[0].token == "e1;CRC32=g9y6zA=="
-    start, part, _, complete = responder.received
+    start, part, _, complete = s3.received
     assert start.headers["x-amz-meta-fsspec-commit-nonce"] == NONCE
     assert start.headers["x-amz-checksum-algorithm"] == "CRC32"
     assert "x-amz-checksum-crc32" in part.headers
@@ -82,46 +81,38 @@ def test_checksums_of_parts_come_back_when_completed(
     ids=str,
 )
 def test_a_checksum_is_the_users_choice(
-    runner: asyncio.Runner,
-    responder: Responder,
-    opening: Opening,
-    options: dict[str, Any],
-    algorithm: str | None,
+    s3: ScriptedS3, options: dict[str, Any], algorithm: str | None
 ) -> None:
-    store = opening(**options)
-    responder.script(BEGUN, Answer(200, b"", {"ETag": '"e1"'}))
-    upload = runner.run(ability(store).start(PATH, NONCE))
-    part = runner.run(ability(store).put_part(upload, 1, b"1"))
+    store = s3.open(**options)
+    s3.script(BEGUN, Answer(200, b"", {"ETag": '"e1"'}))
+    upload = s3.run(ability(store).start(PATH, NONCE))
+    part = s3.run(ability(store).put_part(upload, 1, b"1"))
     assert part.token == "e1"
-    start, stored = responder.received
+    start, stored = s3.received
     assert start.headers.get("x-amz-checksum-algorithm") == algorithm
     sums = [name for name in stored.headers if name.startswith("x-amz-checksum-")]
     assert sums == ([] if algorithm is None else [f"x-amz-checksum-{algorithm.lower()}"])
 
 
-def test_a_token_is_a_condition_of_completion(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
-    responder.script(DONE)
+def test_a_token_is_a_condition_of_completion(s3: ScriptedS3) -> None:
+    s3.script(DONE)
     upload = upload_of(Part(1, Token("e1"), 1))
-    runner.run(ability(store).complete(upload, expecting=Token("e0")))
-    runner.run(ability(store).complete(upload, expecting=Expect.ANYTHING))
-    conditional, plain = responder.received
+    s3.run(ability(s3.store).complete(upload, expecting=Token("e0")))
+    s3.run(ability(s3.store).complete(upload, expecting=Expect.ANYTHING))
+    conditional, plain = s3.received
     assert conditional.headers["if-match"] == '"e0"'
     assert not {"if-match", "if-none-match"} & plain.headers.keys()
 
 
 @pytest.mark.parametrize("call", ["start", "part"])
-def test_an_answer_that_names_nothing_leaves_in_doubt(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, call: str
-) -> None:
-    responder.script(Answer(200, b"<InitiateMultipartUploadResult/>" if call == "start" else b""))
+def test_an_answer_that_names_nothing_leaves_in_doubt(s3: ScriptedS3, call: str) -> None:
+    s3.script(Answer(200, b"<InitiateMultipartUploadResult/>" if call == "start" else b""))
     calls = {
-        "start": lambda: ability(store).start(PATH, NONCE),
-        "part": lambda: ability(store).put_part(upload_of(), 1, b""),
+        "start": lambda: ability(s3.store).start(PATH, NONCE),
+        "part": lambda: ability(s3.store).put_part(upload_of(), 1, b""),
     }
     with pytest.raises(StoreError) as caught:
-        runner.run(calls[call]())
+        s3.run(calls[call]())
     assert caught.value.reply is Reply.UNKNOWN
 
 
@@ -179,13 +170,15 @@ class FakeUploads:
         return tag(name, quote_plus(key) if self.encodes else key)
 
 
-def pending(runner: asyncio.Runner, store: S3Store, path: str = "bucket/out") -> list[Any]:
+def pending(s3: ScriptedS3, path: str = "bucket/out") -> list[Any]:
+    store = s3.store
+
     async def listed() -> list[Any]:
         found = [upload async for upload in ability(store).pending(StorePath(path))]
         assert {upload.nonce for upload in found} <= {""}
         return [(upload.path.removeprefix("bucket/"), upload.upload_id) for upload in found]
 
-    return runner.run(listed())
+    return s3.run(listed())
 
 
 MANY = [
@@ -198,58 +191,49 @@ MANY = [
 
 @pytest.mark.parametrize("page", [1, 2, 3, 100])
 @pytest.mark.parametrize("encodes", [True, False])
-def test_every_page_of_uploads_is_listed(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, page: int, *, encodes: bool
-) -> None:
-    responder.answering = FakeUploads(*MANY, page=page, encodes=encodes)
-    assert sorted(pending(runner, store)) == sorted(MANY)
+def test_every_page_of_uploads_is_listed(s3: ScriptedS3, page: int, *, encodes: bool) -> None:
+    s3.answering = FakeUploads(*MANY, page=page, encodes=encodes)
+    assert sorted(pending(s3)) == sorted(MANY)
 
 
-def test_a_neighbours_uploads_are_never_listed(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_a_neighbours_uploads_are_never_listed(s3: ScriptedS3) -> None:
     others = [("out0/a", "u8"), ("out", "u9"), ("outer", "u10"), ("other/out/a", "u11")]
     for minds in (True, False):
-        responder.answering = FakeUploads(*MANY, *others, minds_prefix=minds)
-        assert sorted(pending(runner, store)) == sorted(MANY)
-    assert {one.query["prefix"] for one in responder.received} == {"out/"}
-    assert len(pending(runner, store, "bucket")) == len(MANY) + len(others)
+        s3.answering = FakeUploads(*MANY, *others, minds_prefix=minds)
+        assert sorted(pending(s3)) == sorted(MANY)
+    assert {one.query["prefix"] for one in s3.received} == {"out/"}
+    assert len(pending(s3, "bucket")) == len(MANY) + len(others)
 
 
 @pytest.mark.parametrize("page", [3, 4, 5])
 def test_a_server_that_does_not_know_its_own_marker_is_paged_by_keys(
-    runner: asyncio.Runner, responder: Responder, store: S3Store, page: int
+    s3: ScriptedS3, page: int
 ) -> None:
     """None is lost, none comes twice, also where a page ends between two uploads of a key."""
     uploads = [(f"out/{key}", f"u{key}{number}") for key in "abcde" for number in range(2)]
-    responder.answering = FakeUploads(*uploads, page=page, knows_marker=False)
-    assert pending(runner, store) == uploads
+    s3.answering = FakeUploads(*uploads, page=page, knows_marker=False)
+    assert pending(s3) == uploads
 
 
-def test_more_than_a_page_of_one_key_is_not_passed_over(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
+def test_more_than_a_page_of_one_key_is_not_passed_over(s3: ScriptedS3) -> None:
     uploads = [("out/0", "u"), *(("out/a", f"u{number}") for number in range(7)), ("out/b", "u8")]
-    responder.answering = FakeUploads(*uploads, page=3, knows_marker=False)
+    s3.answering = FakeUploads(*uploads, page=3, knows_marker=False)
     with pytest.raises(StoreError, match="list the uploads below"):
-        pending(runner, store)
+        pending(s3)
 
 
-def test_more_uploads_without_a_place_is_an_error(
-    runner: asyncio.Runner, responder: Responder, store: S3Store
-) -> None:
-    responder.script(xml("ListMultipartUploadsResult", "<IsTruncated>true</IsTruncated>"))
+def test_more_uploads_without_a_place_is_an_error(s3: ScriptedS3) -> None:
+    s3.script(xml("ListMultipartUploadsResult", "<IsTruncated>true</IsTruncated>"))
     with pytest.raises(StoreError, match="there is more, and not where"):
-        pending(runner, store)
+        pending(s3)
 
 
 class TestWriter:
     """`writer`, over the same uploads."""
 
-    def test_a_small_file_is_one_request(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(Answer(200, b"", {"ETag": '"e1"'}))
+    def test_a_small_file_is_one_request(self, s3: ScriptedS3) -> None:
+        store = s3.store
+        s3.script(Answer(200, b"", {"ETag": '"e1"'}))
 
         async def write() -> Any:
             writer = store.writer(PATH, within=store.root)
@@ -257,16 +241,15 @@ class TestWriter:
                 await writer.write(b"1" * 1000)
             return await writer.finish()
 
-        entry = runner.run(write())
-        assert responder.operations() == ["PUT"]
-        assert entry.nonce == responder.received[0].headers["x-amz-meta-fsspec-commit-nonce"]
-        assert len(responder.received[0].body) == entry.size_bytes == 100_000
+        entry = s3.run(write())
+        assert s3.operations() == ["PUT"]
+        assert entry.nonce == s3.received[0].headers["x-amz-meta-fsspec-commit-nonce"]
+        assert len(s3.received[0].body) == entry.size_bytes == 100_000
 
-    def test_a_part_that_failed_is_sent_again_by_the_next_call(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
+    def test_a_part_that_failed_is_sent_again_by_the_next_call(self, s3: ScriptedS3) -> None:
+        store = s3.store
         stored = Answer(200, b"", {"ETag": '"e1"'})
-        responder.script(BEGUN, error(503, "SlowDown"), stored, CLOSED, stored, DONE)
+        s3.script(BEGUN, error(503, "SlowDown"), stored, CLOSED, stored, DONE)
 
         async def write() -> Any:
             writer = store.writer(PATH, within=store.root)
@@ -277,16 +260,15 @@ class TestWriter:
                 await writer.finish()
             return await writer.finish()
 
-        entry = runner.run(write())
+        entry = s3.run(write())
         assert (entry.size_bytes, entry.token) == (9 << 20, "e-2")
-        sizes = [len(one.body) >> 20 for one in responder.received if one.method == "PUT"]
+        sizes = [len(one.body) >> 20 for one in s3.received if one.method == "PUT"]
         assert sizes == [8, 8, 1, 1]
-        assert responder.received[-1].headers["x-amz-mp-object-size"] == str(9 << 20)
+        assert s3.received[-1].headers["x-amz-mp-object-size"] == str(9 << 20)
 
-    def test_what_is_discarded_is_aborted(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(BEGUN, Answer(200, b"", {"ETag": '"e1"'}), error(403, "AccessDenied"))
+    def test_what_is_discarded_is_aborted(self, s3: ScriptedS3) -> None:
+        store = s3.store
+        s3.script(BEGUN, Answer(200, b"", {"ETag": '"e1"'}), error(403, "AccessDenied"))
 
         async def write() -> None:
             writer = store.writer(PATH, within=store.root)
@@ -296,13 +278,12 @@ class TestWriter:
             with pytest.raises(ValueError, match="is discarded"):
                 await writer.finish()
 
-        runner.run(write())
-        assert [one.method for one in responder.received] == ["POST", "PUT", "DELETE"]
+        s3.run(write())
+        assert [one.method for one in s3.received] == ["POST", "PUT", "DELETE"]
 
-    def test_what_is_abandoned_stays_invisible(
-        self, runner: asyncio.Runner, responder: Responder, store: S3Store
-    ) -> None:
-        responder.script(BEGUN, Answer(200, b"", {"ETag": '"e1"'}))
+    def test_what_is_abandoned_stays_invisible(self, s3: ScriptedS3) -> None:
+        store = s3.store
+        s3.script(BEGUN, Answer(200, b"", {"ETag": '"e1"'}))
 
         async def write() -> None:
             writer = store.writer(PATH, within=store.root)
@@ -311,5 +292,5 @@ class TestWriter:
             gc.collect()
 
         with pytest.warns(ResourceWarning, match="was abandoned"):
-            runner.run(write())
-        assert [one.method for one in responder.received] == ["POST", "PUT"]
+            s3.run(write())
+        assert [one.method for one in s3.received] == ["POST", "PUT"]

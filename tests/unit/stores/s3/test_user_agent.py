@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fsspec_commit_stores.s3 import user_agent
-from tests.unit.stores.s3.verbs import CHANGES, failure_of
+from tests.unit.stores.verbs import put
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from tests.unit.stores.s3.conftest import Opening
-    from tests.unit.stores.s3.responder import Responder
+    from tests.unit.stores.s3.scripted import ScriptedS3
 
 
 @pytest.fixture
-def sender(runner: asyncio.Runner, responder: Responder, opening: Opening) -> Any:
+def sender(s3: ScriptedS3) -> Any:
     """What the header says when a store is opened with options."""
 
     def of(**options: Any) -> str:
-        runner.run(failure_of(CHANGES["put"][0](opening(**options))))
-        said: str = responder.received[-1].headers["user-agent"]
+        s3.failure_of(put(s3.open(**options)))
+        said: str = s3.received[-1].headers["user-agent"]
         return said
 
     return of

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import errno
-import multiprocessing
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Token
 from fsspec_commit_stores.local import LocalStore, system_calls
 from tests.unit.stores.local.disk import JOB, mounted, names, write
+from tests.unit.stores.local.races import won_by_each
 from tests.unit.stores.local.refusals import refused
-from tests.unit.stores.local.verbs import opened, rename, rename_directory, run
+from tests.unit.stores.local.verbs import rename, rename_directory, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_this_machine_has_the_system_call() -> None:
@@ -143,41 +144,16 @@ def test_a_mount_inside_the_destination_is_refused(store: LocalStore, root: Path
         run(store.close())
 
 
-def racer(root: str, number: int, rounds: int, start: Any, won: Any) -> None:
-    store = opened(Path(root))
-    wins = []
-    for turn in range(rounds):
-        start.wait()
-        try:
-            rename(store, f"work/{number}/{turn}", f"d{turn % 3}/{turn}")
-        except StoreError as error:
-            if (error.reply, error.errno) != (Reply.REFUSED, errno.EEXIST):
-                raise
-        else:
-            wins.append(turn)
-    won.put((number, wins))
-
-
 @pytest.mark.usefixtures("way")
 def test_of_two_processes_one_renames(root: Path) -> None:
+    def rename_own(store: LocalStore, number: int, turn: int) -> None:
+        rename(store, f"work/{number}/{turn}", f"d{turn % 3}/{turn}")
+
     rounds = 200
     for number in range(2):
         for turn in range(rounds):
             write(root / f"work/{number}/{turn}", b"%d" % number)
-    fork = multiprocessing.get_context("fork")
-    start, won = fork.Barrier(2), fork.SimpleQueue()
-    racers = [
-        fork.Process(target=racer, args=(str(root), number, rounds, start, won))
-        for number in range(2)
-    ]
-    for process in racers:
-        process.start()
-    wins = dict(won.get() for _ in racers)
-    for process in racers:
-        process.join()
-        assert process.exitcode == 0
-    assert sorted(wins[0] + wins[1]) == list(range(rounds))
-    for number, turns in wins.items():
+    for number, turns in won_by_each(root, rename_own, rounds=rounds).items():
         for turn in turns:
             assert (root / f"d{turn % 3}/{turn}").read_bytes() == b"%d" % number
         left = {str(turn) for turn in range(rounds)} - {str(turn) for turn in turns}

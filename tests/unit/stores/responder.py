@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
-from xml.sax.saxutils import escape
 
 
 @dataclass(frozen=True)
@@ -43,26 +42,8 @@ class Answer:
     announced: int | None = None
 
 
-MARK = {"x-amz-request-id": "4442587FB7D0A2F9"}
-"""What S3 puts into every answer, and nobody else does."""
 CLOSED = Answer(status=None)
 Answering: TypeAlias = Callable[[Received], Answer]
-
-
-def error(status: int, code: str, headers: Mapping[str, str] | None = None, **more: str) -> Answer:
-    """An error as S3 writes it."""
-    told = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in more.items())
-    body = f"<Error><Code>{code}</Code><Message>said so</Message>{told}</Error>"
-    return Answer(status, body.encode(), headers or {})
-
-
-def xml(name: str, *children: str, status: int = 200) -> Answer:
-    """An answer with a document."""
-    return Answer(status, f"<{name}>{''.join(children)}</{name}>".encode())
-
-
-def tag(name: str, text: object) -> str:
-    return f"<{name}>{escape(str(text))}</{name}>"
 
 
 class Responder:

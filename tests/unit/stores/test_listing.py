@@ -1,0 +1,124 @@
+"""Listings page by page, where no real server will page, and what is deleted by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.layout import StorePath
+from tests.unit.stores.bucket import tree
+from tests.unit.stores.verbs import all_of
+
+if TYPE_CHECKING:
+    from tests.unit.stores.responder import Answer, Received
+    from tests.unit.stores.scripted import Scripted
+
+TREE = StorePath("bucket/out/t")
+SEVEN = [str(number) for number in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("cloud", "odd"), [("s3", "z\nz"), ("gcs", "z?z"), ("flat", "z?z")], indirect=["cloud"]
+)
+def test_every_page_is_listed(cloud: Scripted[Any], odd: str) -> None:
+    names = ["a", "b c", "d/e", "d/e+f", "d/%41", odd, "\u65e5"]
+    cloud.answering = bucket = cloud.bucket(*(f"out/{name}" for name in names))
+    assert sorted(tree(cloud)) == sorted(names)
+    assert len(bucket.listings) == 4
+    assert {query["prefix"] for query in bucket.listings} == {"out/"}
+
+
+def test_any_page_but_the_first_may_fail(cloud: Scripted[Any]) -> None:
+    """Who lists begins again when the first one does, and could not go on at a later one."""
+    bucket = cloud.bucket(*(f"out/{name}" for name in SEVEN))
+    failed = set[str]()
+
+    def answering(request: Received) -> Answer:
+        token = request.query.get(bucket.token, "")
+        if token in failed or not token:
+            return bucket(request)
+        failed.add(token)
+        return cloud.error(*cloud.busy)
+
+    cloud.answering = answering
+    assert tree(cloud) == SEVEN
+    assert failed == {"out/1", "out/3", "out/5"}
+    assert len(bucket.listings) == 4
+    cloud.always(cloud.error(*cloud.busy))
+    cloud.received.clear()
+    with pytest.raises(StoreError):
+        tree(cloud)
+    assert len(cloud.asked) == 1
+
+
+@pytest.mark.parametrize("cloud", ["s3", "gcs"], indirect=True)
+def test_what_is_left_out_is_jumped_over(cloud: Scripted[Any]) -> None:
+    areas = [f"out/_commit/{number:03}" for number in range(100)]
+    keys = ["out/A", *areas, "out/_commit0", "out/_commit-1", "out/a", "out/b"]
+    cloud.answering = bucket = cloud.bucket(*keys)
+    assert tree(cloud, without="_commit") == ["A", "_commit-1", "_commit0", "a", "b"]
+    assert len(bucket.listings) == 4  # 53 without jumping
+    assert bucket.listings[2][bucket.start] in {"out/_commit/~", "out/_commit0"}
+    assert bucket.token not in bucket.listings[2]
+
+
+@pytest.mark.parametrize("cloud", ["s3", "gcs"], indirect=True)
+def test_a_server_that_does_not_jump_is_listed_whole(cloud: Scripted[Any]) -> None:
+    areas = [f"out/_commit/{number:03}" for number in range(20)]
+    keys = ["out/A", *areas, "out/a", "out/b"]
+    cloud.answering = bucket = cloud.bucket(*keys, minds_start=False)
+    assert tree(cloud, without="_commit") == ["A", "a", "b"]
+    assert len(bucket.listings) == 13  # 12 pages, and one that began anew
+
+
+def test_the_same_page_again_is_an_error(cloud: Scripted[Any]) -> None:
+    """A listing ends, or says that it is not whole."""
+    cloud.always(cloud.bucket.shown(["out/a"], "same"))
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        tree(cloud)
+    assert len(cloud.asked) == 2
+
+
+def test_pages_that_go_in_a_circle_are_an_error(cloud: Scripted[Any]) -> None:
+    """They were asked for, and listed, for ever."""
+    bucket = cloud.bucket()
+    following = {"": "A", "A": "B", "B": "A"}
+
+    def answering(request: Received) -> Answer:
+        answer = bucket.answered(request)
+        page = bucket.shown(["out/a"], following[request.query.get(bucket.token, "")])
+        return page if answer is None else answer
+
+    cloud.answering = answering
+    with pytest.raises(StoreError, match="there is more, and not where"):
+        tree(cloud)
+    assert len(cloud.asked) == 3
+
+
+def test_the_listing_of_another_place_is_an_error(cloud: Scripted[Any]) -> None:
+    """As a cache gives it, or a proxy that takes a plus for a space; it was deleted, or hidden."""
+    cloud.answering = cloud.bucket("out/t/a", "other/b", minds_prefix=False)
+    store = cloud.store
+    for listing in (store.list_tree(TREE), store.list_children(TREE)):
+        caught = cloud.failure_of(all_of(listing))
+        assert caught.reply is Reply.UNKNOWN
+        assert "the listing of another place" in str(caught)
+
+
+@pytest.mark.parametrize("cloud", ["s3", "gcs", "flat"], indirect=True)
+def test_nothing_of_another_place_is_deleted(cloud: Scripted[Any]) -> None:
+    cloud.answering = bucket = cloud.bucket("out/t/a", "other/b", minds_prefix=False)
+    caught = cloud.failure_of(cloud.store.delete_tree(TREE))
+    assert caught.reply is Reply.UNKNOWN
+    assert "the listing of another place" in str(caught)
+    assert bucket.keys == ["other/b", "out/t/a"]
+    assert {request.method for request in cloud.received} == {"GET"}
+
+
+@pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])
+def test_the_destination_itself_is_never_deleted(cloud: Scripted[Any], path: str) -> None:
+    with pytest.raises(StoreError, match="the destination itself, or outside"):
+        cloud.run(cloud.store.delete_tree(StorePath(path)))
+    assert cloud.received == []

@@ -1,0 +1,53 @@
+"""What a URL means, whatever store it is of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import RequestError
+
+if TYPE_CHECKING:
+    from tests.unit.stores.scripted import Scripted
+
+
+def scheme_of(cloud: Scripted[Any]) -> str:
+    return cloud.url_of_store.partition(":")[0]
+
+
+@pytest.mark.parametrize(
+    ("rest", "root"),
+    [
+        ("://bucket", "bucket"),
+        ("://bucket/", "bucket"),
+        ("://bucket/a/b/", "bucket/a/b"),
+        ("://bucket/with space/100%/a%2Fb/", "bucket/with space/100%/a%2Fb"),
+    ],
+)
+def test_a_url_names_a_bucket_and_a_directory(cloud: Scripted[Any], rest: str, root: str) -> None:
+    assert cloud.open(scheme_of(cloud) + rest).root == root
+    assert cloud.open(scheme_of(cloud).upper() + rest).root == root
+
+
+@pytest.mark.parametrize(
+    ("rest", "says"),
+    [
+        ("://", "names no (bucket|container)"),
+        (":///out", "names no (bucket|container)"),
+        ("://my bucket/out", "names no (bucket|container)"),
+        ("://bucket//out", "components name nothing"),
+        ("://bucket/a//b", "components name nothing"),
+        ("://bucket/../b", "components name nothing"),
+    ],
+)
+def test_a_url_that_names_nothing_is_refused(cloud: Scripted[Any], rest: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says) as caught:
+        cloud.open(scheme_of(cloud) + rest)
+    assert caught.value.kind == "invalid_url"
+
+
+@pytest.mark.parametrize("cloud", ["s3", "gcs"], indirect=True)
+def test_opening_sends_nothing(cloud: Scripted[Any]) -> None:
+    cloud.open()
+    assert cloud.received == []
