@@ -25,6 +25,7 @@ pytest_plugins = [
     "tests.servers.azure.plugin",
     "tests.servers.gcs.plugin",
     "tests.servers.hdfs.plugin",
+    "tests.scenes.remotes",
 ]
 
 # Else gcsfs asks Google by gRPC what kind of bucket it has, and waits a minute for each. It looks

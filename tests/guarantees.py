@@ -33,16 +33,17 @@ class Row(NamedTuple):
     server: str
 
 
-# By the fixture whose parameter names the server, and its name.
+# The fixtures whose parameter is the name of a server, and what that is called in the table.
+OF_SERVERS = frozenset({"s3_server", "gcs_server", "azure_server", "hdfs_directory", "remote"})
 ON_SERVERS = {
-    ("s3_server", "ministack"): Row("S3", "ministack"),
-    ("s3_server", "seaweedfs"): Row("S3", "SeaweedFS"),
-    ("s3_server", "versitygw"): Row("S3", "versitygw"),
-    ("gcs_server", "strict-gcs"): Row("GCS", "ours, strict"),
-    ("azure_server", "gen2"): Row("Azure, Gen2", "ours, strict"),
-    ("azure_server", "azurite"): Row("Azure, flat", "Azurite"),
-    ("hdfs_directory", "hdfs"): Row("HDFS, `hdfs://`", "Hadoop 3.5"),
-    ("hdfs_directory", "webhdfs"): Row("HDFS, `webhdfs://`", "Hadoop 3.5"),
+    "ministack": Row("S3", "ministack"),
+    "seaweedfs": Row("S3", "SeaweedFS"),
+    "versitygw": Row("S3", "versitygw"),
+    "strict-gcs": Row("GCS", "ours, strict"),
+    "gen2": Row("Azure, Gen2", "ours, strict"),
+    "azurite": Row("Azure, flat", "Azurite"),
+    "hdfs": Row("HDFS, `hdfs://`", "Hadoop 3.5"),
+    "webhdfs": Row("HDFS, `webhdfs://`", "Hadoop 3.5"),
 }
 # By the file of the test, where nothing is served.
 IN_FILES = {
@@ -88,8 +89,8 @@ def row_of(item: pytest.Item) -> Row | None:
     """The line of the table that a test belongs to."""
     callspec = getattr(item, "callspec", None)
     for name, value in () if callspec is None else callspec.params.items():
-        if isinstance(value, str) and (name, value) in ON_SERVERS:
-            return ON_SERVERS[name, value]
+        if name in OF_SERVERS and value in ON_SERVERS:
+            return ON_SERVERS[value]
     return IN_FILES.get(item.nodeid.partition("::")[0])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fsspec_commit.testing.sweeps import Sweep, sweep_of
+from tests.guarantees import OF_SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -90,8 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _second_server(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
     for fixture, server in () if callspec is None else callspec.params.items():
-        protocol = fixture.removesuffix("_server").removesuffix("_directory")
-        if protocol in WHOLE_ON and server != WHOLE_ON[protocol]:
+        if fixture in OF_SERVERS and server not in WHOLE_ON.values():
             return str(server)
     return ""
 

@@ -11,9 +11,10 @@ import pytest
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.scenes.attempts import attempt, recover
-from tests.scenes.hdfs_places import HdfsPlace, ProxiedHdfsPlace
+from tests.scenes.hdfs_places import HdfsPlace
+from tests.scenes.remotes import on
 from tests.scenes.scene import PARTITIONED, SCENES, Scene
-from tests.scenes.wire import At
+from tests.scenes.wire import At, Wire, wire_to
 from tests.servers.faults import (
     AnswerAfterwards,
     AnswerInstead,
@@ -22,22 +23,22 @@ from tests.servers.faults import (
     ResetReply,
 )
 from tests.servers.hdfs.plugin import PROTOCOLS, HdfsDirectory
-from tests.servers.hdfs.requests import HdfsRequest
 from tests.servers.ports import free_ports
-from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
+    from tests.scenes.places import RemotePlace
+    from tests.scenes.remotes import Remote
     from tests.servers.hdfs.cluster import HdfsCluster, HdfsProcess
+    from tests.servers.proxy import FaultProxy
 
 T = TypeVar("T")
 
 SCENE = Scene({**SCENES["overwrite, in place"].options, "idempotency_key": "k"}, PARTITIONED)
 given_up = pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
-ONE_WEB_CLIENT = pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
 
 
 # In the order in which a job sends them. What is renamed says which record it becomes.
@@ -87,14 +88,11 @@ every_fault = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def proxy(hdfs_directory: HdfsDirectory) -> Iterator[FaultProxy]:
-    """In front of the NameNode's HTTP port."""
-    address = f"http://127.0.0.1:{hdfs_directory.cluster.http_port}"
-    with FaultProxy(address, HdfsRequest) as proxy:
-        yield proxy
+def wire(remote: Remote, proxy: FaultProxy) -> Wire:
+    return wire_to(remote, proxy, SCENE)
 
 
-@ONE_WEB_CLIENT
+@on("webhdfs")
 @every_fault
 @pytest.mark.parametrize(
     "first",
@@ -103,21 +101,15 @@ def proxy(hdfs_directory: HdfsDirectory) -> Iterator[FaultProxy]:
         for first in range(0, len(TARGETS), STEP)
     ],
 )
-def test_a_fault_at_each_kind_of_request(
-    hdfs_directory: HdfsDirectory, proxy: FaultProxy, fault: Fault, first: int
-) -> None:
+def test_a_fault_at_each_kind_of_request(wire: Wire, fault: Fault, first: int) -> None:
     """Whatever the caller is told is true, and what is left can be settled."""
     for number, target in enumerate(TARGETS[first : first + STEP]):
-        proxy.clear()
-        place = ProxiedHdfsPlace(hdfs_directory, f"{number}/out", proxy)
-        place.put(SCENE.laid_out)
-        rule = proxy.add(target.rule(fault))
-        told, message = attempt(SCENE, place)
+        rule = target.rule(fault)
+        told, message = attempt(SCENE, wire.ready(number, rule))
         assert rule.met, f"{target} never came"
-        proxy.clear()
-        straight = HdfsPlace(hdfs_directory, f"{number}/out")
+        wire.proxy.clear()
         try:
-            recover(SCENE, straight, told)
+            recover(SCENE, wire.direct(number), told)
         except BaseException as error:
             error.add_note(f"{target}: {told}, {message}")
             raise
@@ -170,39 +162,42 @@ def _bounce(cluster: HdfsCluster, who: str) -> None:
         process.restart()
 
 
+def told_by_a_job(place: RemotePlace, when: str, kill: Callable[[], None]) -> str:
+    """What its driver says of a job, around one of whose calls something is killed."""
+    place.put(SCENE.laid_out)
+    killing = Killing(*WHEN[when], kill)
+    with wrapping(killing.wrap):
+        told, _ = attempt(SCENE, place)
+    assert killing.met
+    return told
+
+
 @pytest.mark.parametrize(
-    ("hdfs_directory", "who", "when"),
+    ("remote", "who", "when"),
     [
         pytest.param(*case, marks=() if case in IN_SHORT else pytest.mark.slow)
         for case in product(PROTOCOLS, WHO, WHEN)
     ],
-    indirect=["hdfs_directory"],
+    indirect=["remote"],
 )
 @given_up
 def test_a_process_of_the_cluster_is_killed_and_comes_back(
-    hdfs_directory: HdfsDirectory, who: str, when: str
+    remote: Remote, who: str, when: str
 ) -> None:
     """During a job: whatever its driver makes of it is true, and the job can be finished."""
-    place = HdfsPlace(hdfs_directory, "out")
-    place.put(SCENE.laid_out)
-    killing = Killing(*WHEN[when], lambda: _bounce(hdfs_directory.cluster, who))
-    with wrapping(killing.wrap):
-        told, _ = attempt(SCENE, place)
-    assert killing.met
+    place = remote.place()
+    told = told_by_a_job(place, when, lambda: _bounce(remote.bucket.cluster, who))
     recover(SCENE, place, told)
 
 
-@pytest.mark.parametrize("when", [pytest.param("writing a file", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@on(*PROTOCOLS)
 @given_up
-def test_a_data_node_is_killed_and_stays_away(hdfs_directory: HdfsDirectory, when: str) -> None:
+def test_a_data_node_is_killed_and_stays_away(remote: Remote) -> None:
     """The other one is enough; nothing half written is ever taken for output."""
-    place = HdfsPlace(hdfs_directory, "out")
-    place.put(SCENE.laid_out)
-    killing = Killing(*WHEN[when], hdfs_directory.cluster.data_nodes[0].kill)
-    with wrapping(killing.wrap):
-        told, _ = attempt(SCENE, place)
-    assert killing.met
-    hdfs_directory.cluster.heal()
+    place, cluster = remote.place(), remote.bucket.cluster
+    told = told_by_a_job(place, "writing a file", cluster.data_nodes[0].kill)
+    cluster.heal()
     recover(SCENE, place, told)
 
 

@@ -1,7 +1,7 @@
 """kill -9 at store calls, of tasks and of drivers, on every store: see `kills.py`.
 
 On a disk every call is tried by day. Where a death costs a second by day some calls are, and more
-by night; those at which a death needs no process are in `test_deaths.py`.
+by night; where only requests change anything a death needs no process, and every call is tried.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from tests.integration import kills
+from tests.integration.one_process import OneProcess
 from tests.protocol.invariants import job_ids, state_of
-from tests.scenes.azure_places import azure_places
-from tests.scenes.gcs_places import gcs_places
-from tests.scenes.hdfs_places import hdfs_places
-from tests.scenes.places import keep_versions, local_places, s3_places
+from tests.scenes.places import keep_versions, local_places
 from tests.scenes.scene import SCENES, Scene, named
+from tests.sweeps import WHOLE_ON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
     from fsspec_commit.testing.sweeps import Sweep
     from tests.integration.processes import Processes
     from tests.scenes.places import Places
-    from tests.servers.azure.plugin import AzureContainer
-    from tests.servers.gcs.plugin import GcsBucket
-    from tests.servers.hdfs.plugin import HdfsDirectory
-    from tests.servers.plugin import S3Bucket
+    from tests.scenes.remotes import Remote
 
 pytestmark = pytest.mark.guarantees("P1", "P2", "P6", "P8")
 
@@ -185,7 +181,7 @@ def test_a_driver_killed_at_a_random_time(processes: Processes, scene: Scene, fa
 
 S3 = ("ministack", "seaweedfs", "versitygw")
 VERSIONED = tuple(name for name, scene in SCENES.items() if scene.mode.startswith("overwrite"))
-"""Where the bucket keeps versions, which versitygw does not."""
+"""On S3 where the bucket keeps versions, which versitygw does not."""
 UNVERSIONED = (
     *("append", "append, exact", "error"),
     *("overwrite" + NEVER_REUSED, "overwrite_partitions" + NEVER_REUSED),
@@ -194,10 +190,11 @@ ON_S3 = (*product(S3, UNVERSIONED), *product(("ministack", "seaweedfs"), VERSION
 ON_GCS = tuple(product(("strict-gcs",), SCENES))
 ON_AZURE = tuple(product(("gen2", "azurite"), ("append", "overwrite", "overwrite_partitions")))
 ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
+"""By night every call by one client: the cluster, and what it is left with, is one for both."""
 
 
 @on(
-    "s3_server",
+    "remote",
     cases("driver", ON_S3, by_day={("ministack", IN_PLACE): SOME, ("seaweedfs", "append"): SOME}),
     cases("driver", [("ministack", IN_PLACE)], by_night=1, parts=3),
     cases("task", ON_S3, by_day={("versitygw", "append, exact"): SOME}),
@@ -206,17 +203,6 @@ ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
     cases("resumer", ON_S3, by_day={("versitygw", "append"): SOME}),
     cases("zombie", ON_S3, by_day={("seaweedfs", "append, exact"): SOME}),
     at_random_times(product(S3, ["append"]), by_day=3, by_night=120),
-)
-class TestS3(Kills):
-    @pytest.fixture
-    def places(self, s3_bucket: S3Bucket, scene: Scene) -> Places:
-        if scene in [SCENES[name] for name in VERSIONED]:
-            keep_versions(s3_bucket)
-        return s3_places(s3_bucket)
-
-
-@on(
-    "gcs_server",
     cases(
         "driver",
         ON_GCS,
@@ -226,26 +212,8 @@ class TestS3(Kills):
     ),
     *(cases(death, ON_GCS) for death in DEATHS if death != "driver"),
     at_random_times([("strict-gcs", "append")], by_day=3),
-)
-class TestGcs(Kills):
-    @pytest.fixture
-    def places(self, gcs_bucket: GcsBucket) -> Places:
-        return gcs_places(gcs_bucket)
-
-
-@on(
-    "azure_server",
     *(cases(death, ON_AZURE) for death in DEATHS if death != "driver elsewhere"),
     at_random_times(product(["gen2", "azurite"], ["overwrite"]), by_day=2, longest_s=0.8),
-)
-class TestAzure(Kills):
-    @pytest.fixture
-    def places(self, azure_container: AzureContainer) -> Places:
-        return azure_places(azure_container)
-
-
-@on(
-    "hdfs_directory",
     cases(
         "driver", ON_HDFS, by_day={("hdfs", IN_PLACE): SOME}, whole=[("hdfs", IN_PLACE)], parts=3
     ),
@@ -255,9 +223,55 @@ class TestAzure(Kills):
     cases("zombie", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
     at_random_times(product(["hdfs", "webhdfs"], ["append"]), by_day=5),
 )
-class TestHdfs(Kills):
-    """By night every call by one client: the cluster, and what it is left with, is one for both."""
+class TestRemote(Kills):
+    @pytest.fixture
+    def places(self, remote: Remote, scene: Scene) -> Places:
+        if remote.name in S3 and scene in [SCENES[name] for name in VERSIONED]:
+            keep_versions(remote.bucket)
+        return remote.through()
+
+
+def whole_on(death: str, server: str, scene: str, *, by_day: int = 1, parts: int = 1) -> list[Any]:
+    """Every call by night, and one of so many *by_day*."""
+    where = server, scene
+    return cases(death, [where], by_day={where: by_day}, whole=[where], parts=parts)
+
+
+def some_on(death: str, server: str, scene: str) -> list[Any]:
+    """A few calls, by night as well."""
+    where = server, scene
+    return cases(death, [where], by_day={where: 16}, by_night=16)
+
+
+@on(
+    "remote",
+    # As one, the sweep would keep a worker of CI too long; all four would be ninety seconds, for a
+    # request of botocore's takes ten times as long as one to GCS.
+    whole_on("driver", WHOLE_ON["s3"], IN_PLACE, parts=3),
+    whole_on("task", WHOLE_ON["s3"], "append"),
+    whole_on("resumer", WHOLE_ON["s3"], "append", by_day=4),
+    whole_on("zombie", WHOLE_ON["s3"], "append", by_day=4),
+    whole_on("driver", WHOLE_ON["gcs"], IN_PLACE),
+    *(whole_on(death, WHOLE_ON["gcs"], "append") for death in ("task", "resumer", "zombie")),
+    whole_on("driver", WHOLE_ON["azure"], "overwrite"),
+    whole_on("task", WHOLE_ON["azure"], "append"),
+    # Gen2 has the committer of GCS, where nothing is left out; azurite is without directories.
+    whole_on("resumer", WHOLE_ON["azure"], "append", by_day=4),
+    whole_on("zombie", WHOLE_ON["azure"], "append", by_day=4),
+    some_on("driver", "azurite", "overwrite"),
+    *(some_on(death, "azurite", "append") for death in ("task", "resumer", "zombie")),
+    # Of a task by processes, where that takes less: one that is gone holds no connections.
+    whole_on("driver", WHOLE_ON["hdfs"], "append"),
+)
+class TestRemoteInOneProcess(Kills):
+    """On one server of each protocol, where a death needs no process: see `one_process.py`."""
 
     @pytest.fixture
-    def places(self, hdfs_directory: HdfsDirectory) -> Places:
-        return hdfs_places(hdfs_directory)
+    def processes(self) -> OneProcess:
+        return OneProcess()
+
+    @pytest.fixture
+    def places(self, remote: Remote) -> Places:
+        if remote.name == WHOLE_ON["s3"]:
+            keep_versions(remote.bucket)
+        return remote.through()

@@ -12,17 +12,20 @@ import pytest
 
 import fsspec_commit as fc
 from tests.scenes.attempts import DONE_BUT_FOR_THE_AREA, attempt, recover, write
-from tests.scenes.requests_of_jobs import S3
-from tests.scenes.wire import FirstTime, Wire, bounce
+from tests.scenes.places import keep_versions
+from tests.scenes.requests_of_jobs import EXACT, S3
+from tests.scenes.wire import FirstTime, Wire, bounce, wire_to
 from tests.servers.faults import AnswerAfterwards, LoseReply, ResetReply, ResetRequest, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fsspec_commit.testing.sweeps import Sweep
+    from tests.scenes.remotes import Remote
     from tests.scenes.requests_of_jobs import Requests
     from tests.scenes.wire import At
     from tests.servers.faults import Fault
+    from tests.servers.proxy import FaultProxy
 
 OF_A_QUESTION = ("reply lost", "500, and it did not", "503", "reset in the reply")
 THE_FIRST_TIME = ("reply lost", "500, and it happened", "503")
@@ -74,6 +77,12 @@ class OnStore:
 
     requests: ClassVar[Requests]
 
+    @pytest.fixture
+    def wire(self, remote: Remote, proxy: FaultProxy) -> Wire:
+        if remote.committer == "magic" and self.requests.scene is EXACT:
+            keep_versions(remote.bucket)
+        return wire_to(remote, proxy, self.requests.scene)
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if cases := self.cases().get(metafunc.function.__name__):
             metafunc.parametrize(*cases)
@@ -99,18 +108,20 @@ class KilledServer(OnStore):
         }
 
     def test_the_server_is_killed_during_job_commit(
-        self, server: Any, wire: Wire, moment: str
+        self, remote: Remote, wire: Wire, moment: str
     ) -> None:
         """Whatever the driver makes of it is true, and the job can be finished."""
         target, when = self.requests.moments[moment]
-        rule = target.rule(LoseReply() if when == "after" else None, **{when: bounce(server)})
+        rule = target.rule(
+            LoseReply() if when == "after" else None, **{when: bounce(remote.server)}
+        )
         place = wire.ready("out", rule)
         told, message = attempt(wire.scene, place)
         assert rule.met
         wire.proxy.clear()
-        self.settle(server, wire, told, message)
+        self.settle(remote, wire, told, message)
 
-    def settle(self, _server: Any, wire: Wire, told: str, _message: str) -> None:
+    def settle(self, _remote: Remote, wire: Wire, told: str, _message: str) -> None:
         recover(wire.scene, wire.direct("out"), told)
 
 

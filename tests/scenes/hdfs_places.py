@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tests.protocol.invariants import AREA
 from tests.servers.hdfs.plugin import HdfsDirectory
-from tests.servers.proxy import FaultProxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -86,20 +85,25 @@ class HdfsPlace:
         return found
 
 
-def hdfs_places(above: HdfsDirectory) -> Callable[[object], HdfsPlace]:
-    return lambda name: HdfsPlace(above, str(name))
-
-
 @dataclass(frozen=True)
 class ProxiedHdfsPlace(HdfsPlace):
-    """The same, reached by what lies before the NameNode's HTTP port."""
+    """The same, reached by what lies before the NameNode's HTTP port.
 
-    proxy: FaultProxy
+    Attributes:
+        endpoint_url: The proxy's.
+    """
+
+    endpoint_url: str
 
     @property
     def url(self) -> str:
-        return f"webhdfs://{self.proxy.endpoint_url.removeprefix('http://')}{self.root}"
+        return f"webhdfs://{self.endpoint_url.removeprefix('http://')}{self.root}"
 
 
-def proxied_hdfs_places(above: HdfsDirectory, proxy: FaultProxy) -> Callable[[object], HdfsPlace]:
-    return lambda name: ProxiedHdfsPlace(above, str(name), proxy)
+def hdfs_places(
+    above: HdfsDirectory, *, endpoint_url: str | None = None
+) -> Callable[[object], HdfsPlace]:
+    """Directories below one; reached at *endpoint_url*, a proxy's."""
+    if endpoint_url is not None:
+        return lambda name: ProxiedHdfsPlace(above, str(name), endpoint_url)
+    return lambda name: HdfsPlace(above, str(name))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.scenes.attempts import learn
 from tests.scenes.places import RemotePlace
 from tests.scenes.scene import Scene
 from tests.servers.faults import Fault, Rule
@@ -16,6 +17,7 @@ from tests.servers.proxy import FaultProxy
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from tests.scenes.remotes import Remote
     from tests.servers.http_messages import Request
     from tests.servers.proxied_connection import Exchange
     from tests.servers.server_process import ServerProcess
@@ -92,6 +94,13 @@ class Wire:
         for rule in rules:
             self.proxy.add(rule)
         return place
+
+
+def wire_to(remote: Remote, proxy: FaultProxy, scene: Scene) -> Wire:
+    """The way of a job to a store that has been looked at: what probes is the first job only."""
+    faulty = remote.through(proxy)
+    learn(faulty("first"), remote.committer)
+    return Wire(proxy, scene, faulty, remote.through())
 
 
 class FirstTime:

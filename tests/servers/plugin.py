@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -30,11 +30,26 @@ if TYPE_CHECKING:
 Started = TypeVar("Started")
 ALL_GAPS = (*GAPS, *GCS_GAPS)
 # The fixtures that give running servers, and those whose parameter is the name of one.
-SERVERS = frozenset({"servers", "gcs_servers", "azure_servers", "hdfs_clusters"})
-SERVER = frozenset({"s3_server", "gcs_server", "azure_server"})
+SERVERS = frozenset({"servers", "gcs_servers", "azure_servers", "hdfs_clusters", "remote"})
+SERVER = frozenset({"s3_server", "gcs_server", "azure_server", "remote"})
 
 
-S3Bucket: TypeAlias = Bucket[Server]
+class S3Bucket(Bucket[Server]):
+    """A bucket of the test's own on a running server."""
+
+    def read(self, path: str) -> bytes | None:
+        """What stands at a path that begins with the bucket's name, if anything does."""
+        client, key = self.server.client, path.partition("/")[2]
+        try:
+            data: bytes = client.get_object(Bucket=self.name, Key=key)["Body"].read()
+        except client.exceptions.NoSuchKey:
+            return None
+        return data
+
+    def write(self, path: str, data: bytes) -> None:
+        """Put an object, as somebody who knows nothing of jobs."""
+        key = path.partition("/")[2]
+        self.server.client.put_object(Bucket=self.name, Key=key, Body=data)
 
 
 class KeptBuckets:

@@ -13,19 +13,14 @@ import pytest
 
 from tests.demo.flights import FLIGHTS, all_flights
 from tests.integration.cli.command import command
-from tests.scenes.azure_places import AzurePlace, azure_places
-from tests.scenes.gcs_places import gcs_places
-from tests.scenes.hdfs_places import HdfsPlace
-from tests.scenes.places import LocalPlace, S3Place, s3_places
+from tests.scenes.places import LocalPlace
+from tests.scenes.remotes import on
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.scenes.places import Place
-    from tests.servers.azure.plugin import AzureContainer
-    from tests.servers.gcs.plugin import GcsBucket
-    from tests.servers.hdfs.plugin import HdfsDirectory
-    from tests.servers.plugin import S3Bucket
+    from tests.scenes.remotes import Remote
 
 # The flights come with the demo, which the wheel does not bring.
 pytestmark = pytest.mark.checkout
@@ -66,36 +61,27 @@ def test_a_local_directory(flights: Path, tmp_path: Path) -> None:
     check(flights, LocalPlace(tmp_path / "out"), f"file://{tmp_path / 'out'}", "v1")
 
 
-@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
-def test_s3(flights: Path, s3_bucket: S3Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    place: S3Place = s3_places(s3_bucket)("out")
-    account = place.storage_options
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", account["key"])
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", account["secret"])
-    check(flights, place, place.url, "magic", endpoint_url=s3_bucket.server.endpoint_url)
+def known_to_a_shell(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, object]:
+    """By the environment where the store's own tools look there; what is left are options."""
+    options = dict(remote.options)
+    if remote.name == "ministack":
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", options.pop("key"))
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", options.pop("secret"))
+    elif remote.name == "strict-gcs":
+        key_file = tmp_path / "key.json"
+        key_file.write_text(json.dumps(remote.server.service_account), "utf-8")
+        options["token"] = key_file
+    elif "connection_string" in options:
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", options.pop("connection_string"))
+    return options
 
 
-@pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
-def test_gcs(flights: Path, gcs_bucket: GcsBucket, tmp_path: Path) -> None:
-    key_file, server = tmp_path / "key.json", gcs_bucket.server
-    key_file.write_text(json.dumps(server.service_account), "utf-8")
-    options = {"token": key_file, "endpoint_url": server.endpoint_url}
-    place = gcs_places(gcs_bucket)("out")
-    check(flights, place, place.where["destination"], "manifest", **options)
-
-
-def test_azure(
-    flights: Path, azure_container: AzureContainer, monkeypatch: pytest.MonkeyPatch
+@on("ministack", "strict-gcs", "gen2", "azurite", "hdfs", "webhdfs")
+def test_a_remote_store(
+    flights: Path, remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gen2 and flat."""
-    text = azure_container.storage_options["connection_string"]
-    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)
-    place: AzurePlace = azure_places(azure_container)("out")
-    committer = "manifest" if azure_container.server.is_hierarchical else "magic"
-    check(flights, place, place.url, committer)
-
-
-def test_hdfs(flights: Path, hdfs_directory: HdfsDirectory) -> None:
-    """By either client."""
-    place = HdfsPlace(hdfs_directory, "out")
-    check(flights, place, place.url, "v1", **hdfs_directory.storage_options)
+    options = known_to_a_shell(remote, tmp_path, monkeypatch)
+    place = remote.place()
+    check(flights, place, place.url, remote.committer, **options)
