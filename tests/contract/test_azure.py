@@ -10,24 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from azure.core.exceptions import ResourceNotFoundError
 
-from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.directory_creation import DirectoryCreationContract
 from fsspec_commit.testing.store_contract.files import FilesContract
-from fsspec_commit.testing.store_contract.given import Given, driven, place_at, tree
+from fsspec_commit.testing.store_contract.given import driven, place_at, tree
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit_stores.azure import AzureStore, listing
+from tests.contract.on_bucket import OnBucket
 from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterator
-
-    from fsspec_commit.layout import StorePath
-    from fsspec_commit.testing.store_contract import At, ReadRaw, WriteRaw
+    from fsspec_commit.testing.store_contract import At
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.azure.server import AzureServer
 
@@ -47,43 +42,14 @@ class VouchedStore(AzureStore):
         self.capabilities = self.capabilities.known("assumed", **SERVED)
 
 
-class OnServer(Given):
-    """Reads and writes past the adapter with the SDK."""
+class OnServer(OnBucket):
+    @pytest.fixture
+    def adapter(self) -> type[VouchedStore]:
+        return VouchedStore
 
     @pytest.fixture
-    def prefix(self) -> str:
-        return "/some where/out=1"
-
-    @pytest.fixture
-    def store(
-        self, runner: asyncio.Runner, azure_container: AzureContainer, prefix: str
-    ) -> Iterator[VouchedStore]:
-        options = OpenOptions(storage_options=azure_container.storage_options)
-        store = runner.run(VouchedStore.open(azure_container.url + prefix, options))
-        yield store
-        runner.run(store.close())
-
-    @pytest.fixture
-    def read_raw(self, azure_container: AzureContainer) -> ReadRaw:
-        client = azure_container.client
-
-        def read(path: StorePath) -> bytes | None:
-            try:
-                data: bytes = client.download_blob(path.partition("/")[2]).readall()
-            except ResourceNotFoundError:
-                return None
-            return data
-
-        return read
-
-    @pytest.fixture
-    def write_raw(self, azure_container: AzureContainer) -> WriteRaw:
-        client = azure_container.client
-
-        def write(path: StorePath, data: bytes) -> None:
-            client.upload_blob(path.partition("/")[2], data, overwrite=True)
-
-        return write
+    def bucket(self, azure_container: AzureContainer) -> AzureContainer:
+        return azure_container
 
 
 @some_tests_by_day(2)

@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.store import AtomicRename, OpenOptions
+from fsspec_commit.store import AtomicRename
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.files import FilesContract
-from fsspec_commit.testing.store_contract.given import Given
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit.testing.store_contract.writers import WritersContract
 from fsspec_commit_stores.gcs import GcsStore, listing
+from tests.contract.on_bucket import OnBucket
 from tests.servers.gcs.kinds_of_buckets import HIERARCHICAL, VERSIONED
 from tests.servers.gcs.plugin import GcsBucket
 from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterator
-
-    from fsspec_commit.layout import StorePath
-    from fsspec_commit.testing.store_contract import ReadRaw, WriteRaw
     from tests.servers.gcs.server import GcsServer
 
 SERVED = {
@@ -60,13 +55,7 @@ class StoreWithoutMoves(VouchedStore):
         self.files = None
 
 
-class OnServer(Given):
-    """Reads and writes past the adapter with google-cloud-storage.
-
-    Races run as tasks of one loop, each on a connection of its own: it is the server that decides
-    them.
-    """
-
+class OnServer(OnBucket):
     page_entries = 100
 
     @pytest.fixture(autouse=True)
@@ -75,44 +64,12 @@ class OnServer(Given):
         monkeypatch.setattr(listing, "_PAGE_MAX", self.page_entries)
 
     @pytest.fixture
+    def adapter(self, gcs_server: GcsServer) -> type[VouchedStore]:
+        return VouchedStore if gcs_server.is_strict else StoreWithoutMoves
+
+    @pytest.fixture
     def bucket(self, gcs_bucket: GcsBucket) -> GcsBucket:
         return gcs_bucket
-
-    @pytest.fixture
-    def prefix(self) -> str:
-        return "/some where/out=1"
-
-    @pytest.fixture
-    def store(
-        self, runner: asyncio.Runner, bucket: GcsBucket, prefix: str
-    ) -> Iterator[VouchedStore]:
-        options = OpenOptions(storage_options=bucket.storage_options)
-        kind = VouchedStore if bucket.server.is_strict else StoreWithoutMoves
-        store = runner.run(kind.open(bucket.url + prefix, options))
-        yield store
-        runner.run(store.close())
-
-    @pytest.fixture
-    def read_raw(self, bucket: GcsBucket) -> ReadRaw:
-        objects = bucket.server.client.bucket(bucket.name)
-
-        def read(path: StorePath) -> bytes | None:
-            found = objects.get_blob(path.partition("/")[2])
-            if found is None:
-                return None
-            data: bytes = found.download_as_bytes()
-            return data
-
-        return read
-
-    @pytest.fixture
-    def write_raw(self, bucket: GcsBucket) -> WriteRaw:
-        objects = bucket.server.client.bucket(bucket.name)
-
-        def write(path: StorePath, data: bytes) -> None:
-            objects.blob(path.partition("/")[2]).upload_from_string(data)
-
-        return write
 
 
 @some_tests_by_day(3)

@@ -7,42 +7,27 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import OpenOptions
 from fsspec_commit.testing import StoreContract
 from fsspec_commit_stores.hdfs import HdfsStore
+from tests.contract.on_bucket import OnBucket
 from tests.servers.hdfs.kinds import LISTED_AT_ONCE
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
 
-    from fsspec_commit.testing.store_contract import ReadRaw, WriteRaw
     from tests.servers.hdfs.plugin import HdfsDirectory
 
 
-class TestHdfsStore(StoreContract):
-    """Reads and writes past the adapter with hdfs-native's synchronous client."""
-
+class TestHdfsStore(OnBucket, StoreContract):
     page_entries = LISTED_AT_ONCE
 
     @pytest.fixture
-    def store(self, runner: asyncio.Runner, hdfs_directory: HdfsDirectory) -> Iterator[HdfsStore]:
-        url = f"{hdfs_directory.url}/some where/out=1"
-        options = OpenOptions(storage_options=hdfs_directory.storage_options)
-        store = runner.run(HdfsStore.open(url, options))
-        yield store
-        runner.run(store.close())
+    def adapter(self) -> type[HdfsStore]:
+        return HdfsStore
 
     @pytest.fixture
-    def read_raw(self, hdfs_directory: HdfsDirectory) -> ReadRaw:
-        return hdfs_directory.read
-
-    @pytest.fixture
-    def write_raw(self, hdfs_directory: HdfsDirectory) -> WriteRaw:
-        def write(path: StorePath, data: bytes) -> None:
-            hdfs_directory.write(path, data)
-
-        return write
+    def bucket(self, hdfs_directory: HdfsDirectory) -> HdfsDirectory:
+        return hdfs_directory
 
     def test_names_of_any_letters_are_listed_whole(
         self, runner: asyncio.Runner, store: HdfsStore, hdfs_directory: HdfsDirectory

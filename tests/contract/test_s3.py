@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.store import Capabilities, OpenOptions
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.files import FilesContract
-from fsspec_commit.testing.store_contract.given import Given
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.uploads import UploadsContract
 from fsspec_commit.testing.store_contract.writers import WritersContract
 from fsspec_commit_stores.s3 import S3Store
+from tests.contract.on_bucket import OnBucket
+from tests.scenes.places import keep_versions
 from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterator
-
-    from fsspec_commit.layout import StorePath
-    from fsspec_commit.testing.store_contract import ReadRaw, WriteRaw
+    from fsspec_commit.store import Capabilities
     from tests.servers.plugin import S3Bucket
     from tests.servers.server import Server
 
@@ -49,13 +45,7 @@ class VouchedStore(S3Store):
         return super().capabilities.known("assumed", **SERVED)
 
 
-class OnServer(Given):
-    """Reads and writes past the adapter with botocore itself.
-
-    Races run as tasks of one loop, each on a connection of its own: it is the server that decides
-    them. Threads would only share out the time that botocore takes for a request.
-    """
-
+class OnServer(OnBucket):
     @pytest.fixture(autouse=True)
     def races(self, request: pytest.FixtureRequest, s3_server: Server) -> None:
         """A gap that shows in some runs only cannot be a strict one."""
@@ -64,49 +54,12 @@ class OnServer(Given):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
 
     @pytest.fixture
+    def adapter(self) -> type[VouchedStore]:
+        return VouchedStore
+
+    @pytest.fixture
     def bucket(self, s3_bucket: S3Bucket) -> S3Bucket:
         return s3_bucket
-
-    @pytest.fixture
-    def prefix(self) -> str:
-        return "/some where/out=1"
-
-    @pytest.fixture
-    def everywhere(self) -> dict[str, Any]:
-        """What every request says."""
-        return {}
-
-    @pytest.fixture
-    def store(
-        self, runner: asyncio.Runner, bucket: S3Bucket, prefix: str, everywhere: dict[str, Any]
-    ) -> Iterator[VouchedStore]:
-        wanted = {**bucket.storage_options, "s3_additional_kwargs": everywhere}
-        options = OpenOptions(storage_options=wanted)
-        store = runner.run(VouchedStore.open(bucket.url + prefix, options))
-        yield store
-        runner.run(store.close())
-
-    @pytest.fixture
-    def read_raw(self, bucket: S3Bucket) -> ReadRaw:
-        client = bucket.server.client
-
-        def read(path: StorePath) -> bytes | None:
-            try:
-                answer = client.get_object(Bucket=bucket.name, Key=path.partition("/")[2])
-            except client.exceptions.NoSuchKey:
-                return None
-            data: bytes = answer["Body"].read()
-            return data
-
-        return read
-
-    @pytest.fixture
-    def write_raw(self, bucket: S3Bucket) -> WriteRaw:
-        def write(path: StorePath, data: bytes) -> Any:
-            key = path.partition("/")[2]
-            return bucket.server.client.put_object(Bucket=bucket.name, Key=key, Body=data)
-
-        return write
 
 
 @some_tests_by_day(3)
@@ -117,7 +70,7 @@ class TestS3Store(OnServer, StoreContract):
 
     @pytest.fixture
     def everywhere(self) -> dict[str, Any]:
-        return {"MaxKeys": self.page_entries}
+        return {"s3_additional_kwargs": {"MaxKeys": self.page_entries}}
 
 
 @pytest.mark.slow
@@ -143,7 +96,5 @@ class TestS3VersionedStore(
 
     @pytest.fixture
     def bucket(self, s3_bucket: S3Bucket) -> S3Bucket:
-        s3_bucket.server.client.put_bucket_versioning(
-            Bucket=s3_bucket.name, VersioningConfiguration={"Status": "Enabled"}
-        )
+        keep_versions(s3_bucket)
         return s3_bucket
