@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.s3_users import leftovers, soon, told, write
+from tests.integration.users import leftovers, soon, told, write
+from tests.scenes.places import s3_places
 from tests.servers.faults import AnswerInstead, Fault, LoseReply, ResetRequest, Rule
 
 if TYPE_CHECKING:
@@ -120,17 +121,17 @@ def test_wrong_credentials_are_all_that_is_said(
     s3_server: Server, s3_bucket: S3Bucket, caplog: pytest.LogCaptureFixture, known: bool
 ) -> None:
     """No second sentence of what could not be removed: nothing was ever there."""
-    url = f"{s3_bucket.url}/out"
+    place = s3_places(s3_bucket)("one")
     ministack = s3_server.name == "ministack"
     right = s3_server.storage_options_without() if ministack else s3_server.storage_options
     if known:
-        fc.explain(url, storage_options=right)
+        fc.explain(place.url, storage_options=right)
     wrong = {**right, "secret": "not-the-secret"}
     with caplog.at_level(logging.WARNING, "fsspec_commit"):
-        text = told(lambda: write(url, wrong))
+        text = told(lambda: write(place.url, wrong))
     assert "signature does not match" in text
     assert caplog.messages == []
-    assert leftovers(s3_bucket) == []
+    assert leftovers(place) == []
 
 
 @on_ministack
@@ -142,12 +143,12 @@ def test_what_cannot_be_removed_is_said(
 ) -> None:
     for operation in ("DeleteObjects", "CreateMultipartUpload"):
         s3_proxy.add(Rule(AnswerInstead(403, "AccessDenied"), operation=operation, times=None))
-    url = f"{s3_bucket.url}/out"
+    place = s3_places(s3_bucket)("one")
     with caplog.at_level(logging.WARNING, "fsspec_commit"), pytest.raises(fc.CommitError):
-        soon(lambda: fc.explain(url, storage_options=options))
+        soon(lambda: fc.explain(place.url, storage_options=options))
     [line] = caplog.messages
     assert "was not removed; `fsspec-commit clean` removes it" in line
-    assert leftovers(s3_bucket) != []
+    assert leftovers(place) != []
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.s3_users import told, write
+from tests.integration.users import told, write
 from tests.servers.kinds import NIGHTLY
 from tests.servers.survey import COLUMNS, page, row_of, table
 

@@ -24,15 +24,15 @@ def learn(place: RemotePlace, committer: str = "magic") -> None:
     assert fc.explain(place.url, **place.how).committer == committer
 
 
-def run(scene: Scene, place: RemotePlace) -> fc.CommitResult:
-    """A whole job, as users write one; the second task thinks better of a file."""
+def run(scene: Scene, place: RemotePlace, *, rewriting: bool = True) -> fc.CommitResult:
+    """A whole job, as users write one; *rewriting*, the second task thinks better of a file."""
     options: dict[str, Any] = {**scene.options, **place.how}
     with fc.Job(place.url, **options) as job:
         for number, files in enumerate(scene.tasks):
             with job.task() as task:
                 for name, text in files.items():
                     write(task, name, text)
-                if number == 1:
+                if number == 1 and rewriting:
                     # Written twice: the upload of the first text is aborted.
                     write(task, next(iter(files)), "not this")
                     write(task, *next(iter(files.items())))
@@ -45,10 +45,10 @@ def write(task: fc.Task, name: str, text: str) -> None:
         file.write(text)
 
 
-def attempt(scene: Scene, place: RemotePlace) -> tuple[str, str]:
+def attempt(scene: Scene, place: RemotePlace, *, rewriting: bool = True) -> tuple[str, str]:
     """Run it; what the caller was told, and the whole of the message, or the warnings."""
     try:
-        result = run(scene, place)
+        result = run(scene, place, rewriting=rewriting)
     except fc.CommitError as error:
         return error.outcome, "\n".join([str(error), *getattr(error, "__notes__", [])])
     assert result.state == "committed"

@@ -70,6 +70,11 @@ class Requests:
     parts: tuple[Mapping[str, Any], ...] = ()
 
     @property
+    def operations(self) -> set[str]:
+        """The names of all that it asks."""
+        return {one.operation for one in (*self.changes, *self.questions)}
+
+    @property
     def decision(self) -> At:
         return self.moments["after the decision"][0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,6 +68,24 @@ class AzureServer(StoreServer, Controlled):
             "BlobEndpoint": self.account_url_through(endpoint_url),
         }
         return ";".join(f"{name}={value}" for name, value in fields.items())
+
+    def storage_options_without(
+        self, *permissions: str, ends_in: timedelta = timedelta(hours=1)
+    ) -> dict[str, Any]:
+        """With a shared access signature that allows all but these permissions."""
+        from azure.storage.blob import AccountSasPermissions, ResourceTypes, generate_account_sas
+
+        allowed = {"read", "write", "create", "add", "list", "delete"} - {*permissions}
+        signature = generate_account_sas(
+            self.account_name,
+            self.account_key,
+            ResourceTypes(container=True, object=True),
+            AccountSasPermissions(**dict.fromkeys(allowed, True)),
+            datetime.now(UTC) + ends_in,
+            protocol="https,http",
+        )
+        text = self.connection_string_through(self.endpoint_url, sas_token=signature)
+        return {"connection_string": text}
 
     def client_through(self, endpoint_url: str, **config: Any) -> Any:
         """Of the Blob endpoint."""

@@ -1,7 +1,8 @@
-"""What a user of S3 does, is told, and leaves behind."""
+"""What a user of a remote store does, is told, and leaves behind."""
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,11 +11,12 @@ import pytest
 
 import fsspec_commit as fc
 from tests.integration.cli.command import command
+from tests.protocol.invariants import AREA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tests.servers.plugin import S3Bucket
+    from tests.scenes.places import RemotePlace
 
 T = TypeVar("T")
 # Thirty seconds are promised; a busy machine may double them, no retry of ours may.
@@ -38,6 +40,15 @@ def write(url: str, options: Mapping[str, Any], **job_options: Any) -> fc.Commit
     return job.result
 
 
+def work(spec: fc.JobSpec, options: Mapping[str, Any]) -> None:
+    """What a worker does."""
+    with (
+        fc.Task.from_spec(spec, 0, storage_options=options) as task,
+        task.open("part.csv", "w") as file,
+    ):
+        file.write("1\n")
+
+
 def told(call: Callable[[], object]) -> str:
     """The sentence that a call fails with, before anything is committed."""
     with pytest.raises(fc.CommitError) as caught:
@@ -48,9 +59,25 @@ def told(call: Callable[[], object]) -> str:
     return text
 
 
+def asked(url: str, options: Mapping[str, Any]) -> list[Callable[[], object]]:
+    """A job, and a question about jobs."""
+    return [lambda: write(url, options), lambda: fc.jobs(url, storage_options=options)]
+
+
+def say(words: tuple[str, ...], *calls: Callable[[], object]) -> None:
+    """Each of *calls* is told all of *words*."""
+    for call in calls:
+        text = told(call)
+        assert all(word in text for word in words), text
+
+
 def told_by_the_command(*arguments: object, options: Mapping[str, Any]) -> str:
     """The one line that the command fails with."""
-    given = [f"--storage-option={name}={value}" for name, value in options.items()]
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in options.items()
+    }
+    given = [f"--storage-option={name}={text}" for name, text in texts.items()]
     ran = command(*arguments, *given)
     assert ran.status in {1, 2}, ran
     assert ran.out == ""
@@ -59,16 +86,14 @@ def told_by_the_command(*arguments: object, options: Mapping[str, Any]) -> str:
     return line
 
 
-def leftovers(bucket: S3Bucket) -> list[str]:
-    """What is in the bucket that no finished job leaves."""
-    client = bucket.server.client
-    objects = client.list_objects_v2(Bucket=bucket.name).get("Contents", [])
-    uploads = client.list_multipart_uploads(Bucket=bucket.name).get("Uploads", [])
-    found = [one["Key"] for one in objects if "/_commit/" in f"/{one['Key']}"]
-    return [key for key in found if "/epoch-" not in key] + [one["Key"] for one in uploads]
+def leftovers(place: RemotePlace) -> list[str]:
+    """What is at a destination that no finished job leaves."""
+    areas = [name for name in place.snapshot() if name.startswith(AREA)]
+    return [name for name in areas if "/epoch-" not in name] + place.pending()
 
 
 def settle(url: str, options: Mapping[str, Any]) -> None:
+    """Finish what is decided, and remove what is not."""
     for job in fc.jobs(url, storage_options=options):
         if job.state in {"decided", "published"}:
             fc.resume(url, job.job_id, storage_options=options)
