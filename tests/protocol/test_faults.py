@@ -1,8 +1,13 @@
 """Every store call of a job, and every way in which it can fail; then recovery; then P1 to P9.
 
-In one process, in memory: what a process that dies leaves on a real disk is tested in
-``tests/integration/test_kills.py``. ``CommitterContract`` does something of this for any adapter;
-this is all of it, in several modes, with what the driver was told compared with what is true.
+In one process, in memory and in buckets: what a process that dies leaves on a real disk is tested
+in ``tests/integration/test_kills.py``. ``CommitterContract`` does something of this for any
+adapter; this is all of it, in several modes, with what the driver was told compared with what is
+true.
+
+In a bucket nothing goes as a whole. An area goes file by file, a request that was given up finds
+no directory missing, and what is pending is nowhere to be seen. So what is looked at there beside
+the files is what is left of jobs that are over: all of it goes by ``clean``, uploads included.
 """
 
 from __future__ import annotations
@@ -15,49 +20,61 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store.registry import wrapping
-from fsspec_commit.testing import Crash, Fault
-from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind, store_calls
+from fsspec_commit.testing import Fault
+from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind
 from fsspec_commit.testing.wrapped import WrappedStore
+from tests.protocol.faults import (
+    ALL,
+    CRASHES,
+    ERRORS,
+    MEMORY,
+    TELLING,
+    Outage,
+    Place,
+    attempt,
+    calls_of,
+    check,
+    recover,
+    run,
+)
 from tests.protocol.invariants import (
     check_settled,
-    check_told,
     check_under_way,
-    is_only_remains,
+    job_ids,
     snapshot_of,
     state_of,
     visible,
 )
-from tests.scenes.attempts import clean, found, settle_each
-from tests.scenes.memory_place import MemoryPlace
-from tests.scenes.scene import HIDDEN, SCENES, Scene
+from tests.scenes.scene import SCENES, Scene
 from tests.sweeps import by_day
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from fsspec_commit.layout import StorePath
-    from fsspec_commit.store import Store, WritesDirectly
+    from fsspec_commit.store import Store
     from fsspec_commit.testing.sweeps import Sweep
-    from tests.scenes.places import Reached
 
 T = TypeVar("T")
 
-CRASHES: tuple[Kind, ...] = ("crash_before", "crash_after")
-ERRORS: tuple[Kind, ...] = ("error", "error_but_applied", "applied_late", "throttled")
-TELLING: tuple[Kind, ...] = ("crash_after", "error", "error_but_applied", "applied_late")
-"""Before a call there is what there was after the one before it, and who is throttled tries again
-as after an error: by day some of these will do."""
-NAMES = ("append", "overwrite", "overwrite, in place", "overwrite_partitions")
-COLLECTED = Scene(
-    {"mode": "append", "names": "exact", "collect": "store", "tasks": 2, "success": "json"},
-    SCENES["append, exact"].tasks,
-)
-ALL = {**{name: SCENES[name] for name in NAMES}, "collected": COLLECTED}
-FAULTS: dict[str, tuple[Scene, Kind]] = {
-    f"{name}-{kind}": (scene, kind) for name, scene in ALL.items() for kind in [*CRASHES, *ERRORS]
+WHOLE_ON = "versioned"
+"""By day: one where uploads are completed, else the scene's first; and memory.
+
+Where files are renamed, `tests/contract/test_flat.py` tries every call by day.
+"""
+CASES = {
+    f"{scene}-{where}": (scene, where) for scene, (_, places) in ALL.items() for where in places
 }
-WHOLE = {f"{name}-{kind}" for name in ALL for kind in TELLING}
+WHOLE = {
+    f"{scene}-{where}"
+    for scene, (_, places) in ALL.items()
+    for where in {MEMORY, WHOLE_ON if WHOLE_ON in places else places[0]} & {*places}
+}
+FAULTS: dict[str, tuple[str, str, Kind]] = {
+    f"{case}-{kind}": (*CASES[case], kind) for case in CASES for kind in [*CRASHES, *ERRORS]
+}
+WHOLE_FAULTS = {f"{case}-{kind}" for case in WHOLE for kind in TELLING}
 
 
 @pytest.fixture(autouse=True)
@@ -66,154 +83,112 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fsspec_commit.effects.pacing.BACKOFF_S", 0.0001)
 
 
-@pytest.fixture
-def make_place() -> Iterator[Callable[[Scene], MemoryPlace]]:
-    """One place at a time, with the old data of a scene."""
-    places: list[MemoryPlace] = []
-
-    def make(scene: Scene) -> MemoryPlace:
-        while places:
-            places.pop().remove()
-        places.append(MemoryPlace())
-        places[0].put({**scene.old, **HIDDEN, "_SUCCESS": b""})
-        return places[0]
-
-    yield make
-    while places:
-        places.pop().remove()
-
-
-def run(scene: Scene, place: Reached) -> fc.CommitResult:
-    """A whole job, whose tasks are tried twice."""
-    job = fc.Job(place.url, **scene.options)  # type: ignore[arg-type]  # options of a table
-    job._begun_here = False  # Who dies is not warned of what it leaves.
-    with job:
-        for task_id, files in enumerate(scene.tasks):
-            try:
-                write(job.task(task_id), files)
-            except fc.CommitError:
-                write(job.task(task_id), files)
-        return job.commit()
-
-
-def write(task: fc.Task, files: dict[str, str]) -> None:
-    with task:
-        for name, text in files.items():
-            with task.open(name, "w") as file:
-                file.write(text)
-
-
-def calls_of(scene: Scene, place: MemoryPlace) -> list[tuple[str, int]]:
-    plan = FaultPlan()
-    with wrapping(lambda store: FaultyStore(store, plan)):
-        run(scene, place)
-    check(scene, place, happened=True)
-    return list(store_calls(plan.verbs))
-
-
-def attempt(scene: Scene, place: Reached, wrap: Callable[[Store], Store]) -> str:
-    """Run it with what goes wrong; what its driver was told."""
-    with wrapping(wrap):
-        try:
-            run(scene, place)
-        except Crash:
-            return "nothing"
-        except fc.CommitError as error:
-            return error.outcome
-    return "done"
-
-
-def recover(scene: Scene, place: MemoryPlace, told: str) -> None:
-    """Check what is there, and that it is what the driver was told; settle it; check again."""
-    snapshot = place.snapshot()
-    state, happened = found(scene, snapshot, spent_ids=told == "done")
-    check_told(told, state, happened=happened)
-    settle_each(place, snapshot)
-    if state == "over":
-        assert is_only_remains(place.snapshot()), f"left of a job that is over: {snapshot.keys()}"
-        clean(place)
-    check(scene, place, happened=happened)
-
-
-def check(scene: Scene, place: MemoryPlace, *, happened: bool) -> None:
-    snapshot = place.snapshot()
-    check_settled(
-        snapshot,
-        place.directories(),
-        expected=scene.after if happened else scene.old,
-        # A job without files left a marker out only where it was told to.
-        marker=True,
-    )
-    assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN
-
-
-@pytest.mark.parametrize(("scene", "kind", "every"), by_day(FAULTS, whole=WHOLE, every=12))
+@pytest.mark.parametrize(
+    ("name", "where", "kind", "every"), by_day(FAULTS, whole=WHOLE_FAULTS, every=12)
+)
 def test_one_fault_at_any_store_call(
-    scene: Scene, kind: Kind, make_place: Callable[[Scene], MemoryPlace], sweep: Sweep
+    name: str, where: str, kind: Kind, make_place: Callable[[str, Scene], Place], sweep: Sweep
 ) -> None:
-    calls = calls_of(scene, make_place(scene))
+    scene = ALL[name][0]
+    calls = calls_of(scene, make_place(where, scene))
     assert len(calls) > 25
     for verb, nth in sweep(calls):
-        place = make_place(scene)
+        place = make_place(where, scene)
         plan = FaultPlan([Fault(verb, nth, kind)])
         told = attempt(scene, place, partial(FaultyStore, faults=plan))
         assert plan.fired
-        # One request that fails, and whose failure is not the process's, costs a job only where
-        # it cannot be repeated: what is written in pieces, and lists that are read in pieces.
-        if kind in CRASHES:
-            assert told == "nothing"
-        elif verb not in {"write", "finish", "list_tree"}:
-            assert told == "done", f"{kind} at {verb} number {nth}: {told}"
         try:
+            # One request that fails, and whose failure is not the process's, costs a job only where
+            # it cannot be repeated: what is written in pieces, and lists that are read in pieces.
+            if kind in CRASHES:
+                assert told == "nothing"
+            elif place.is_flat or verb not in {"write", "finish", "list_tree"}:
+                assert told == "done", f"{kind} at {verb} number {nth}: {told}"
             recover(scene, place, told)
-        except AssertionError as error:
+        except (AssertionError, fc.CommitError) as error:
             error.add_note(f"after {kind} at {verb} number {nth}; the driver was told {told!r}")
             raise
 
 
-class Outage:
-    """From the *nth* call on nothing answers; that one call is the last to be done, or not."""
-
-    def __init__(self, nth: int, *, applied: bool) -> None:
-        self.left = nth
-        self._applied = applied
-
-    def __call__(self, store: Store) -> Store:
-        return OutageStore(store, self.carry)
-
-    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        self.left -= 1
-        if self.left > 0:
-            return await call()
-        if self.left == 0 and self._applied:
-            await call()
-        raise StoreError(f"{verb} of {path!r}: no answer", reply=Reply.UNKNOWN, path=path)
-
-
-class OutageStore(WrappedStore):
-    @property
-    def direct(self) -> WritesDirectly | None:
-        return None
-
-
-@pytest.mark.parametrize("scene", ALL.values(), ids=ALL.keys())
+@pytest.mark.parametrize(("name", "where", "every"), by_day(CASES, whole=WHOLE, every=12))
 @pytest.mark.parametrize("last", ["done", "lost"])
 def test_a_store_that_falls_silent_at_any_call(
-    scene: Scene,
+    name: str,
+    where: str,
     last: Literal["done", "lost"],
-    make_place: Callable[[Scene], MemoryPlace],
+    *,
+    make_place: Callable[[str, Scene], Place],
     monkeypatch: pytest.MonkeyPatch,
+    sweep: Sweep,
 ) -> None:
     monkeypatch.setattr("fsspec_commit.effects.confirm.TRIES_MAX", 2)
-    count = len(calls_of(scene, make_place(scene)))
-    for nth in range(1, count + 1):
-        place = make_place(scene)
+    scene = ALL[name][0]
+    count = len(calls_of(scene, make_place(where, scene)))
+    for nth in sweep(range(1, count + 1)):
+        place = make_place(where, scene)
         told = attempt(scene, place, Outage(nth, applied=last == "done"))
         try:
             recover(scene, place, told)
-        except AssertionError as error:
+        except (AssertionError, fc.CommitError) as error:
             error.add_note(f"silent from call {nth} of {count} on; the driver was told {told!r}")
             raise
+
+
+def test_a_long_list_of_old_files_is_not_held(
+    make_place: Callable[[str, Scene], Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written bit by bit; a short one is a record like any other."""
+    scene = SCENES["overwrite"]
+    assert "write" not in {verb for verb, _ in calls_of(scene, make_place("versioned", scene))}
+    monkeypatch.setattr("fsspec_commit.protocol.streamed_list._HELD_BYTES_MAX", 100)
+    calls = calls_of(scene, make_place("versioned", scene))
+    assert [verb for verb, _ in calls].count("write") > 2
+    assert ("finish", 1) in calls
+
+
+class LyingCompletions:
+    """A server that died while it completed a file, and says from then on that it has done it."""
+
+    def __init__(self, store: Store, *, reply_lost: bool) -> None:
+        self._reply_lost = reply_lost
+        self.store = WrappedStore(store, self._carry)
+
+    async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb != "complete" or path.endswith("_SUCCESS"):
+            return await call()
+        if self._reply_lost:
+            self._reply_lost = False
+            raise StoreError("the server died", reply=Reply.UNKNOWN, path=path)
+        return None  # type: ignore[return-value]  # what a completion answers
+
+
+@pytest.mark.parametrize("reader", ["driver", "resumer"])
+def test_a_repeated_completion_is_not_believed(
+    reader: str, make_place: Callable[[str, Scene], Place]
+) -> None:
+    """No old file goes for a new one that only the store says is there (P9)."""
+    scene = Scene(SCENES["overwrite"].options, [{"day=1/new.txt": "new"}])
+    place = make_place("versioned", scene)
+    if reader == "resumer":
+        plan = FaultPlan([Fault("complete", 1, "crash_before")])
+        told = attempt(scene, place, partial(FaultyStore, faults=plan))
+        assert told == "nothing"
+
+    def publish() -> None:
+        if reader == "driver":
+            run(scene, place)
+        else:
+            fc.resume(place.url, *job_ids(place.snapshot()))
+
+    is_driver = reader == "driver"
+    with (
+        wrapping(lambda store: LyingCompletions(store, reply_lost=is_driver).store),
+        pytest.raises(fc.PartialCommitError, match="is not in place"),
+    ):
+        publish()
+    assert visible(place.snapshot()) == scene.old
+    fc.resume(place.url, *job_ids(place.snapshot()))
+    check(scene, place, happened=True)
 
 
 def test_the_invariants_see_what_is_wrong(tmp_path: Path) -> None:

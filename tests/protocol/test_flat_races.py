@@ -15,9 +15,8 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
+from tests.protocol.faults import write
 from tests.protocol.invariants import check_settled, job_ids, visible
-from tests.protocol.test_faults import write
-from tests.protocol.test_flat_faults import Place, make_place
 from tests.scenes.scene import SCENES, Scene, named
 from tests.sweeps import by_day
 
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
     from fsspec_commit.testing.sweeps import Sweep
+    from tests.scenes.flat_place import FlatPlace
 
 T = TypeVar("T")
-__all__ = ["make_place"]  # a fixture
-
 CASES = {
     "append, versioned": (SCENES["append"], "versioned"),
     "append, unversioned": (SCENES["append"], "unversioned"),
@@ -81,7 +79,7 @@ class Between:
 class Race:
     """One job whose tasks have committed, and those who would settle it."""
 
-    def __init__(self, scene: Scene, place: Place) -> None:
+    def __init__(self, scene: Scene, place: FlatPlace) -> None:
         self.scene = scene
         self.place = place
         job = fc.Job(place.url, **scene.options)  # type: ignore[arg-type]  # options of a table
@@ -165,7 +163,7 @@ def write_files(task: fc.Task, files: dict[str, str]) -> None:
 )
 @pytest.mark.parametrize("act", ["resume", "abort", "clean", "second", "supersede", "late_attempt"])
 def test_somebody_acts_between_any_two_calls(
-    case: str, act: str, make_place: Callable[[str, Scene], Place], sweep: Sweep
+    case: str, act: str, make_place: Callable[[str, Scene], FlatPlace], sweep: Sweep
 ) -> None:
     scene, habits = CASES[case]
     told, count = Race(scene, make_place(habits, scene)).commit(0, lambda: None)
@@ -192,7 +190,7 @@ def test_somebody_acts_between_any_two_calls(
     ),
 )
 def test_another_job_appends_between_any_two_calls(
-    case: str, make_place: Callable[[str, Scene], Place], sweep: Sweep
+    case: str, make_place: Callable[[str, Scene], FlatPlace], sweep: Sweep
 ) -> None:
     """Both are there, one marker stands, and neither has taken anything of the other's."""
     scene, habits = CASES[case]

@@ -8,14 +8,13 @@ import pytest
 
 import fsspec_commit as fc
 from tests.protocol.invariants import job_ids
-from tests.protocol.test_flat_faults import Place, make_place
 from tests.protocol.test_flat_races import Race, write_files
 from tests.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["make_place"]  # a fixture
+    from tests.scenes.flat_place import FlatPlace
 
 SCENE = Scene({"mode": "append"}, [{"part.txt": "first", "_notes": "of the first"}])
 BESIDE = [
@@ -27,7 +26,7 @@ BESIDE = [
 @pytest.mark.parametrize("habits", ["versioned", "gcs", "gen2"])
 @pytest.mark.parametrize("files", BESIDE, ids=["file", "directory"])
 def test_both_commit_or_one_is_told_before_it_decides(
-    habits: str, files: dict[str, str], make_place: Callable[[str, Scene], Place]
+    habits: str, files: dict[str, str], make_place: Callable[[str, Scene], FlatPlace]
 ) -> None:
     def beside(race: Race) -> None:
         with fc.Job(race.place.url, mode="append", wait_s=0.02) as job, job.task() as task:

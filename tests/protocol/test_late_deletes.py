@@ -24,17 +24,15 @@ from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import VERSIONED
 from tests.protocol.invariants import raw_visible
-from tests.protocol.test_flat_faults import Place, make_place
 from tests.scenes.scene import SCENES, Scene, named
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from fsspec_commit.store import Store
+    from tests.scenes.flat_place import FlatPlace
 
 T = TypeVar("T")
-__all__ = ["make_place"]  # a fixture
-
 SCENE = SCENES["overwrite"]
 OLD = {name: data.decode() for name, data in SCENE.old.items()}
 
@@ -82,18 +80,18 @@ class Network:
                 asyncio.run(call())  # type: ignore[arg-type]  # a coroutine
 
 
-def write(place: Place, files: dict[str, str], **options: object) -> None:
+def write(place: FlatPlace, files: dict[str, str], **options: object) -> None:
     with fc.Job(place.url, **options) as job, job.task() as task:  # type: ignore[arg-type]  # of a table
         for name, text in files.items():
             with task.open(name, "w") as file:
                 file.write(text)
 
 
-def overwrite(place: Place, **options: object) -> None:
+def overwrite(place: FlatPlace, **options: object) -> None:
     write(place, {"new.txt": "new"}, mode="overwrite", **options)
 
 
-def come_back(place: Place, files: dict[str, str], **options: object) -> None:
+def come_back(place: FlatPlace, files: dict[str, str], **options: object) -> None:
     write(place, files, **{"mode": "append", "names": "exact", **options})
 
 
@@ -102,13 +100,13 @@ def message_of(task: fc.Task) -> fc.TaskCommit:
     return task.message
 
 
-def records(place: Place) -> list[str]:
+def records(place: FlatPlace) -> list[str]:
     """The directories in which jobs say what they deleted."""
     found = {name.split("/")[1] for name in place.snapshot() if name.startswith("_commit/deleted-")}
     return sorted(found)
 
 
-def stands(place: Place, files: dict[str, str]) -> None:
+def stands(place: FlatPlace, files: dict[str, str]) -> None:
     shown = raw_visible(place.snapshot())
     assert {name: shown.get(name) for name in files} == {
         name: text.encode() for name, text in files.items()
@@ -118,7 +116,7 @@ def stands(place: Place, files: dict[str, str]) -> None:
 @pytest.mark.parametrize("nth", range(1, len(OLD) + 1))
 @pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite_partitions"])
 def test_a_deletion_that_comes_late_takes_nothing(
-    nth: int, mode: str, make_place: Callable[[str, Scene], Place]
+    nth: int, mode: str, make_place: Callable[[str, Scene], FlatPlace]
 ) -> None:
     place, network = make_place("unversioned", SCENE), Network(nth)
     with wrapping(network):
@@ -137,7 +135,9 @@ def test_a_deletion_that_comes_late_takes_nothing(
     stands(place, others)
 
 
-def test_without_a_condition_no_bytes_are_safe(make_place: Callable[[str, Scene], Place]) -> None:
+def test_without_a_condition_no_bytes_are_safe(
+    make_place: Callable[[str, Scene], FlatPlace],
+) -> None:
     place, network = make_place("minio", SCENE), Network(1)
     with pytest.raises(fc.UnsafeStoreError, match="delete_by_name=True if nobody"):
         overwrite(place)
@@ -153,7 +153,7 @@ def test_without_a_condition_no_bytes_are_safe(make_place: Callable[[str, Scene]
 
 
 def test_it_is_said_also_when_every_request_was_answered(
-    make_place: Callable[[str, Scene], Place],
+    make_place: Callable[[str, Scene], FlatPlace],
 ) -> None:
     """Another driver of the job, or a resumer, may have sent some, too."""
     place = make_place("unversioned", SCENE)
@@ -169,7 +169,7 @@ def test_it_is_said_also_when_every_request_was_answered(
 
 
 def test_names_that_never_come_back_leave_nothing(
-    make_place: Callable[[str, Scene], Place],
+    make_place: Callable[[str, Scene], FlatPlace],
 ) -> None:
     place = make_place("unversioned", named("overwrite"))
     overwrite(place)
@@ -182,7 +182,7 @@ def test_names_that_never_come_back_leave_nothing(
 
 
 def test_unique_names_and_a_single_writer_are_not_refused(
-    make_place: Callable[[str, Scene], Place],
+    make_place: Callable[[str, Scene], FlatPlace],
 ) -> None:
     place = make_place("unversioned", SCENE)
     overwrite(place)
@@ -193,7 +193,7 @@ def test_unique_names_and_a_single_writer_are_not_refused(
 
 @pytest.mark.parametrize("name", ["_metadata", "day=1/_common_metadata"])
 def test_a_summary_file_is_such_a_name(
-    name: str, make_place: Callable[[str, Scene], Place]
+    name: str, make_place: Callable[[str, Scene], FlatPlace]
 ) -> None:
     place = make_place("unversioned", SCENE)
     write(place, {name: "summary"}, mode="append")
@@ -204,7 +204,7 @@ def test_a_summary_file_is_such_a_name(
 
 
 def test_the_refusal_ends_and_the_job_commits_then(
-    make_place: Callable[[str, Scene], Place], clock: Clock
+    make_place: Callable[[str, Scene], FlatPlace], clock: Clock
 ) -> None:
     place = make_place("unversioned", SCENE)
     overwrite(place)
@@ -223,7 +223,7 @@ def test_the_refusal_ends_and_the_job_commits_then(
 
 
 def test_the_refusal_names_the_time_of_the_job_that_deleted_the_file(
-    make_place: Callable[[str, Scene], Place], clock: Clock
+    make_place: Callable[[str, Scene], FlatPlace], clock: Clock
 ) -> None:
     """And not that of a later one, so that jobs which delete other files put it off no further."""
     place = make_place("unversioned", SCENE)
@@ -237,7 +237,7 @@ def test_the_refusal_names_the_time_of_the_job_that_deleted_the_file(
         come_back(place, {"other.txt": "other"})
 
 
-def test_what_the_refusal_offers_helps(make_place: Callable[[str, Scene], Place]) -> None:
+def test_what_the_refusal_offers_helps(make_place: Callable[[str, Scene], FlatPlace]) -> None:
     """A request that is under way does not care for versions that are kept from now on."""
     place = make_place("unversioned", SCENE)
     overwrite(place)
@@ -249,7 +249,7 @@ def test_what_the_refusal_offers_helps(make_place: Callable[[str, Scene], Place]
 
 
 def test_a_record_of_the_end_of_time_is_in_nobodys_way(
-    make_place: Callable[[str, Scene], Place],
+    make_place: Callable[[str, Scene], FlatPlace],
 ) -> None:
     place = make_place("unversioned", SCENE)
     overwrite(place)
@@ -267,7 +267,7 @@ def test_a_record_of_the_end_of_time_is_in_nobodys_way(
 
 @pytest.mark.parametrize("by", ["clean", "an append"])
 def test_what_means_nothing_any_more_is_removed(
-    by: str, make_place: Callable[[str, Scene], Place], clock: Clock
+    by: str, make_place: Callable[[str, Scene], FlatPlace], clock: Clock
 ) -> None:
     place = make_place("unversioned", SCENE)
     overwrite(place)
@@ -305,7 +305,7 @@ class At:
 
 
 def test_a_driver_that_slept_looks_again_before_it_deletes(
-    make_place: Callable[[str, Scene], Place], clock: Clock
+    make_place: Callable[[str, Scene], FlatPlace], clock: Clock
 ) -> None:
     """A resumer has finished its job, and what it would delete was written again since."""
     place = make_place("unversioned", SCENE)
@@ -329,7 +329,7 @@ def test_a_driver_that_slept_looks_again_before_it_deletes(
 
 
 def test_a_record_is_made_again_when_it_is_old_before_the_job_ends(
-    make_place: Callable[[str, Scene], Place], clock: Clock
+    make_place: Callable[[str, Scene], FlatPlace], clock: Clock
 ) -> None:
     place = make_place("unversioned", SCENE)
     with wrapping(At("create", "/deleted-", lambda: clock.passes(hours=2), after=True)):
@@ -341,7 +341,7 @@ def test_a_record_is_made_again_when_it_is_old_before_the_job_ends(
 
 
 def test_a_record_that_takes_long_to_leave_does_not_keep_the_job_from_ending(
-    make_place: Callable[[str, Scene], Place], clock: Clock
+    make_place: Callable[[str, Scene], FlatPlace], clock: Clock
 ) -> None:
     """Of millions of files, on a slow server: the next one is for a later time."""
     place = make_place("unversioned", SCENE)
@@ -359,7 +359,7 @@ def test_a_record_that_takes_long_to_leave_does_not_keep_the_job_from_ending(
         come_back(place, OLD)
 
 
-def test_a_job_that_met_another_lists_again(make_place: Callable[[str, Scene], Place]) -> None:
+def test_a_job_that_met_another_lists_again(make_place: Callable[[str, Scene], FlatPlace]) -> None:
     """What it listed with its claim is from before the other one ended."""
     place = make_place("unversioned", SCENE)
     with inject(Fault("complete", 1, "crash_before")), suppress(Crash):

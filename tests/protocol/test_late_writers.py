@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,31 +10,10 @@ import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash, Fault, inject
-from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
-from tests.flat.store import FLAT
+from tests.flat.bucket import RENAMING, Bucket
+from tests.protocol.in_buckets import started, write
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(params=RENAMING)
-def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(RENAMING[request.param])
-    yield bucket
-    remove_bucket(bucket)
-
-
-def started(bucket: Bucket, **options: object) -> fc.Job:
-    job = fc.Job(f"{FLAT}://{bucket.name}/out", **{"mode": "append", **options})  # type: ignore[arg-type]
-    job._begun_here = False
-    return job.start()
-
-
-def write(task: fc.Task, *names: str, text: str | None = None) -> fc.Task:
-    for name in names:
-        with task.open(name, "w") as file:
-            file.write(name if text is None else text)
-    return task
+pytestmark = pytest.mark.parametrize("bucket", RENAMING, indirect=True)
 
 
 def working_file(bucket: Bucket, part: str) -> StorePath:

@@ -18,6 +18,7 @@ from fsspec_commit.testing.recording import recorded_calls
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import HABITS, Bucket, make_bucket, refused, remove_bucket
 from tests.flat.store import FLAT
+from tests.protocol.in_buckets import started, url, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -28,36 +29,12 @@ OTHER = "20261101T000000-0123456789abcdef"
 """A job that nobody knows."""
 
 
-@pytest.fixture(params=HABITS)
-def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(HABITS[request.param])
-    yield bucket
-    remove_bucket(bucket)
-
-
 @pytest.fixture
 def listed() -> Iterator[Bucket]:
     """A bucket whose pending uploads are listed."""
     bucket = make_bucket(HABITS["versioned"])
     yield bucket
     remove_bucket(bucket)
-
-
-def url(bucket: Bucket, name: str = "out") -> str:
-    return f"{FLAT}://{bucket.name}/{name}"
-
-
-def job_at(bucket: Bucket, **options: object) -> fc.Job:
-    job = fc.Job(url(bucket), **{"mode": "append", **options})  # type: ignore[arg-type]
-    job._begun_here = False
-    return job.start()
-
-
-def write(task: fc.Task, *names: str) -> fc.Task:
-    for name in names:
-        with task.open(name, "w") as file:
-            file.write(name)
-    return task
 
 
 def upload(bucket: Bucket, name: str, data: bytes = b"data") -> str:
@@ -78,7 +55,7 @@ def names_pending(bucket: Bucket) -> list[str]:
 
 def test_what_attempts_leave_goes_with_their_job(bucket: Bucket) -> None:
     """Attempts that were not chosen, and that died; hidden names, which carry no job id, too."""
-    job = job_at(bucket)
+    job = started(bucket)
     chosen = write(job.task(0), "a.txt", "_hidden").commit()
     write(fc.Task.from_spec(job.spec, 0), "a.txt", "_other").commit()
     write(fc.Task.from_spec(job.spec, 1), "b.txt", "_b")
@@ -89,7 +66,7 @@ def test_what_attempts_leave_goes_with_their_job(bucket: Bucket) -> None:
 
 
 def test_what_an_aborted_job_leaves_goes(bucket: Bucket) -> None:
-    job = job_at(bucket)
+    job = started(bucket)
     write(job.task(0), "a.txt", "_hidden").commit()
     write(fc.Task.from_spec(job.spec, 0), "d/a.txt")
     job.abort()
@@ -99,7 +76,7 @@ def test_what_an_aborted_job_leaves_goes(bucket: Bucket) -> None:
 
 def test_a_task_takes_its_own_away(bucket: Bucket) -> None:
     """A file that is written again, one that is removed, and an attempt that is given up."""
-    job = job_at(bucket)
+    job = started(bucket)
     task = write(job.task(0), "a.txt", "a.txt", "b.txt", "_hidden")
     task.filesystem.rm("b.txt")
     assert len(bucket.uploads) == 2
@@ -115,7 +92,7 @@ def test_a_task_takes_its_own_away(bucket: Bucket) -> None:
 
 
 def test_a_part_that_failed_leaves_nothing_in_the_attempt(bucket: Bucket) -> None:
-    job = job_at(bucket)
+    job = started(bucket)
     task = job.task(0)
 
     def fail() -> None:
@@ -134,7 +111,7 @@ def test_a_part_that_failed_leaves_nothing_in_the_attempt(bucket: Bucket) -> Non
 
 def test_clean_aborts_what_late_attempts_left(listed: Bucket) -> None:
     """Also where nothing of the job is left but its id in a name."""
-    job = job_at(listed)
+    job = started(listed)
     late = fc.Task.from_spec(job.spec, 0)
     job.abort()
     write(late, "a.txt", "d/b.txt")
@@ -151,7 +128,7 @@ def test_clean_aborts_what_late_attempts_left(listed: Bucket) -> None:
 
 def test_clean_aborts_what_a_late_attempt_recorded(bucket: Bucket) -> None:
     """Its record brings the area back, void; the attempt itself finds out and sends nothing."""
-    job = job_at(bucket)
+    job = started(bucket)
     late = fc.Task.from_spec(job.spec, 0)
     job.abort()
     with pytest.raises(fc.JobNotActiveError):
@@ -162,7 +139,7 @@ def test_clean_aborts_what_a_late_attempt_recorded(bucket: Bucket) -> None:
 
 
 def test_clean_leaves_young_and_living_jobs_alone(listed: Bucket) -> None:
-    job = job_at(listed)
+    job = started(listed)
     task = write(job.task(0), "a.txt", "_hidden")
     report = fc.clean(url(listed), older_than=timedelta(hours=1), dry_run=False)
     assert (report.aborted, report.deleted, report.shown) == ((), (), ())
@@ -187,7 +164,7 @@ def test_neighbours_uploads_are_none_of_ours(bucket: Bucket) -> None:
     path = StorePath(f"{bucket.name}/out2/part-{OTHER}-0.txt")
     theirs = bucket.start(path, SYSTEM_IDS.nonce())
     bucket.put_part(theirs, 1, b"data")
-    job = job_at(bucket)
+    job = started(bucket)
     write(job.task(), "a.txt").commit()
     job.commit()
     clean(bucket)
@@ -197,7 +174,7 @@ def test_neighbours_uploads_are_none_of_ours(bucket: Bucket) -> None:
 def test_a_copy_under_an_old_jobs_names_is_not_taken_for_that_jobs(listed: Bucket) -> None:
     """Records win over names: files of a finished job are rewritten under their exact names."""
     copied = f"part-{OTHER}-0.txt"
-    job = job_at(listed, names="exact")
+    job = started(listed, names="exact")
     task = write(job.task(), copied)
     stray = upload(listed, copied)
     report = fc.clean(url(listed), older_than=timedelta(hours=1), dry_run=False)
@@ -210,10 +187,10 @@ def test_a_copy_under_an_old_jobs_names_is_not_taken_for_that_jobs(listed: Bucke
 
 def test_a_job_that_ends_spares_copies_under_its_names(listed: Bucket) -> None:
     """While it retires, another rewrites its files in place: same keys, other uploads."""
-    first = job_at(listed)
+    first = started(listed)
     write(first.task(), "part.txt").commit()
     published = f"part-{first.job_id}-0.txt"
-    second = job_at(listed, names="exact", mode="overwrite")
+    second = started(listed, names="exact", mode="overwrite")
     task = write(second.task(), published)
     upload(listed, published)  # of an attempt of the first that died
     first.commit()
@@ -226,7 +203,7 @@ def test_a_job_that_ends_spares_copies_under_its_names(listed: Bucket) -> None:
 def test_an_append_lists_uploads_once_and_files_never(listed: Bucket) -> None:
     """Unless something is left over."""
     for left in (False, True):
-        job = job_at(listed)
+        job = started(listed)
         with recorded_calls() as calls:
             driver = fc.Job.from_spec(job.spec)
             message = write(fc.Task.from_spec(job.spec, 0), "d=1/a.txt", "d=2/a.txt").commit()
@@ -245,7 +222,7 @@ def test_an_append_lists_uploads_once_and_files_never(listed: Bucket) -> None:
 
 def test_a_torn_record_stops_nobody(bucket: Bucket) -> None:
     """It attributes nothing, and the job ends all the same."""
-    job = job_at(bucket)
+    job = started(bucket)
     area = f"{bucket.name}/out/_commit/{job.job_id}"
     for path, data in {
         "uploads/0/0123456789abcdef/x": b"torn",
@@ -261,7 +238,7 @@ def test_a_torn_record_stops_nobody(bucket: Bucket) -> None:
 
 def test_the_echo_of_a_decision_is_no_damage(bucket: Bucket) -> None:
     """A create that was given up, and carried out when the area had gone: nothing is lost."""
-    job = job_at(bucket)
+    job = started(bucket)
     message = write(job.task(), "a.txt").commit()
     area = f"{bucket.name}/out/_commit/{job.job_id}"
     with inject(Fault("complete", 1, "crash_before")), suppress(Crash):
@@ -291,7 +268,7 @@ def test_jobs_of_other_destinations_keep_theirs(bucket: Bucket, names: str, clea
     if names == "exact" and bucket.habits.keyed_by == "path":
         pytest.skip("exact names are refused")
     written = ("a.txt", "sub/b.txt", f"sub/part-{OTHER}-0.txt")
-    decided, living = (job_at(bucket, names=names) for _ in range(2))
+    decided, living = (started(bucket, names=names) for _ in range(2))
     messages = [write(job.task(), *written[n:]).commit() for n, job in enumerate([decided, living])]
     with inject(Fault("complete", 1, "crash_before")), suppress(Crash):
         fc.Job.from_spec(decided.spec).commit(messages[:1])
@@ -341,7 +318,7 @@ def test_one_empty_listing_takes_no_upload_from_another_destination(
     listed: Bucket, answer: str
 ) -> None:
     """It was taken for there being no job, and a decided one lost the rest of its files."""
-    job = job_at(listed)
+    job = started(listed)
     message = write(job.task(), "a.txt", "b.txt").commit()
     with inject(Fault("complete", 2, "crash_before")), suppress(Crash):
         fc.Job.from_spec(job.spec).commit([message])

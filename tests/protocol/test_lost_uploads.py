@@ -12,31 +12,10 @@ from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash, Fault, inject
-from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
-from tests.flat.store import FLAT
+from tests.protocol.in_buckets import started, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(params=HABITS)
-def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(HABITS[request.param])
-    yield bucket
-    remove_bucket(bucket)
-
-
-def started(bucket: Bucket, **options: object) -> fc.Job:
-    job = fc.Job(f"{FLAT}://{bucket.name}/out", **{"mode": "append", **options})  # type: ignore[arg-type]
-    job._begun_here = False
-    return job.start()
-
-
-def write(task: fc.Task, *names: str) -> fc.Task:
-    for name in names:
-        with task.open(name, "w") as file:
-            file.write(name)
-    return task
+    from tests.flat.bucket import Bucket
 
 
 def expire(bucket: Bucket, part: str) -> None:

@@ -20,7 +20,9 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind
 from tests.flat.bucket import ALL_HABITS, make_bucket, remove_bucket
-from tests.protocol import test_faults, test_flat_faults
+from tests.protocol.faults import ALL, attempt, calls_of, recover
+from tests.scenes.flat_place import FlatPlace
+from tests.scenes.scene import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,24 +94,24 @@ def test_one_fault_at_any_call_of_a_bucket(
     name: str, habits: str, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fsspec_commit.effects.pacing.BACKOFF_S", 0.0001)
-    scene = test_flat_faults.ALL[name][0]
+    scene = ALL[name][0]
 
-    def place() -> test_flat_faults.Place:
-        there = test_flat_faults.Place(make_bucket(ALL_HABITS[habits]))
-        there.lay_out(scene)
+    def place() -> FlatPlace:
+        there = FlatPlace(make_bucket(ALL_HABITS[habits]))
+        there.put({**scene.old, **HIDDEN, "_SUCCESS": b""})
         return there
 
     whole = place()
-    calls = test_flat_faults.calls_of(scene, whole)
+    calls = calls_of(scene, whole)
     remove_bucket(whole.bucket)
     for verb, nth in calls:
         if (verb, nth) == ("create", 1):
             continue  # ``job.json``, which another sweep looks at: it comes before any list
         there = place()
         plan = FaultPlan([Fault(verb, nth, kind)])
-        told = test_faults.attempt(scene, there, partial(FaultyStore, faults=plan))
+        told = attempt(scene, there, partial(FaultyStore, faults=plan))
         try:
-            test_flat_faults.recover(scene, there, told)
+            recover(scene, there, told)
         except (AssertionError, fc.CommitError) as error:
             error.add_note(f"after {kind} at {verb} number {nth}; the driver was told {told!r}")
             raise

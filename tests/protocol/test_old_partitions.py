@@ -11,7 +11,6 @@ import fsspec_commit as fc
 from fsspec_commit.protocol import old_partitions
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.protocol.test_flat_faults import Place, make_place
 from tests.protocol.test_flat_races import write_files
 from tests.scenes.scene import SCENES, Scene
 
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from fsspec_commit.layout import StorePath
+    from tests.scenes.flat_place import FlatPlace
 
 T = TypeVar("T")
-__all__ = ["make_place"]  # a fixture
 
 
 @pytest.mark.guarantees("P9")
@@ -30,7 +29,7 @@ def test_partitions_are_listed_at_once(
     held: int,
     least: int,
     greatest: int,
-    make_place: Callable[[str, Scene], Place],
+    make_place: Callable[[str, Scene], FlatPlace],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As many as take little memory: after a long listing one at a time again."""
@@ -60,7 +59,7 @@ def test_partitions_are_listed_at_once(
 
 
 def test_escapes_of_no_unicode_are_values_of_their_own(
-    make_place: Callable[[str, Scene], Place],
+    make_place: Callable[[str, Scene], FlatPlace],
 ) -> None:
     """The refusal of a second spelling names a partition to declare: no other value's."""
     place = make_place("versioned", SCENES["append"])

@@ -10,7 +10,6 @@ import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol import in_the_way
 from fsspec_commit.store import Expect
-from tests.protocol.test_flat_faults import Place, make_place
 from tests.protocol.test_flat_races import write_files
 from tests.scenes.hooks import before
 from tests.scenes.scene import SCENES, Scene
@@ -18,19 +17,19 @@ from tests.scenes.scene import SCENES, Scene
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["make_place"]  # a fixture
+    from tests.scenes.flat_place import FlatPlace
 
 NEW = {f"day={number}/part.txt": "new" for number in range(12)}
 OLD = [f"day={number}/old {file}.txt" for number in range(12) for file in range(10)]
 
 
-def put(place: Place, *names: str) -> None:
+def put(place: FlatPlace, *names: str) -> None:
     for name in names:
         path = StorePath(f"{place.url.removeprefix('flat://')}/{name}")
         place.bucket.put(path, b"old", None, Expect.ANYTHING)
 
 
-def append(place: Place) -> list[str]:
+def append(place: FlatPlace) -> list[str]:
     """Append, and say by which calls."""
     job = fc.Job(place.url, mode="append", names="exact")
     with before(lambda *_: False, lambda: None) as verbs, job, job.task() as task:
@@ -45,28 +44,28 @@ def page(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 
 
 @pytest.fixture
-def place(make_place: Callable[[str, Scene], Place]) -> Place:
+def place(make_place: Callable[[str, Scene], FlatPlace]) -> FlatPlace:
     place = make_place("versioned", SCENES["append"])
     put(place, *OLD)
     return place
 
 
 @pytest.mark.usefixtures("page")
-def test_a_name_that_is_taken_is_refused(place: Place) -> None:
+def test_a_name_that_is_taken_is_refused(place: FlatPlace) -> None:
     put(place, "day=7/part.txt")
     with pytest.raises(fc.DestinationExistsError, match=r"day=7/part\.txt"):
         append(place)
 
 
 @pytest.mark.usefixtures("page")
-def test_another_destination_inside_is_in_nobodys_way(place: Place) -> None:
+def test_another_destination_inside_is_in_nobodys_way(place: FlatPlace) -> None:
     """An append deletes nothing of it."""
     put(place, f"inner/_commit/epoch-{0:032x}")
     append(place)
     assert NEW.keys() <= place.snapshot().keys()
 
 
-def test_a_listing_of_all_is_given_up_where_it_is_long(page: int, place: Place) -> None:
+def test_a_listing_of_all_is_given_up_where_it_is_long(page: int, place: FlatPlace) -> None:
     """A listing is a request a page, one after the other: a large dataset has thousands."""
     looks = append(place).count("list_children")
     assert (looks > len(NEW)) == (page == 1)
