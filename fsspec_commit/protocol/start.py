@@ -67,13 +67,17 @@ async def create_job(job: BoundJob, *, failed: int) -> str | None:
             f"{record.limit_bytes} are read; declare directories above them"
         )
         raise RequestError(message, kind="too_many_partitions", stage="start")
+    refusal: StoreError | None = None
     try:
         created = await establish_unrepeated(store, layout.spec, record, backoff=failed)
     except CommitStateUnknownError as error:
         cause = error.__cause__
-        if isinstance(cause, StoreError) and cause.reply is Reply.REFUSED:
-            raise cause from error  # So would be any other id.
-        return str(cause or error)
+        if not isinstance(cause, StoreError) or cause.reply is not Reply.REFUSED:
+            return str(cause or error)
+        refusal = cause
+    if refusal is not None:
+        # So would be any other id. Raised above, it would be the cause of its own cause.
+        raise refusal
     if created is None:
         return f"{layout.spec!r} is another's"
     if store.directories is not None and await store.stat(layout.spec) is None:
