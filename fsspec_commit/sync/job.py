@@ -235,7 +235,7 @@ class Job:
             bound = self._started()
             _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
             self._tasks.job_aborted()
-            bridge.run(bound.store.close())
+            bridge.run(self._close(bound))
 
     def __enter__(self) -> Self:
         return self.start()
@@ -288,10 +288,18 @@ class Job:
         ):
             return
         self._progress.finish()
-        await bound.store.close()
+        await self._close(bound)
         for warning in self.result.warnings:
             _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
+
+    async def _close(self, bound: BoundJob) -> None:
+        """Close the store, unless attempts of other threads need it to drop what they write.
+
+        Then it is closed when nobody holds it any more.
+        """
+        if not self._tasks.are_running:
+            await bound.store.close()
 
     def _note_settling(self, bound: BoundJob, interrupt: BaseException) -> None:
         """Say what an interrupted commit has left."""

@@ -28,6 +28,11 @@ class LocalTasks:
         """Whether messages of tasks elsewhere were passed in, so that there may be more of them."""
         return bool(self._given)
 
+    @property
+    def are_running(self) -> bool:
+        """Whether attempts have not said how they ended: other threads may work on them."""
+        return bool(self._running)
+
     def next_id(self) -> int:
         """A new task id, above all that were taken."""
         with self._lock:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from fsspec_commit.effects.stored_records import inactive
 from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
@@ -71,6 +72,7 @@ class Task:
         self._names = AttemptNames(task_id)
         self._files = OpenFiles()
         self._pid = os.getpid()
+        self._is_job_aborted = False
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
         tell_after_fork(self)
@@ -316,10 +318,8 @@ class Task:
         return file
 
     def job_aborted(self) -> None:
-        """Discard abandoned files and those that this thread has open, which are of no use now.
-
-        Other threads may be writing files of their own; their commit will raise.
-        """
+        """Discard abandoned files, and those this thread has open; others' commit will raise."""
+        self._is_job_aborted = True
         for file in self._files.living():
             if file.thread_id == threading.get_ident():
                 with suppress(CommitError, OSError):  # It went with the attempt.
@@ -367,6 +367,9 @@ class Task:
         if self._state != "open":
             message = f"cannot {what}: task {self.task_id} is {self._state}; use a new job.task()"
             raise RuntimeError(message)
+        if self._is_job_aborted:
+            doing = f"task {self.task_id} cannot {what}: "
+            raise inactive(self._job.layout, "write", doing=doing, task_id=self.task_id)
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():

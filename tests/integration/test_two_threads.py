@@ -15,6 +15,7 @@ import pytest
 from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
+from fsspec_commit.errors import StoreError
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Store
 
 T = TypeVar("T")
 
@@ -52,6 +54,25 @@ class Beginning:
             await asyncio.to_thread(self.may_end.wait, 10)
             await asyncio.sleep(0.1)
         return await call()
+
+
+class ClosedForGood(WrappedStore):
+    """Its connections, once they are closed, carry nothing any more."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, self._unless_closed)
+        self._is_closed = False
+
+    async def _unless_closed(
+        self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]
+    ) -> T:
+        if self._is_closed:
+            raise StoreError(f"cannot {verb} {path!r}: there is no connection")
+        return await call()
+
+    async def close(self) -> None:
+        self._is_closed = True
+        await super().close()
 
 
 @pytest.fixture
@@ -199,6 +220,29 @@ def test_whoever_comes_while_a_job_starts_waits_for_that(
             with pytest.raises(RuntimeError, match="aborted"):
                 job.task()
     assert fc.jobs(url) == []
+
+
+@pytest.mark.guarantees("P5")
+def test_a_thread_whose_job_is_aborted_is_told_so_and_drops_what_it_writes(url: str) -> None:
+    """Its store was closed: it was told that a connection had failed, and left an upload behind."""
+    writing, aborted = Event(), Event()
+
+    def work(job: fc.Job) -> None:
+        with job.task() as task, task.open("a.txt") as file:
+            file.write(b"x" * (17 << 20))
+            writing.set()
+            aborted.wait(10)
+
+    with wrapping(ClosedForGood), ThreadPoolExecutor(1) as threads:
+        job = fc.Job(url, mode="append").start()
+        working = threads.submit(work, job)
+        assert writing.wait(10)
+        job.abort()
+        aborted.set()
+        with pytest.raises(fc.JobNotActiveError, match="aborted") as told:
+            working.result(10)
+    assert not hasattr(told.value, "__notes__")
+    assert_no_leftovers(url)
 
 
 @pytest.mark.guarantees("P5", "P8")
