@@ -10,7 +10,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.job_records import standing_decision
+from fsspec_commit.protocol.job_records import not_answered, standing_decision
 from fsspec_commit.protocol.superseded import ended_by_another
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision
@@ -46,9 +46,12 @@ async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
             error.add_note(f"if it is not finished, finish it: {job.settle_command('resume')}")
             raise
     try:
-        return await standing_decision(job.store, job.layout)
+        aborted = await standing_decision(job.store, job.layout)
     except JobNotActiveError:
         return None  # It was aborted, by whoever has removed its area since.
+    if aborted is None:
+        raise not_answered(job.layout, job.layout.decision, "was read, and now cannot be found")
+    return aborted
 
 
 @failing_as(CommitFailedError, "abort")

@@ -172,7 +172,7 @@ def test_a_file_that_is_garbage_is_dropped_and_not_passed_over(
         file.write("half of it" if mode == "w" else b"half of it")
         del file
         gc.collect()
-        with pytest.raises(fc.RequestError, match="without closing it") as caught:
+        with pytest.raises(fc.RequestError, match="never closed it") as caught:
             task.commit()
         assert caught.value.kind == "file_abandoned"
         with task.open("half.txt", "w") as whole:

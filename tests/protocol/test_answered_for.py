@@ -10,7 +10,7 @@ import errno
 import gc
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -178,6 +178,44 @@ class Absent:
                 self.was_asked = True
                 return None  # type: ignore[return-value]  # not found
         return await call()
+
+
+def test_an_aborted_decision_that_is_hidden_is_not_taken_for_removed(url: str) -> None:
+    """The abort said that all was done, and left the area where it was."""
+    with inject(Fault("create", nth=2)), suppress(Crash):
+        fc.Job(url).start().abort()
+    gc.collect()  # The job is warned of while the warning is expected.
+    [left] = fc.jobs(url)
+    assert left.state == "aborted"
+    hidden = Hidden("/decision", after=2)
+    with wrapping(hidden), pytest.raises(fc.CommitStateUnknownError, match="cannot be found"):
+        fc.abort(url, left.job_id)
+    assert hidden.was_asked
+    fc.abort(url, left.job_id)
+    assert fc.jobs(url) == []
+
+
+class Hidden:
+    """A record that is neither found nor listed any more when it has been read *after* times."""
+
+    def __init__(self, record: str, *, after: int) -> None:
+        self.was_asked = False
+        self._record = record
+        self._left = after
+
+    def __call__(self, store: Store) -> Store:
+        return WrappedStore(store, self.carry)
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "read" and path.endswith(self._record):
+            self.was_asked = self._left <= 0
+            self._left -= 1
+            return None if self.was_asked else await call()  # type: ignore[return-value]
+        answer = await call()
+        if verb == "list_children" and self._left <= 0:
+            listed: list[Any] = answer  # type: ignore[assignment]  # the answer of a listing
+            return [one for one in listed if not one.path.endswith(self._record)]  # type: ignore[return-value]
+        return answer
 
 
 class Emptied:
