@@ -36,6 +36,7 @@ TRIED = (
     "tests/unit/test_import_cost.py",
     "tests/unit/test_testing_plugin.py",
     "tests/unit/test_typing.py",
+    "tests/unit/stores/test_opening.py",
     *(f"tests/unit/stores/{store}/test_opening.py" for store in ("gcs", "hdfs", "local", "s3")),
 )
 # Run away from the source tree: where the packages and the command come from.
