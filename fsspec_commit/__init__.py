@@ -13,6 +13,7 @@ retried or runs twice.
 
 from typing import TYPE_CHECKING, Any
 
+from fsspec_commit.committers.adopted import AdoptedFile
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -48,6 +49,7 @@ from fsspec_commit.sync.operations import abort, clean, explain, hadoop_jobs, jo
 from fsspec_commit.sync.task import Task
 
 __all__ = [
+    "AdoptedFile",
     "AtomicRename",
     "Capabilities",
     "CleanReport",

@@ -178,6 +178,11 @@ def uniquely_named(name: Target, suffix: str) -> Target:
     return target(f"{directory}{slash}{stem}{suffix}{ending}")
 
 
+def is_named_with(name: str, suffix: str) -> bool:
+    """Whether the file name of *name* has this :func:`unique_suffix`, and not a longer number."""
+    return re.search(rf"{re.escape(suffix)}(?![^.-])", name.rpartition("/")[2]) is not None
+
+
 def job_named_in(name: str) -> JobId | None:
     """The job whose id ``names="unique"`` has put into *name*: the last one, if there is any.
 

@@ -197,6 +197,7 @@ def _bind_magic(store: ConfirmedStore, facts: Capabilities, *, delete_by_name: b
             store,
             uploads,
             records_all=facts.uploads_listable is not True and not _uploads_go_by_themselves(facts),
+            adopts=facts.upload_keyed_by == "upload_id",
         ),
         ConditionalRemoval(
             store,

@@ -5,10 +5,11 @@ a driver side, :class:`Committer`, which makes the files of chosen manifests vis
 two only bytes are passed, so a commit and its resumption are the same code.
 """
 
-from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from fsspec_commit.committers.adopted import AdoptedFile
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import AttemptLayout, JobLayout
@@ -94,6 +95,14 @@ class AttemptOutput(Protocol):
 
     async def delete(self, name: Target) -> None:
         """Drop a finished file."""
+
+    async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
+        """Take finished files that another program has written as those of this attempt.
+
+        Raises:
+            RequestError: A file is not there, or is not as described.
+            JobNotActiveError: The job was settled meanwhile.
+        """
 
     async def seal(self, rows: int | None) -> bytes:
         """Fix the set of files, so that late writers cannot change it, and return its manifest."""

@@ -5,7 +5,7 @@ name, so nothing is ever copied or renamed, and nothing of an upload is visible 
 is completed.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fsspec_commit.committers import (
@@ -17,6 +17,7 @@ from fsspec_commit.committers import (
     NewFile,
     report_lost,
 )
+from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
@@ -24,6 +25,7 @@ from fsspec_commit.effects.parallel import Progress, batches_of, for_each
 from fsspec_commit.effects.part_writer import PartBudget, PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import Stage
+from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
 from fsspec_commit.records.entries import in_batches
@@ -35,7 +37,7 @@ from fsspec_commit.records.pending_set import (
     marker_upload,
 )
 from fsspec_commit.records.upload import UploadRecord
-from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token, Writer
+from fsspec_commit.store import DirectWriter, Expect, Part, PendingUpload, Token, Writer
 
 _UPLOADING = "cannot upload: "
 _LOST = (
@@ -61,12 +63,14 @@ class MagicAttempt:
         *,
         budget: PartBudget,
         records_all: bool,
+        adopts: bool,
     ) -> None:
         self._store = store
         self._uploads = uploads
         self._layout = layout
         self._budget = budget
         self._records_all = records_all
+        self._adopts = adopts
         self._has_recorded = False
         self._finished: dict[Target, PendingFile] = {}
         self._begun: dict[tuple[StorePath, str], PendingUpload] = {}
@@ -95,6 +99,39 @@ class MagicAttempt:
         if file is not None:
             self._begun[_key(file.upload)] = file.upload
             await self._abort(file.upload)
+
+    async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
+        """Take the pending uploads of *files*, which another program has begun.
+
+        Their sizes are believed, since the store shows none before an upload is completed.
+
+        Raises:
+            RequestError: A file has no upload, or the store completes only uploads of this library.
+            JobNotActiveError: The job was settled meanwhile.
+        """
+        for name, file in files.items():
+            if not self._adopts:
+                why = "an upload to this store can be completed only by the library that began it"
+                raise not_adopted(self._layout, file, why)
+            if not file.upload_id or not file.part_tokens:
+                why = "tasks upload here, and it has no upload_id or no part_tokens"
+                raise not_adopted(self._layout, file, why)
+            tokens = enumerate(map(Token, file.part_tokens), 1)
+            upload = PendingUpload(
+                path=self._layout.job.destination.final(name),
+                upload_id=file.upload_id,
+                nonce=Nonce(""),
+                parts=tuple(Part(number, token, None) for number, token in tokens),
+                object_bytes=file.size_bytes,
+            )
+            self._finished[name] = PendingFile(name, file.size_bytes, upload)
+
+        async def record(file: PendingFile) -> None:
+            await self._record(file.target, file.upload, self._store.ids.nonce())
+
+        if self._records_all:
+            recording = batches_of(self._files())
+            await for_each(recording, record, in_flight_max=self._store.in_flight_max)
 
     async def seal(self, rows: int | None) -> bytes:
         """Abort every upload that belongs to no finished file, and list the others.
@@ -127,11 +164,14 @@ class MagicAttempt:
         upload = await self._uploads.start(path)
         self._begun[_key(upload)] = upload
         if self._records_all or job_named_in(name) != self._layout.job.job_id:
-            self._has_recorded = True
-            record = self._layout.upload_record(upload.nonce)
-            await _record(self._store, self._layout.job, record, name, upload)
+            await self._record(name, upload, upload.nonce)
             await _check_active(self._store, self._layout.job, "write")
         return upload
+
+    async def _record(self, name: Target, upload: PendingUpload, nonce: Nonce) -> None:
+        self._has_recorded = True
+        path = self._layout.upload_record(nonce)
+        await _record(self._store, self._layout.job, path, name, upload)
 
     async def _abort(self, upload: PendingUpload) -> None:
         permit = deletion.of_own_uploads(self._layout, [upload])
@@ -161,7 +201,7 @@ class _Recording:
 
     async def finish(self) -> NewFile:
         upload = await self._parts.finish()
-        size_bytes = sum(part.size_bytes for part in upload.parts)
+        size_bytes = sum(part.size_bytes or 0 for part in upload.parts)
         file = self._finished[self._name] = PendingFile(self._name, size_bytes, upload)
         self._begun.pop(_key(upload), None)
         return file
@@ -174,16 +214,18 @@ class MagicCommitter:
         store: Holds the records.
         uploads: Holds the files.
         records_all: Whether every upload is recorded, since the store cannot list them.
+        adopts: Whether another program's upload can be completed, by its id alone.
     """
 
     name: CommitterName = "magic"
 
     def __init__(
-        self, store: ConfirmedStore, uploads: ConfirmedUploads, *, records_all: bool
+        self, store: ConfirmedStore, uploads: ConfirmedUploads, *, records_all: bool, adopts: bool
     ) -> None:
         self._store = store
         self._uploads = uploads
         self._records_all = records_all
+        self._adopts = adopts
         self._budget = PartBudget()
 
     def attempt(self, layout: AttemptLayout) -> AttemptOutput:
@@ -194,6 +236,7 @@ class MagicCommitter:
             layout,
             budget=self._budget,
             records_all=self._records_all,
+            adopts=self._adopts,
         )
 
     def read(self, manifest: ManifestBytes) -> AttemptFiles:

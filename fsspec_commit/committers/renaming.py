@@ -34,7 +34,7 @@ class Sealed(NamedTuple):
     source: StorePath
     target: StorePath
     file: WorkingFile
-    nonce: Nonce
+    nonce: Nonce | None
 
     @property
     def carried(self) -> Carried:
@@ -191,7 +191,7 @@ class RenamingCommitter:
         """The files of every manifest, in batches of at most *together*."""
         async for manifest in manifests:
             decoded = self._decoded(manifest)
-            nonces = repeat(decoded.nonce)
+            nonces = repeat(None if decoded.adopted else decoded.nonce)
             for batch in in_batches(decoded.files):
                 targets = layout.finals(file.target for file in batch)
                 files = list(map(Sealed, decoded.sources(batch), targets, batch, nonces))

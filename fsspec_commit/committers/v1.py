@@ -4,9 +4,11 @@ Named after Hadoop's ``FileOutputCommitter`` algorithm 1, whose task commit it s
 commit does not merge directories: a merge would publish what no manifest names.
 """
 
+from collections.abc import Mapping
 from operator import attrgetter
 
 from fsspec_commit.committers import AttemptOutput
+from fsspec_commit.committers.adopted import AdoptedFile
 from fsspec_commit.committers.renaming import RenamingCommitter
 from fsspec_commit.committers.working_files import WorkingFiles
 from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
@@ -14,6 +16,7 @@ from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.layout import AttemptLayout
+from fsspec_commit.names import Target
 from fsspec_commit.records.job import CommitterName
 
 
@@ -26,13 +29,30 @@ class V1Attempt(WorkingFiles):
         super().__init__(store, layout)
         self._directories = directories
 
+    async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
+        """Take *files* of another program out of the reach of late writers, then list them.
+
+        Raises:
+            RequestError: A file is not there, or is not as long as it should be.
+            JobNotActiveError: The working directory is gone: the job was settled meanwhile.
+        """
+        if files:
+            await self._commit_directory()
+        layout = self._layout
+        await self._adopt_from(layout.committed_directory, layout.committed_name, files)
+
     async def seal(self, rows: int | None) -> bytes:
         """Rename the working directory to ``committed/``; an attempt without files has none.
 
         Raises:
             JobNotActiveError: The working directory is gone: the job was settled meanwhile.
         """
-        if self.all() and not await self._directories.rename(
+        if self.all() and not self._has_adopted:
+            await self._commit_directory()
+        return self.manifest(rows, directory=self._layout.committed_name)
+
+    async def _commit_directory(self) -> None:
+        if not await self._directories.rename(
             self._layout.working_directory,
             self._layout.committed_directory,
             within=self._layout.job.area,
@@ -42,7 +62,6 @@ class V1Attempt(WorkingFiles):
             raise JobNotActiveError(
                 message, job_id=job_id, task_id=task_id, outcome="unknown", stage="commit_task"
             )
-        return self.manifest(rows, directory=self._layout.committed_name)
 
 
 class V1Committer(RenamingCommitter):

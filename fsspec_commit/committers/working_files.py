@@ -1,9 +1,10 @@
 """The finished files of an attempt of a rename committer, in its working directory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fsspec_commit.committers import NewFile
+from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.layout import AttemptLayout, StorePath
@@ -25,6 +26,7 @@ class WorkingFiles:
         self._nonce = store.ids.nonce()
         self._finished: dict[Target, WorkingFile] = {}
         self.unanswered = set[Target]()
+        self._has_adopted = False
 
     def writer(self, name: Target) -> Writer[NewFile]:
         """Write one file on the event loop."""
@@ -54,6 +56,14 @@ class WorkingFiles:
         path = self._layout.working_file(name)
         await self._store.delete(path, deletion.of_own_attempt(self._layout))
 
+    async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
+        """Take *files* of another program, which stand in the working directory.
+
+        Raises:
+            RequestError: A file is not there, or is not as long as it should be.
+        """
+        await self._adopt_from(self._layout.working_directory, self._layout.working_name, files)
+
     async def discard(self) -> None:
         """Remove everything of the attempt, sealed or not."""
         self._finished.clear()
@@ -65,7 +75,37 @@ class WorkingFiles:
     def manifest(self, rows: int | None, *, directory: str) -> bytes:
         """The manifest of every finished file, all of which are in *directory*."""
         files = self.all()
-        return TaskManifest(self._layout, self._nonce, files, rows, directory=directory).encode()
+        return TaskManifest(
+            self._layout,
+            self._nonce,
+            files,
+            rows,
+            directory=directory,
+            adopted=self._has_adopted,
+        ).encode()
+
+    async def _adopt_from(
+        self, directory: StorePath, directory_name: str, files: Mapping[Target, AdoptedFile]
+    ) -> None:
+        """Take *files* from *directory*, with the tokens that the store shows for them."""
+        there: dict[StorePath, Entry] = {}
+        if files:
+            there = {entry.path: entry async for entry in self._store.list_tree(directory)}
+        for name, file in files.items():
+            working = working_name(name)
+            (path,) = self._layout.sealed_files(directory_name, [working])
+            entry = there.get(path)
+            if file.upload_id is not None or file.part_tokens:
+                why = "tasks write files here, and upload nothing"
+            elif entry is None:
+                why = f"there is no file {path!r}"
+            elif entry.size_bytes != file.size_bytes:
+                why = f"{path!r} has {entry.size_bytes} bytes, and should have {file.size_bytes}"
+            else:
+                self._finished[name] = WorkingFile(name, working, file.size_bytes, entry.token)
+                continue
+            raise not_adopted(self._layout, file, why)
+        self._has_adopted = True
 
     @property
     def _area(self) -> StorePath:

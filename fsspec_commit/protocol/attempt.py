@@ -1,8 +1,10 @@
 """Worker side: seal the files, write the manifest, make the message."""
 
+from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import Protocol
 
-from fsspec_commit.committers import AttemptOutput
+from fsspec_commit.committers import NewFile
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.stored_records import establish, inactive, recall
 from fsspec_commit.errors import (
@@ -17,13 +19,28 @@ from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.records.job import ChosenRecord, Collect, TaskCommit
 
 
+class Sealable(Protocol):
+    """The files of an attempt, about to be fixed."""
+
+    async def seal(self, rows: int | None) -> bytes:
+        """Fix the set of files, so that late writers cannot change it, and return its manifest."""
+
+    def finished(self) -> Sequence[NewFile]:
+        """The files in the manifest, in the order of their names."""
+
+
+def _no_other(manifest: bytes) -> bool:  # noqa: ARG001  # whatever it is
+    return False
+
+
 async def commit_attempt(
     layout: AttemptLayout,
-    output: AttemptOutput,
+    output: Sealable,
     store: ConfirmedStore,
     *,
     rows: int | None,
     collect: Collect,
+    is_as_good: Callable[[bytes], bool] = _no_other,
 ) -> TaskCommit:
     """Fix what the attempt produced; nothing becomes visible.
 
@@ -31,14 +48,24 @@ async def commit_attempt(
     reaches the driver, the attempt counts as never made. With ``collect="store"`` the message is
     stored in the job's area instead, and the first attempt of a task to do so is chosen.
 
+    Args:
+        layout: The attempt.
+        output: Its files.
+        store: Where the manifest is to stand.
+        rows: How many rows the files hold, if that is known.
+        collect: Where the message goes.
+        is_as_good: Whether another manifest of this attempt that stands already is accepted. There
+            can be one only if several processes commit one attempt.
+
     Raises:
+        RequestError: The files cannot be those of an attempt.
         JobNotActiveError: The job was settled while the task ran.
         CommitFailedError: It did not happen; run the task again.
     """
     try:
-        message = await _write_manifest(layout, output, store, rows=rows)
+        message = await _write_manifest(layout, output, store, rows=rows, is_as_good=is_as_good)
         return await _choose(layout, message, store) if collect == "store" else message
-    except CommitFailedError as error:
+    except (CommitFailedError, RequestError) as error:
         if await read_record(store, layout.job) is None:
             raise _inactive(layout) from error
         raise
@@ -46,10 +73,15 @@ async def commit_attempt(
 
 @failing_as(CommitFailedError, "commit_task")
 async def _write_manifest(
-    layout: AttemptLayout, output: AttemptOutput, store: ConfirmedStore, *, rows: int | None
+    layout: AttemptLayout,
+    output: Sealable,
+    store: ConfirmedStore,
+    *,
+    rows: int | None,
+    is_as_good: Callable[[bytes], bool],
 ) -> TaskCommit:
-    files = output.finished()
     manifest = await output.seal(rows)
+    files = output.finished()
     if len(manifest) > RECORD_BYTES_MAX:
         message = (
             f"task {layout.task_id} wrote {len(files)} files, and the list of them is longer than "
@@ -57,7 +89,8 @@ async def _write_manifest(
             "tasks"
         )
         raise RequestError(message, kind="manifest_too_large", task_id=layout.task_id)
-    if await store.create(layout.manifest, manifest, within=layout.job.area) != manifest:
+    standing = await store.create(layout.manifest, manifest, within=layout.job.area)
+    if standing is None or (standing != manifest and not is_as_good(standing)):
         raise _inactive(layout)
     return TaskCommit(
         task_id=layout.task_id,
@@ -65,7 +98,7 @@ async def _write_manifest(
         file_count=len(files),
         bytes=sum(file.size_bytes for file in files),
         manifest=layout.manifest_name,
-        digest=sha256(manifest).hexdigest(),
+        digest=sha256(standing).hexdigest(),
     )
 
 

@@ -3,7 +3,8 @@
 The format is ``org.apache.hadoop.fs.s3a.commit.files.PendingSet`` as hadoop-aws 3.5.0 reads and
 writes it: version 3 of the set, version 2 of each ``SinglePendingCommit``, a part's etag as an
 ``UploadEtag``. Tokens of parts stand in ``etag`` as the store gave them. What Hadoop has no field
-for stands in ``extraData``.
+for stands in ``extraData``: the nonce and the sizes of the parts, both empty for an upload that
+another program has begun.
 """
 
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ class _NoStatistics(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class _OfFile(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    nonce: NonceText
+    nonce: Annotated[str, Meta(pattern=r"^([0-9a-f]{32})?\Z")]
     part_sizes: str
 
 
@@ -198,7 +199,7 @@ class _Form:
             job_id=self._layout.job.job_id,
             task_id=self._task_id,
             etags=[_Etag(part.token) for part in upload.parts],
-            extra=_OfFile(upload.nonce, ",".join(str(part.size_bytes) for part in upload.parts)),
+            extra=_OfFile(upload.nonce, _part_sizes(upload)),
             length=file.size_bytes,
             statistics=_NoStatistics(),
         )
@@ -224,7 +225,8 @@ class _Form:
         if not commit.key.startswith(self._prefix):
             raise RecordError(f"{commit.key!r} is not below the destination")
         name = target(commit.key[len(self._prefix) :])
-        sizes = [int(size) for size in commit.extra.part_sizes.split(",")]
+        adopted = not commit.extra.nonce
+        sizes = _sizes_of_parts(commit)
         if len(sizes) != len(commit.etags):
             raise RecordError(f"{commit.key!r}: sizes of other parts than it has")
         upload = PendingUpload(
@@ -235,13 +237,28 @@ class _Form:
                 Part(number, Token(etag.etag), size)
                 for number, (etag, size) in enumerate(zip(commit.etags, sizes, strict=True), 1)
             ),
+            object_bytes=commit.length if adopted else None,
         )
         file = PendingFile(name, commit.length, upload)
         if self.is_checked:
             return file
-        if sum(sizes) != file.size_bytes or min(sizes) < 0 or self.commit(file) != commit:
+        known = [size for size in sizes if size is not None]
+        fits = bool(sizes) if adopted else sum(known) == file.size_bytes and min(known) >= 0
+        if not fits or self.commit(file) != commit:
             raise RecordError(f"{commit.key!r}: not as an attempt writes its files down")
         return file
+
+
+def _part_sizes(upload: PendingUpload) -> str:
+    if upload.object_bytes is not None:
+        return ""
+    return ",".join(str(part.size_bytes) for part in upload.parts)
+
+
+def _sizes_of_parts(commit: _Commit) -> Sequence[int | None]:
+    if not commit.extra.nonce:
+        return [None] * len(commit.etags)
+    return [int(size) for size in commit.extra.part_sizes.split(",")]
 
 
 def _files(data: bytes, raw: _Set, form: _Form) -> Sized[PendingFile]:
@@ -276,7 +293,7 @@ def marker_identity(upload: PendingUpload) -> FileIdentity:
     """A prepared marker as the decision records it, with all that completing its upload takes."""
     (part,) = upload.parts
     token = msgspec.json.encode(_Marker(upload.upload_id, upload.nonce, part.token)).decode()
-    return FileIdentity(size=part.size_bytes, token=token)
+    return FileIdentity(size=part.size_bytes or 0, token=token)
 
 
 def marker_upload(layout: DestinationLayout, identity: FileIdentity) -> PendingUpload:

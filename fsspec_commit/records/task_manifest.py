@@ -70,6 +70,7 @@ class _DirectoryEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 class _ExtraData(Struct, frozen=True, forbid_unknown_fields=True):
     nonce: NonceText
     rows: Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,18})?\Z")] = ""
+    adopted: Literal["true"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -97,6 +98,7 @@ class TaskManifest:
         files: Every file, in the order in which they were finished.
         rows: How many rows they hold, where this library wrote the format.
         directory: The directory of the files, relative to the job's area.
+        adopted: Whether another program wrote the files, so that they carry no nonce.
     """
 
     limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
@@ -106,12 +108,17 @@ class TaskManifest:
     files: Sized[WorkingFile]
     rows: int | None = None
     directory: str = field(kw_only=True)
+    adopted: bool = field(default=False, kw_only=True)
 
     def encode(self) -> bytes:
         """The canonical bytes."""
         return msgspec.json.encode(
             _Manifest(
-                extra=_ExtraData(self.nonce, "" if self.rows is None else str(self.rows)),
+                extra=_ExtraData(
+                    self.nonce,
+                    "" if self.rows is None else str(self.rows),
+                    "true" if self.adopted else msgspec.UNSET,
+                ),
                 job_id=self.layout.job.job_id,
                 job_attempt=0,
                 task_id=str(self.layout.task_id),
@@ -168,7 +175,14 @@ class TaskManifest:
         except (RecordError, RequestError, UnicodeError) as error:
             raise RecordError(f"{layout.manifest_name}: {error}") from error
         rows = int(raw.extra.rows) if raw.extra.rows else None
-        return cls(layout, Nonce(raw.extra.nonce), files, rows, directory=directory)
+        return cls(
+            layout,
+            Nonce(raw.extra.nonce),
+            files,
+            rows,
+            directory=directory,
+            adopted=raw.extra.adopted == "true",
+        )
 
 
 def _files(data: bytes, raw: _Manifest, *, is_checked: bool) -> Sized[WorkingFile]:

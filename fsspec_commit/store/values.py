@@ -72,11 +72,17 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One stored part of a pending upload."""
+    """One stored part of a pending upload.
+
+    Attributes:
+        number: Its place among the parts, from 1.
+        token: Identifies its content.
+        size_bytes: Its size; ``None`` if another program stored it, which does not say.
+    """
 
     number: int
     token: Token
-    size_bytes: int
+    size_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +93,14 @@ class PendingUpload:
         path: Where its object will stand.
         upload_id: Identifies it among the uploads of that path.
         nonce: The nonce that its object will carry; empty if the upload was listed, since listings
-            do not show it. No entry carries an empty one.
+            do not show it, or was begun by another program. No entry carries an empty one.
         parts: The parts that were stored, as far as the caller knows.
+        object_bytes: The size of its object if another program has begun the upload: together with
+            a name that is never used again, it identifies the object. Otherwise ``None``.
     """
 
     path: StorePath
     upload_id: str
     nonce: Nonce
     parts: tuple[Part, ...] = ()
+    object_bytes: int | None = None

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
+from fsspec_commit.committers.adopted import AdoptedFile
 from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.location import DestinationLike, locate
 from fsspec_commit.new_job import open_new_job
 from fsspec_commit.options import JobOptions, check_options, refuse_positional
+from fsspec_commit.protocol.adoption import adopt_attempt
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver, not_started
 from fsspec_commit.protocol.job_records import reached
@@ -170,14 +172,42 @@ class Job:
         """Begin an attempt at one part of the work: the next part, or part *task_id*."""
         self._check_process()
         bound = self._started()
-        if self._driver.state != "open":
-            state = self._driver.state
-            raise RuntimeError(f"job {bound.record.job_id} is {state}: it takes no task")
+        self._refuse_unless_open(bound, "takes no task")
         number = self._tasks.next_id() if task_id is None else task_id
         check_task_id(number, bound.record)
         task = Task(bound, number, owner=self._tasks)
         self._tasks.begun(task)
         return task
+
+    def adopt(self, task_id: int, attempt_id: str, files: Iterable[AdoptedFile]) -> TaskCommit:
+        """Commit a task attempt whose files another program has written; nothing becomes visible.
+
+        For engines that write without this library, such as a JVM. The files are in the attempt's
+        working directory, or are pending uploads of their final names on stores to which tasks
+        upload; see "Files that another program has written" in the documentation of the protocol.
+        Safe to repeat, by this driver or by another one: an attempt that was adopted before with
+        the same files has the same message.
+
+        Args:
+            task_id: The number of the part of the work.
+            attempt_id: 16 hexadecimal digits, for this attempt alone.
+            files: Every file of the attempt.
+
+        Returns:
+            The message for :meth:`commit`, to which it has to be passed.
+
+        Raises:
+            RequestError: A file is not there, is not as described, or its name does not include
+                the ids of the job and of the task; or the attempt was adopted with other files.
+            JobNotActiveError: The job was settled meanwhile.
+            CommitFailedError: It did not happen: call again, or run the task again.
+        """
+        self._check_process()
+        bound = self._started()
+        self._refuse_unless_open(bound, "adopts nothing")
+        check_task_id(task_id, bound.record)
+        self._is_shared = True
+        return bridge.run(adopt_attempt(bound, task_id, attempt_id, files))
 
     def commit(self, messages: Iterable[TaskCommit] | None = None) -> CommitResult:
         """Make exactly the chosen attempts visible.
@@ -318,6 +348,11 @@ class Job:
 
     def _started(self) -> BoundJob:
         return self._driver.started()
+
+    def _refuse_unless_open(self, bound: BoundJob, what: str) -> None:
+        state = self._driver.state
+        if state != "open":
+            raise RuntimeError(f"job {bound.record.job_id} is {state}: it {what}")
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():

@@ -15,6 +15,7 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.testing import CommitterContract
+from fsspec_commit.testing.committer_contract.adoption import AdoptionContract
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
 from fsspec_commit.testing.committer_contract.damaged import DamagedContract
 from fsspec_commit.testing.committer_contract.drivers import DriversContract
@@ -85,7 +86,9 @@ class OnServer(Given):
         return options
 
 
-class Usual(LifecycleContract, AttemptsContract, RewritesContract, DriversContract):
+class Usual(
+    LifecycleContract, AttemptsContract, AdoptionContract, RewritesContract, DriversContract
+):
     """What is tried by day on one server of each kind, but for what is tried at every call."""
 
 

@@ -36,15 +36,16 @@ class Carried:
     """What identifies a file whose token has changed, by a rename or a change of metadata.
 
     Several files may carry one nonce: the token by which the source of the rename is pinned says
-    which of them it is.
+    which of them it is. Without a nonce, the size does, of a file whose name is never used again.
     """
 
-    nonce: Nonce
+    nonce: Nonce | None
     size_bytes: int
 
     def is_of(self, there: Entry) -> bool:
         """Whether the file *there* carries it."""
-        return (there.nonce, there.size_bytes) == (self.nonce, self.size_bytes)
+        is_same_writer = self.nonce is None or there.nonce == self.nonce
+        return is_same_writer and there.size_bytes == self.size_bytes
 
 
 class ConfirmedFiles(Counted):

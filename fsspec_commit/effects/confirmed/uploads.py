@@ -4,6 +4,9 @@ Nothing of an upload is visible before it is completed, so beginning one and sto
 simply repeated. Completing consumes the upload, and its target then carries the upload's nonce:
 that, and not a server's answer to a repeated request, shows whether it has happened. Servers answer
 a repeated Complete with 200, 404 or 403, and with 412 if the first one has succeeded.
+
+An upload that another program has begun carries no nonce. Its name is never used again, so a file
+of its size under that name is its file.
 """
 
 import errno
@@ -203,7 +206,11 @@ class _Completion:
 
     def is_done_by(self, there: Entry | Directory | None) -> bool:
         """Whether what stands at the path is what was uploaded."""
-        return isinstance(there, Entry) and there.nonce == self.upload.nonce
+        if not isinstance(there, Entry):
+            return False
+        if self.upload.object_bytes is not None:
+            return there.size_bytes == self.upload.object_bytes
+        return there.nonce == self.upload.nonce
 
     def seen_by(self, there: Entry | Directory | None) -> Seen | Undone:
         """What *there*, which stands at the path, shows of the completion."""

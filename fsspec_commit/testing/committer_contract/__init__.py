@@ -2,6 +2,10 @@
 
 import pytest
 
+from fsspec_commit.testing.committer_contract.adoption import (
+    AdoptionContract,
+    AdoptionFaultsContract,
+)
 from fsspec_commit.testing.committer_contract.attempts import AttemptsContract
 from fsspec_commit.testing.committer_contract.crashes import CrashesContract
 from fsspec_commit.testing.committer_contract.damaged import DamagedContract
@@ -22,6 +26,7 @@ from fsspec_commit.testing.committer_contract.superseded import SupersededContra
 class CommitterContract(
     LifecycleContract,
     AttemptsContract,
+    AdoptionContract,
     RewritesContract,
     DriversContract,
     SupersededContract,
@@ -32,6 +37,7 @@ class CommitterContract(
     NeighboursContract,
     CrashesContract,
     LostRepliesContract,
+    AdoptionFaultsContract,
 ):
     """What this package promises its users, tried with whole jobs on a live store.
 

@@ -1,9 +1,10 @@
 """The driver dies at any store call; somebody else settles what it left (P8)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
+from typing import TypeAlias
 
 import pytest
 
@@ -35,6 +36,9 @@ AFTER: dict[fc.Mode, Shown] = {
         {name: data for name, data in OLD.items() if not name.startswith("day=1/")}, *PARTITIONED
     ),
 }
+
+Run: TypeAlias = Callable[[Place, fc.Mode], fc.CommitResult]
+"""A whole job that writes :data:`PARTITIONED` over :data:`OLD`."""
 
 gives_up_files = pytest.mark.filterwarnings("ignore::ResourceWarning")
 """The dead close nothing: that is what is tried, not a fault of the program."""
@@ -76,6 +80,45 @@ def dying(*faults: Fault) -> Iterator[list[Fault]]:
         yield fired
 
 
+def crash_at_each_call(place: Place, mode: fc.Mode, sweep: Sweep, *, run: Run, first: str) -> None:
+    """Let *run* die at each of its calls, and settle what it left, trying *first* first."""
+    fresh = (place.beside(f"/{number}") for number in count())
+
+    def with_old() -> Place:
+        there = next(fresh)
+        there.put(OLD)
+        return there
+
+    outcomes = set[str]()
+    for fault in sweep(crash_points(lambda: run(with_old(), mode))):
+        there = with_old()
+        with dying(fault) as fired:
+            run(there, mode)
+        assert fired == [fault], f"{fault} did not happen"
+        outcomes.add(_check(there, mode, fault, first))
+    if sweep.is_whole:
+        assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
+
+
+def _check(place: Place, mode: fc.Mode, fault: Fault, first: str) -> str:
+    old, new = shown(OLD), AFTER[mode]
+    found = place.visible()
+    assert set(found) >= set(old) or set(found) >= set(new), f"{fault}: files are lost"
+    assert set(found) <= {*old, *new}, f"{fault}: others appeared"
+    assert place.is_half_way() or found in (old, new), f"{fault}: a part is seen undecided"
+    settle(place, first=first)
+    place.clean()
+    settled = place.visible()
+    assert settled in (old, new), f"{fault}: part of a job stands after it was settled"
+    if settled == new:
+        place.assert_committed(dict_of(new))
+    else:
+        place.assert_untouched(OLD)
+    place.commit([{"later.txt": b"later"}], mode="append", wait_s=1)
+    assert place.visible() == sorted([*settled, ("later.txt", b"later")]), fault
+    return "new" if settled == new else "old"
+
+
 @pytest.mark.guarantees("P1", "P2", "P5", "P6", "P8", "P9")
 class CrashesContract(Given):
     """Crash points."""
@@ -87,40 +130,7 @@ class CrashesContract(Given):
         self, place: Place, mode: fc.Mode, first: str, sweep: Sweep
     ) -> None:
         """Before, during and after: all of the old or all of the new, byte for byte (P1-P9)."""
-        fresh = (place.beside(f"/{number}") for number in count())
-
-        def with_old() -> Place:
-            there = next(fresh)
-            there.put(OLD)
-            return there
-
-        outcomes = set[str]()
-        for fault in sweep(crash_points(lambda: run(with_old(), mode))):
-            there = with_old()
-            with dying(fault) as fired:
-                run(there, mode)
-            assert fired == [fault], f"{fault} did not happen"
-            outcomes.add(self._check(there, mode, fault, first))
-        if sweep.is_whole:
-            assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
-
-    def _check(self, place: Place, mode: fc.Mode, fault: Fault, first: str) -> str:
-        old, new = shown(OLD), AFTER[mode]
-        found = place.visible()
-        assert set(found) >= set(old) or set(found) >= set(new), f"{fault}: files are lost"
-        assert set(found) <= {*old, *new}, f"{fault}: others appeared"
-        assert place.is_half_way() or found in (old, new), f"{fault}: a part is seen undecided"
-        settle(place, first=first)
-        place.clean()
-        settled = place.visible()
-        assert settled in (old, new), f"{fault}: part of a job stands after it was settled"
-        if settled == new:
-            place.assert_committed(dict_of(new))
-        else:
-            place.assert_untouched(OLD)
-        place.commit([{"later.txt": b"later"}], mode="append", wait_s=1)
-        assert place.visible() == sorted([*settled, ("later.txt", b"later")]), fault
-        return "new" if settled == new else "old"
+        crash_at_each_call(place, mode, sweep, run=run, first=first)
 
     @gives_up_files
     @pytest.mark.parametrize("mode", MODES)

@@ -160,6 +160,12 @@ class Place:
         selection = self.selection()
         return selection.committer != "magic" or selection.capabilities.upload_keyed_by != "path"
 
+    def adopts(self) -> bool:
+        """Whether a job here can adopt what another program has written."""
+        selection = self.selection()
+        keyed_by = selection.capabilities.upload_keyed_by
+        return selection.committer != "magic" or keyed_by == "upload_id"
+
     def replaces_any_name(self) -> bool:
         """Whether `overwrite` is safe on this store whatever old files are called."""
         return self.deletes_late_at_worst() or bool(self.selection().capabilities.delete_if_match)

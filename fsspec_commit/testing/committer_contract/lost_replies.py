@@ -1,6 +1,7 @@
 """One store call fails, or lies: the job commits, or says truly what is on the store."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import get_args
 
@@ -11,6 +12,7 @@ from fsspec_commit.testing.committer_contract.crashes import (
     AFTER,
     MODES,
     OLD,
+    Run,
     dict_of,
     gives_up_files,
     run,
@@ -25,6 +27,33 @@ _LATE_BY = (1, 5, 25)
 _READING = {"stat", "read", "read_range", "list_tree", "list_children", "pending"}
 
 
+def fail_each(
+    place: Place,
+    mode: fc.Mode,
+    kind: Kind,
+    sweep: Sweep,
+    *,
+    run: Run = run,
+    times: int = 1,
+    late_by: int = 1,
+) -> None:
+    """Let each call of *run* fail in one way, *times* times, and check what it says of itself."""
+    fresh = (place.beside(f"/{number}") for number in count())
+
+    def with_old() -> Place:
+        there = next(fresh)
+        there.put(OLD)
+        return there
+
+    for fault in sweep(_faults(crash_points(lambda: run(with_old(), mode)), kind)):
+        there = with_old()
+        faults = [Fault(fault.verb, fault.nth + again, kind) for again in range(times)]
+        with inject(*faults, late_by=late_by) as fired:
+            outcome = _outcome(partial(run, there, mode))
+        assert fault in fired, f"{fault} did not happen"
+        _check(there, mode, fault, outcome)
+
+
 @pytest.mark.guarantees("P1", "P2", "P5", "P8", "P9")
 class LostRepliesContract(Given):
     """Every store call, every way to fail but dying."""
@@ -34,44 +63,19 @@ class LostRepliesContract(Given):
     @pytest.mark.parametrize("kind", _KINDS)
     def test_a_call_fails(self, place: Place, mode: fc.Mode, kind: Kind, sweep: Sweep) -> None:
         """Any single call, once: the outcome that the job reports is true of the store (P1-P9)."""
-        self._fail_each(place, mode, kind, sweep)
+        fail_each(place, mode, kind, sweep)
 
     @gives_up_files
     @pytest.mark.parametrize("late_by", _LATE_BY)
     def test_a_change_comes_late(self, place: Place, late_by: int, sweep: Sweep) -> None:
         """Long after it was given up and made again (P6, P8)."""
-        self._fail_each(place, "overwrite", "applied_late", sweep, late_by=late_by)
+        fail_each(place, "overwrite", "applied_late", sweep, late_by=late_by)
 
     @gives_up_files
     @pytest.mark.parametrize("kind", ["error_but_applied", "applied_late", "hang"])
     def test_a_call_fails_twice(self, place: Place, kind: Kind, sweep: Sweep) -> None:
         """The call and the one of its kind that comes next, a repetition say (P1-P9)."""
-        self._fail_each(place, "overwrite", kind, sweep, times=2)
-
-    def _fail_each(
-        self,
-        place: Place,
-        mode: fc.Mode,
-        kind: Kind,
-        sweep: Sweep,
-        *,
-        times: int = 1,
-        late_by: int = 1,
-    ) -> None:
-        fresh = (place.beside(f"/{number}") for number in count())
-
-        def with_old() -> Place:
-            there = next(fresh)
-            there.put(OLD)
-            return there
-
-        for fault in sweep(_faults(crash_points(lambda: run(with_old(), mode)), kind)):
-            there = with_old()
-            faults = [Fault(fault.verb, fault.nth + again, kind) for again in range(times)]
-            with inject(*faults, late_by=late_by) as fired:
-                outcome = _outcome(there, mode)
-            assert fault in fired, f"{fault} did not happen"
-            _check(there, mode, fault, outcome)
+        fail_each(place, "overwrite", kind, sweep, times=2)
 
     def test_a_throttled_store_is_waited_for(self, place: Place) -> None:
         """Every change is put off twice, and the job commits all the same."""
@@ -93,9 +97,9 @@ def _faults(points: Iterator[Fault], kind: Kind) -> Iterator[Fault]:
             yield Fault(point.verb, point.nth, kind)
 
 
-def _outcome(place: Place, mode: fc.Mode) -> str:
+def _outcome(commit: Callable[[], fc.CommitResult]) -> str:
     try:
-        return run(place, mode).state
+        return commit().state
     except fc.CommitError as error:
         return error.outcome
 

@@ -87,7 +87,7 @@ class BlockUploads:
             why = "the upload was aborted" if upload.parts else "it has no parts"
             raise self._container.refusal("Put Block List", upload.path, why, errno.ENOENT)
         parts = sorted(upload.parts, key=lambda part: part.number)
-        named = [str(part.token) for part in parts if part.size_bytes]
+        named = [str(part.token) for part in parts if part.size_bytes != 0]
         if not named:
             await self._check_placeholders(upload)
         answer = await self._container.send(

@@ -53,6 +53,13 @@ def completed(part: Part) -> dict[str, Any]:
     }
 
 
+def _object_bytes(upload: PendingUpload) -> int:
+    """The size of the object that completing *upload* makes; the service compares it."""
+    if upload.object_bytes is not None:
+        return upload.object_bytes
+    return sum(part.size_bytes or 0 for part in upload.parts)
+
+
 class S3Uploads:
     """`CompletesUploads` on one bucket."""
 
@@ -120,7 +127,7 @@ class S3Uploads:
         if not isinstance(expecting, Expect):
             await self._versions.check(upload.path, expecting, method=method)
         parts = sorted(upload.parts, key=lambda part: part.number)
-        size: dict[str, Any] = {"MpuObjectSize": sum(part.size_bytes for part in parts)}
+        size: dict[str, Any] = {"MpuObjectSize": _object_bytes(upload)}
         answer = await self._bucket.send(
             method,
             upload.path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -43,6 +44,18 @@ def pending_file(name: str, *sizes: int, token: str = "etag", upload_id: str = "
     return PendingFile(checked, sum(sizes), upload)
 
 
+def adopted_file(name: str, size: int, tokens: list[str], *, upload_id: str = "u1") -> PendingFile:
+    checked = target(name)
+    upload = PendingUpload(
+        path=DESTINATION.final(checked),
+        upload_id=upload_id,
+        nonce=Nonce(""),
+        parts=tuple(Part(number, Token(token), None) for number, token in enumerate(tokens, 1)),
+        object_bytes=size,
+    )
+    return PendingFile(checked, size, upload)
+
+
 def pending_set(*names: str, rows: int | None = None) -> PendingSet:
     return PendingSet(LAYOUT, NONCE, CREATED, [pending_file(name, 1) for name in names], rows)
 
@@ -65,6 +78,12 @@ FILES = st.lists(
         st.lists(st.integers(min_value=0, max_value=1 << 40), min_size=1, max_size=4),
         TEXTS,
         TEXTS,
+    )
+    | st.builds(
+        adopted_file,
+        NAMES,
+        st.integers(min_value=0, max_value=1 << 40),
+        st.lists(TEXTS, min_size=1, max_size=4),
     ),
     max_size=5,
     unique_by=lambda file: file.target,
@@ -89,6 +108,23 @@ def test_a_set_comes_back(files: list[PendingFile], rows: int | None, created: d
     read = PendingSet.decode(data, LAYOUT)
     assert read == given_set
     assert read.encode() == data
+
+
+@pytest.mark.parametrize(
+    ("nonce", "part_sizes"), [("", "7"), (NONCE, ""), ("0" * 31, ""), ("", "0,7")]
+)
+def test_an_upload_is_known_by_a_nonce_and_sizes_or_by_neither(nonce: str, part_sizes: str) -> None:
+    text = replace(GOOD, files=[adopted_file("a", 7, ["etag"])]).encode()
+    ours = b'"extraData":{"nonce":"","part_sizes":""}'
+    assert text.count(ours) == 1
+    changed = json.dumps({"nonce": nonce, "part_sizes": part_sizes}, separators=(",", ":"))
+    with pytest.raises(RecordError):
+        PendingSet.decode(text.replace(ours, b'"extraData":' + changed.encode()), LAYOUT)
+
+
+def test_an_adopted_upload_has_parts() -> None:
+    with pytest.raises(RecordError):
+        PendingSet.decode(replace(GOOD, files=[adopted_file("a", 0, [])]).encode(), LAYOUT)
 
 
 @pytest.mark.parametrize("root", ["bucket", "bucket/a", "/local/like", "b/ä ö%"])

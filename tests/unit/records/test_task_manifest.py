@@ -59,9 +59,9 @@ ROWS = st.none() | st.integers(min_value=0, max_value=10**19 - 1)
 GOOD = manifest("a.parquet", "day=1/b c.parquet", "é", rows=7)
 
 
-@given(FILES, ROWS)
-def test_a_manifest_comes_back(files: list[WorkingFile], rows: int | None) -> None:
-    given_manifest = TaskManifest(LAYOUT, NONCE, files, rows, directory=DIRECTORY)
+@given(FILES, ROWS, st.booleans())
+def test_a_manifest_comes_back(files: list[WorkingFile], rows: int | None, adopted: bool) -> None:
+    given_manifest = TaskManifest(LAYOUT, NONCE, files, rows, directory=DIRECTORY, adopted=adopted)
     data = given_manifest.encode()
     read = decode(data)
     assert read == given_manifest
