@@ -106,10 +106,14 @@ async def _write_manifest(
 async def _choose(layout: AttemptLayout, message: TaskCommit, store: ConfirmedStore) -> TaskCommit:
     record = ChosenRecord(nonce=store.ids.nonce(), message=message)
     path = layout.job.chosen(layout.task_id)
-    first = await establish(store, path, record, within=layout.job.area)
-    if first is None and await recall(store, layout.job, path, ChosenRecord) is None:
+    standing = await establish(store, path, record, within=layout.job.area)
+    if standing is None:
+        standing = await recall(store, layout.job, path, ChosenRecord)
+    if standing is None:
         raise _inactive(layout)
-    return message.told_chosen(chosen=first is not None)
+    # An attempt that is adopted again finds its own record.
+    chosen = standing.record.message.attempt_id == layout.attempt_id
+    return message.told_chosen(chosen=chosen)
 
 
 async def may_discard(layout: AttemptLayout, store: ConfirmedStore) -> bool:

@@ -122,6 +122,16 @@ class AdoptionContract(_Adopting):
         with pytest.raises(fc.JobNotActiveError):
             job.adopt(0, "0123456789abcdef", files)
 
+    def test_a_chosen_attempt_stays_chosen(self, adopting: Place) -> None:
+        """Adopted again, with the messages on the store (P3)."""
+        job = adopting.job(collect="store", tasks=1).start()
+        files = written(adopting, job, 0, "0123456789abcdef", TASKS[0])
+        message = job.adopt(0, "0123456789abcdef", files)
+        assert message.chosen
+        assert job.adopt(0, "0123456789abcdef", files) == message
+        job.commit()
+        adopting.assert_committed(TASKS[0])
+
     def test_an_attempt_has_one_set_of_files(self, adopting: Place) -> None:
         """Another set under its id is refused, and the first one stands."""
         job = adopting.job().start()
