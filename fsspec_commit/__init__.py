@@ -89,11 +89,13 @@ __all__ = [
     "probe",
     "register",
     "resume",
+    "spark",
     "write_dataset",
 ]
 
 
 if TYPE_CHECKING:
+    from fsspec_commit.engines import spark as spark
     from fsspec_commit.engines.arrow import write_dataset
 
     __version__: str
@@ -113,6 +115,10 @@ else:
                     name=error.name,
                 ) from error
             return write_dataset
+        if name == "spark":
+            from fsspec_commit.engines import spark
+
+            return spark
         if name == "__version__":
             from importlib.metadata import version
 

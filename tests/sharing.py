@@ -1,8 +1,9 @@
-"""Who runs what in a parallel run: tests of the HDFS cluster go to few workers.
+"""Who runs what in a parallel run: tests of the HDFS cluster, and of Spark, go to few workers.
 
 A cluster is three JVMs. To start one takes eight seconds of a core, to warm it up some more, and
 its heartbeats take twenty in a run of a quarter of an hour. So by day one worker of four runs all
-its tests, first and one after the other. By night they take too long for that.
+its tests, first and one after the other. By night they take too long for that. A Spark session is
+a JVM that takes ten seconds until it is warm: by day one worker runs its tests.
 
 A scheduler knows tests by name alone. A test of the cluster that none could tell stops the run.
 """
@@ -23,6 +24,7 @@ WORKERS_PER_CLUSTER = 4
 _CLUSTER = "hdfs_clusters"
 _ON_CLUSTER = re.compile(r"hdfs", re.IGNORECASE)
 _WITHOUT = "tests/unit/"
+_ON_SPARK = "tests/spark/"
 
 
 def is_on_cluster(nodeid: str) -> bool:
@@ -31,9 +33,9 @@ def is_on_cluster(nodeid: str) -> bool:
 
 
 def unit_of(nodeid: str, *, workers: int) -> str:
-    """What is given to a worker at once: a test, or all those of one cluster."""
+    """What is given to a worker at once: a test, all those of one cluster, or all of Spark's."""
     if not is_on_cluster(nodeid):
-        return nodeid
+        return "spark" if nodeid.startswith(_ON_SPARK) else nodeid
     clusters = max(1, workers // WORKERS_PER_CLUSTER)
     return f"cluster {crc32(nodeid.encode()) % clusters}"
 

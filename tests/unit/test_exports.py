@@ -14,7 +14,7 @@ from fsspec_commit import store, testing
 PUBLIC = {
     # writing
     *("Job", "JobOptions", "JobSpec", "Mode", "Task", "TaskCommit", "hive_path", "write_dataset"),
-    "AdoptedFile",
+    *("AdoptedFile", "spark"),
     # the result
     *("CommitResult", "FileNames"),
     # recovery, choosing
@@ -31,7 +31,7 @@ PUBLIC = {
     *("UnknownProtocolError", "UnsafeStoreError"),
 }
 LATER = {
-    *("CommittedFiles", "VerifyReport", "committed_files", "dataset", "ray", "spark", "verify"),
+    *("CommittedFiles", "VerifyReport", "committed_files", "dataset", "ray", "verify"),
 }
 
 
