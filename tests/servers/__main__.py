@@ -11,6 +11,7 @@ from tests.servers.azure.kinds import AZURITE
 from tests.servers.gcs.kinds import FAKE_GCS_SERVER
 from tests.servers.hadoop.jars import HADOOP
 from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
+from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
 from tests.servers.hdfs.kinds import HDFS
 from tests.servers.installation import (
     InstallationError,
@@ -20,7 +21,7 @@ from tests.servers.installation import (
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
 
 # Programs of others that are no servers.
-PEERS = (HADOOP,)
+PEERS = (HADOOP, HADOOP_ON_SPARK)
 # Beside S3's: what is ours needs no installing.
 OTHER_STORES = (AZURITE.installation, FAKE_GCS_SERVER.installation, HDFS)
 

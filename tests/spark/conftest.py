@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
+from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
+from tests.servers.installation import ServerUnavailableError
+from tests.servers.plugin import available_or_skip
+from tests.spark.places import close_filesystem, hadoop_settings, place_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from tests.scenes.remotes import Remote
+    from tests.spark.places import SparkPlace
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -52,6 +61,43 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.warehouse.dir", str(place / "warehouse"))
     builder = builder.config("spark.local.dir", str(place / "local"))
+    builder = builder.config("spark.driver.extraClassPath", os.pathsep.join(_drivers()))
     session = builder.getOrCreate()
     yield session
     session.stop()
+
+
+def _drivers() -> Iterator[str]:
+    """Hadoop's drivers of stores that are installed here, in front of Spark's own jars."""
+    try:
+        yield _class_path()
+        # Google's is 41 MB, and installed for what runs by night.
+        yield from map(str, (HADOOP_ON_GCS.program.parents[1] / "lib").glob("gcs-connector-*.jar"))
+    except ServerUnavailableError:
+        pass
+
+
+def _class_path() -> str:
+    """Raises: ServerUnavailableError: they are not installed."""
+    return str(HADOOP_ON_SPARK.program.parents[1] / "lib" / "*")
+
+
+@pytest.fixture(scope="session")
+def spark_jars() -> str:
+    """The class path of Hadoop's drivers of s3a: and abfs:, and of Spark's cloud module.
+
+    It is on that of `spark`. Who starts a Spark of his own gives it as
+    `spark.driver.extraClassPath`, and as `spark.executor.extraClassPath` on a cluster.
+    """
+    return available_or_skip(_class_path)
+
+
+@pytest.fixture
+def spark_place(spark: SparkSession, spark_jars: str, remote: Remote) -> Iterator[SparkPlace]:
+    """A destination on the store that the test names by `on`, which any job of `spark` reaches."""
+    if remote.name in {"strict-gcs", "fake-gcs-server"}:
+        available_or_skip(lambda: HADOOP_ON_GCS.program)
+    place = place_of(remote)
+    with hadoop_settings(spark, place.settings):
+        yield place
+        close_filesystem(spark, place.url)

@@ -15,7 +15,15 @@ _MEBIBYTE = 1 << 20
 
 
 def settings_of(endpoint_url: str) -> dict[str, str]:
-    """Hadoop's settings for this address, without an account.
+    """Hadoop's settings for this address, without an account."""
+    return {
+        **connection_of(endpoint_url),
+        "mapreduce.outputcommitter.factory.scheme.gs": _FACTORY,
+    }
+
+
+def connection_of(endpoint_url: str) -> dict[str, str]:
+    """Those that say where the server is; no word of committers.
 
     The sizes are the driver's own, in the numbers that it wants: Hadoop 3.5 hands it its words,
     such as "64m", which it cannot read.
@@ -31,5 +39,4 @@ def settings_of(endpoint_url: str) -> dict[str, str]:
         "fs.gs.outputstream.buffer.size": str(8 * _MEBIBYTE),
         "fs.gs.inputstream.inplace.seek.limit": str(8 * _MEBIBYTE),
         "fs.gs.inputstream.min.range.request.size": str(2 * _MEBIBYTE),
-        "mapreduce.outputcommitter.factory.scheme.gs": _FACTORY,
     }

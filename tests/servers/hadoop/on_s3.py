@@ -15,6 +15,13 @@ def settings_of(storage_options: Mapping[str, str]) -> dict[str, str]:
             "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
         ),
         "fs.s3a.committer.name": "magic",
+        **connection_of(storage_options),
+    }
+
+
+def connection_of(storage_options: Mapping[str, str]) -> dict[str, str]:
+    """Those that say where the server is, and whose; no word of committers."""
+    return {
         "fs.s3a.endpoint": storage_options["endpoint_url"],
         "fs.s3a.endpoint.region": "us-east-1",
         "fs.s3a.access.key": storage_options["key"],
