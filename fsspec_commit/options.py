@@ -56,7 +56,9 @@ class JobOptions(TypedDict, total=False):
         storage_options: fsspec's options for the destination; never stored or logged.
         filesystem: An fsspec filesystem, instead of *storage_options*.
         share_secrets: Whether a *pickled* spec carries the options, secrets included.
-        callback: An fsspec callback, called as files are published; in the driver only.
+        callback: An fsspec callback, in the driver only. Its ``set_size`` is called with the number
+            of files once the job is decided, and will be committed whatever happens next;
+            ``relative_update`` as files are published.
     """
 
     mode: Mode

@@ -90,16 +90,16 @@ class Publishing(Callback):  # type: ignore[misc]  # fsspec ships no types
     """fsspec's way to tell of files that are published."""
 
     def __init__(self, bars: Bars, decided: Callable[[], object] = lambda: None) -> None:
-        """*decided* is called whenever a file is in place: the job will be committed."""
+        """*decided* is called as soon as the job will be committed."""
         super().__init__()
         self._bars = bars
         self._decided = decided
 
     def set_size(self, size: int) -> None:
-        """So many files will be published, if the job decides so."""
+        """The job is decided: so many files will be published."""
+        self._decided()
         self._bars.publishing(size)
 
     def relative_update(self, inc: int = 1) -> None:
         """So many more files are in place."""
-        self._decided()
         self._bars.published(inc)

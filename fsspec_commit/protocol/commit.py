@@ -87,7 +87,7 @@ async def commit_job(
         wait_s: How long to wait for a conflicting job.
         deciding: Called with the nonce of the decision, and the files it will publish, just before
             it is made; from then on the commit must not be cancelled.
-        announce: Called with the number of files to be published.
+        announce: Called with the number of files to be published, as soon as that is decided.
         progress: Called as files are published.
         others: Some tasks ran elsewhere, so it is checked that no message is missing.
 
@@ -104,8 +104,8 @@ async def commit_job(
             await abort_job(job, by="the job itself, which had nothing to do")
             return None
         deciding(prepared.decision.nonce, prepared.new.names)
-        announce(prepared.new.count)
         decision = await _decide(job, prepared.decision)  # 4    P3 P7
+        announce(prepared.new.count)
     except CommitError as error:
         other = await settled_by_another(job, error)
         if other is None:

@@ -122,7 +122,7 @@ class Driver:
         Args:
             messages: One message for every task; none with ``collect="store"``.
             wait_s: How long to wait for a conflicting job.
-            announce: Called with the number of files to be published.
+            announce: Called with the number of files to be published, as soon as that is decided.
             progress: Called as files are published.
             others: Some tasks ran elsewhere, so it is checked that no message is missing.
 

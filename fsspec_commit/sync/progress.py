@@ -24,7 +24,7 @@ class ProgressReport:
         self._exit: BaseException | None = None
 
     def announce(self, files: int) -> None:
-        """Set how many files there will be."""
+        """Set how many files there will be, now that this is decided."""
         if self._callback is not None:
             self._tell(lambda callback: callback.set_size(files))
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
 from fsspec_commit.effects import pacing
@@ -93,6 +94,17 @@ def job(url: str, silent: Silent) -> fc.Job:
     return job
 
 
+class Told(Callback):  # type: ignore[misc]  # fsspec has no types
+    """Notes how many files it was told of, each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def set_size(self, size: int) -> None:
+        self.sizes.append(size)
+
+
 def attempt(job: fc.Job, name: str) -> fc.TaskCommit:
     task = job.task()
     with task.open(name, "w") as file:
@@ -116,6 +128,39 @@ def test_a_decision_that_may_still_come_is_not_called_off(job: fc.Job, silent: S
     silent.carry_out()
     assert [one.state for one in fc.jobs(job.destination)] == ["decided"]
     assert job.commit().file_count == 1
+
+
+def test_a_callback_is_told_once_the_job_is_decided(job: fc.Job, silent: Silent) -> None:
+    """It was told before, so whoever heard it could not know that the job will be committed."""
+    messages = job._tasks.messages(job._started(), None, collected=False)
+    told = Told()
+    with wrapping(lambda store: WrappedStore(store, silent.carry)):
+        driver = fc.Job.from_spec(job.spec, callback=told)
+    with silent.about("/decision"), pytest.raises(fc.CommitStateUnknownError):
+        driver.commit(messages)
+    assert told.sizes == []
+    silent.carry_out()
+    assert driver.commit().file_count == 1
+    assert told.sizes == [1]
+
+
+def test_a_callback_is_told_nothing_of_a_job_that_lost(job: fc.Job) -> None:
+    told = Told()
+    messages = job._tasks.messages(job._started(), None, collected=False)
+    driver = fc.Job.from_spec(job.spec, callback=told)
+    fc.abort(job.destination, job.job_id)
+    with pytest.raises(fc.JobNotActiveError):
+        driver.commit(messages)
+    assert told.sizes == []
+
+
+def test_a_callback_is_told_by_whoever_resumes(job: fc.Job, silent: Silent) -> None:
+    """Of a driver that died after its decision, and was told of it as well."""
+    with silent.about("/published"):
+        fails(job, fc.PartialCommitError, "partial")
+    told = Told()
+    assert fc.resume(job.destination, job.job_id, callback=told).file_count == 1
+    assert told.sizes == [1]
 
 
 def test_a_refusal_does_not_call_off_what_was_asked_before(job: fc.Job, silent: Silent) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
 from fsspec_commit.testing.committer_contract.given import (
@@ -15,6 +16,19 @@ from fsspec_commit.testing.committer_contract.given import (
     shown,
     write,
 )
+
+
+class _Told(Callback):  # type: ignore[misc]  # fsspec ships no types
+    """Notes each number of files that it is told, and whether the job is decided by then."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self._place = place
+        self.job_id = ""
+        self.sizes: list[tuple[int, bool]] = []
+
+    def set_size(self, size: int) -> None:
+        self.sizes.append((size, self._place.holds(f"_commit/{self.job_id}/decision")))
 
 
 @pytest.mark.guarantees("P1", "P2", "P5")
@@ -47,6 +61,15 @@ class LifecycleContract(Given):
         assert result.statistics["committer_bytes_committed"] == result.bytes
         assert result.statistics["committer_tasks_completed"] == len(TASKS)
         assert re.fullmatch(r"\d{8}T\d{6}-[0-9a-f]{16}", result.job_id)
+
+    def test_a_callback_is_told_of_a_job_that_is_decided(self, place: Place) -> None:
+        """How many files there will be, once, when the decision stands; not before (P8)."""
+        told = _Told(place)
+        with place.job(callback=told) as job:
+            told.job_id = job.job_id
+            with job.task() as task:
+                write(task, TASKS[0])
+        assert told.sizes == [(len(TASKS[0]), True)]
 
     def test_committing_again_is_the_same_commit(self, place: Place) -> None:
         """A second call returns the same result and changes nothing."""

@@ -41,10 +41,9 @@ def test_fsspecs_callback_moves_the_bars() -> None:
     callback.relative_update(3)
     callback.relative_update()
     assert seen.told == [
+        ("decided", 0),
         ("publishing", 7),
-        ("decided", 0),
         ("published", 3),
-        ("decided", 0),
         ("published", 1),
     ]
 
