@@ -32,6 +32,13 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": "2",
     "spark.log.level": "ERROR",
+    # Spark's own committers: 4.1 and later bind Hadoop's for every store, of whatever scheme, as
+    # soon as its cloud module is on the class path.
+    "spark.sql.sources.commitProtocolClass": (
+        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
+    ),
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+    "spark.hadoop.fs.s3a.committer.name": "file",
     # Quick to start: tests write a few rows each.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 }
