@@ -26,6 +26,7 @@ from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_er
 from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
+from fsspec_commit_stores.s3.credentials import chain_of
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified
 from fsspec_commit_stores.s3.provenance import note_form
@@ -182,10 +183,13 @@ async def filesystem_of(
     failure: StoreError | RequestError
     filesystem = None
     try:
+        chain = chain_of(given)
         filesystem = s3fs.S3FileSystem(**given)
         if filesystem.session is None:
             filesystem.session = _session(filesystem.kwargs)
             _name_sender(filesystem)
+        if chain is not None:
+            chain.apply(filesystem.session)
         await filesystem.set_session()
         client = await filesystem.get_s3(place.bucket)
     except (TypeError, KeyError) as error:
