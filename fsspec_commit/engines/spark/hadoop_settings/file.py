@@ -1,0 +1,27 @@
+"""``file:``, a disk."""
+
+from fsspec_commit.engines.spark.hadoop_settings.settings import Settings
+from fsspec_commit.errors import RequestError
+
+PREFIXES = ("fs.file.impl",)
+
+_DRIVERS = (
+    "org.apache.hadoop.fs.LocalFileSystem",
+    "org.apache.hadoop.fs.RawLocalFileSystem",
+)
+
+
+def located(settings: Settings) -> tuple[str, dict[str, object]]:
+    """``file:/x`` and ``file:///x`` are the plain path ``/x``.
+
+    Raises:
+        RequestError: It is relative, or on another host.
+    """
+    settings.refuse_other_driver(*_DRIVERS)
+    path = settings.rest.removeprefix("//") if settings.rest.startswith("///") else settings.rest
+    if not path.startswith("/") or path.startswith("//"):
+        message = f"{settings.path!r} is no path on this machine: Hadoop writes file:/directory"
+        raise RequestError(message, kind="invalid_url", path=settings.path)
+    # As a plain path this would be taken for a secret, or for a URL.
+    reads_otherwise = any(mark in path for mark in ("@", ";", "?", "&", "#", "::"))
+    return (f"file://{path}" if reads_otherwise else path), {}

@@ -1,0 +1,93 @@
+"""Hadoop's settings for one path, read as Hadoop reads them, and how one is refused."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fsspec_commit.errors import RequestError
+
+CREDENTIALS = "spark.fsspec_commit.credentials"
+AMBIENT = f"or set {CREDENTIALS}=ambient, to use those of the driver's environment"
+
+_CLASS = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is set for a path.
+
+    Attributes:
+        path: Hadoop's.
+        scheme: Of the path, in small letters.
+        values: By full names; they may be secrets.
+    """
+
+    path: str
+    scheme: str
+    values: Mapping[str, str] = field(repr=False)
+
+    @property
+    def rest(self) -> str:
+        """The path without its scheme and without slashes at the end."""
+        return self.path[len(self.scheme) + 1 :].rstrip("/")
+
+    @property
+    def is_ambient(self) -> bool:
+        """Whether Hadoop's credentials are to be left alone."""
+        return self.text(CREDENTIALS) == "ambient"
+
+    def text(self, *names: str) -> str:
+        """The first of these that is set, without blanks around it; empty where none is."""
+        found = (self.values.get(name, "").strip() for name in names)
+        return next(filter(None, found), "")
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """A setting that is true or false; whatever else it says, Hadoop takes for its default."""
+        return {"true": True, "false": False}.get(self.text(name).lower(), default)
+
+    def words(self, name: str) -> list[str]:
+        """A list, separated by commas."""
+        return [word for part in self.text(name).split(",") if (word := part.strip())]
+
+    def named(self, prefix: str) -> Iterator[str]:
+        """The names of what is set and begins so."""
+        return (name for name in sorted(self.values) if name.startswith(prefix) and self.text(name))
+
+    def replaced(self, values: Mapping[str, str]) -> "Settings":
+        """For the same path, with other values."""
+        return Settings(self.path, self.scheme, values)
+
+    def class_name(self, name: str) -> str:
+        """The class that is set, as it may be shown."""
+        return shown_class(self.text(name))
+
+    def refuse_if_set(self, names: Iterable[str], why: str) -> None:
+        """Refuse the first of these that is set.
+
+        Raises:
+            RequestError: One is.
+        """
+        for name in names:
+            if self.text(name):
+                raise self.refused(name, why)
+
+    def refuse_other_driver(self, *known: str) -> None:
+        """Refuse a path that Hadoop would write to by a driver whose settings are not known here.
+
+        Raises:
+            RequestError: It is set to another class.
+        """
+        name = f"fs.{self.scheme}.impl"
+        if self.text(name) not in {"", *known}:
+            why = f"has {self.class_name(name)} serve {self.scheme}:, whose settings are not known"
+            raise self.refused(name, f"{why}; leave it to {known[0]}")
+
+    def refused(self, name: str, why: str) -> RequestError:
+        """The refusal of a setting; the reason must repeat no value that may be secret."""
+        message = f"cannot commit to {self.path!r} as Hadoop writes there: {name} {why}"
+        return RequestError(message, kind="unmapped_setting", path=self.path)
+
+
+def shown_class(text: str) -> str:
+    """The name of a class, if that is what somebody has set."""
+    return text if _CLASS.fullmatch(text) else "something that is no class"

@@ -1,0 +1,122 @@
+"""A job is opened by the settings with which Hadoop's own drivers reach a server."""
+
+from __future__ import annotations
+
+import base64
+import getpass
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.engines.spark.hadoop_settings import location_of
+from tests.scenes.remotes import on
+from tests.servers.hadoop import on_azure, on_gcs, on_s3
+
+if TYPE_CHECKING:
+    from tests.scenes.remotes import Remote
+
+pytestmark = pytest.mark.filterwarnings("error")
+# A Hadoop path is not percent-encoded, and what looks so is a name.
+ODD = "out/day=2026-11-20/a b/100%/%20/ö"
+
+
+def hadoop_of(remote: Remote) -> tuple[str, dict[str, str]]:
+    """How Hadoop names the bucket, and its settings for the server."""
+    at = remote.endpoint_url
+    if remote.name in {"strict-gcs", "fake-gcs-server"}:
+        return remote.bucket.url, on_gcs.connection_of(at)
+    if remote.name in {"gen2", "azurite"}:
+        url = on_azure.url_of(remote.server, remote.bucket.name, "")
+        return url.rstrip("/"), on_azure.connection_of(remote.server, at)
+    if remote.name in {"hdfs", "webhdfs"}:
+        return remote.bucket.url, {"spark.fsspec_commit.user": getpass.getuser()}
+    return f"s3a://{remote.bucket.name}", on_s3.connection_of({**remote.options})
+
+
+def written(url: str, options: dict[str, object]) -> fc.CommitResult:
+    """Commit a job of one file."""
+    job = fc.Job(url, mode="overwrite", names="unique", storage_options=options)
+    with job, job.task() as task, task.open("part.csv", "w") as file:
+        file.write("1\n")
+    assert job.result is not None
+    return job.result
+
+
+@on("ministack", "versitygw", "gen2", "azurite", "strict-gcs", "hdfs", "webhdfs")
+@pytest.mark.parametrize("name", ["out", ODD], ids=["plain", "odd"])
+def test_a_job_is_committed_with_them(remote: Remote, name: str) -> None:
+    above, settings = hadoop_of(remote)
+    place = remote.place(name)
+    url, options = location_of(above + place.url.removeprefix(remote.bucket.url), settings)
+    result = written(url, options)
+    assert (result.file_count, result.committer) == (1, remote.committer)
+    # At the very place, as one sees who looks in another way.
+    assert sorted(place.data().values()) == [b"", b"1\n"]
+
+
+@on("strict-gcs")
+def test_the_private_key_of_a_service_account(remote: Remote) -> None:
+    above, settings = hadoop_of(remote)
+    account = remote.server.service_account
+    named = "fs.gs.auth.service.account"
+    del settings["fs.gs.auth.null.enable"]
+    settings |= {
+        f"{named}.enable": "true",
+        f"{named}.email": account["client_email"],
+        f"{named}.private.key.id": account["private_key_id"],
+        f"{named}.private.key": account["private_key"].replace("\n", "\\n"),
+        "fs.gs.token.server.url": account["token_uri"],
+    }
+    assert written(*location_of(f"{above}/out", settings)).committer == "manifest"
+
+
+@on("gen2", "azurite")
+def test_a_fixed_signature(remote: Remote) -> None:
+    above, settings = hadoop_of(remote)
+    text = remote.server.storage_options_without()["connection_string"]
+    fields = dict(part.split("=", 1) for part in text.split(";"))
+    settings = {name: value for name, value in settings.items() if "account.key" not in name}
+    settings["fs.azure.account.auth.type"] = "SAS"
+    settings["fs.azure.sas.fixed.token"] = f"?{fields['SharedAccessSignature']}"
+    assert written(*location_of(f"{above}/out", settings)).committer == remote.committer
+
+
+@on("ministack")
+def test_what_says_how_objects_are_kept_is_sent(remote: Remote) -> None:
+    above, settings = hadoop_of(remote)
+    settings["fs.s3a.encryption.algorithm"] = "AES256"
+    url, options = location_of(f"{above}/out", settings)
+    written(url, options)
+    client = remote.server.client
+    listed = client.list_objects_v2(Bucket=remote.bucket.name)["Contents"]
+    assert {"out/_SUCCESS"} < {one["Key"] for one in listed}
+    for one in listed:
+        found = client.head_object(Bucket=remote.bucket.name, Key=one["Key"])
+        assert found.get("ServerSideEncryption") == "AES256"
+
+
+@on("seaweedfs")
+def test_a_key_of_the_customers_own_is_needed_to_read(remote: Remote) -> None:
+    above, settings = hadoop_of(remote)
+    settings["fs.s3a.encryption.algorithm"] = "SSE-C"
+    settings["fs.s3a.encryption.key"] = base64.b64encode(b"k" * 32).decode()
+    result = written(*location_of(f"{above}/out", settings))
+    assert result.file_count == 1
+
+
+@on("ministack")
+def test_the_region_of_a_bucket_is_asked_for(
+    remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody says it, as S3A does; the endpoint is the environment's here, to be S3's."""
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", remote.endpoint_url)
+    settings = {
+        "fs.s3a.access.key": str(remote.options["key"]),
+        "fs.s3a.secret.key": str(remote.options["secret"]),
+    }
+    url, options = location_of(f"s3a://{remote.bucket.name}/out", settings)
+    assert options["cache_regions"] is True
+    assert written(url, options).committer == "magic"
