@@ -42,9 +42,9 @@ _PLAIN = re.compile(
 )
 _PLAIN_LINES = re.compile(rf"{_PLAIN.pattern}(?:\n{_PLAIN.pattern})*+")
 _EXTENSION = re.compile(
-    r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?"
+    r"(?:\.(?:gz|bz2|zst|zstd|xz|lz4|lz4raw|snappy|br|zip))?"
     r"\.[A-Za-z][A-Za-z0-9]{0,9}"
-    r"(?:\.(?:gz|bz2|zst|xz|lz4|snappy|br|zip))?$",
+    r"(?:\.(?:gz|bz2|zst|zstd|xz|lz4|lz4raw|snappy|br|zip))?$",
 )
 
 

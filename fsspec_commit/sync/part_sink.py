@@ -8,6 +8,7 @@ from io import BytesIO
 from fsspec_commit.committers import NewFile
 from fsspec_commit.store import Writer
 from fsspec_commit.sync import bridge
+from fsspec_commit.sync.attempt_file import AttemptFile
 
 PART_BYTES = 8 << 20
 
@@ -21,6 +22,11 @@ class PartSink:
     def __init__(self, writer: Writer[NewFile]) -> None:
         self._writer = writer
         self._gathered = BytesIO()
+
+    @property
+    def held_bytes(self) -> int:
+        """How much is gathered for the next part."""
+        return self._gathered.tell()
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
         """Append *data*, and hand over each part that is full."""
@@ -50,3 +56,12 @@ class PartSink:
         if rest:
             await self._writer.write(rest)
         return await self._writer.finish()
+
+
+def held_bytes(file: AttemptFile) -> int:
+    """How much of what was written to *file* waits in memory for its part to be full.
+
+    For engines, which have many files open at once; on a local disk nothing waits.
+    """
+    sink = file._sink  # noqa: SLF001  # not for callers, whose files are of other kinds, too
+    return sink.held_bytes if isinstance(sink, PartSink) else 0

@@ -1,0 +1,209 @@
+"""Rows of one partition become files of one attempt: in bounded memory, and each row once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.engines.partition_writer import WriteSpec, write_partition
+from fsspec_commit.engines.partition_writer.dictionaries import dictionary_columns
+from fsspec_commit.engines.partition_writer.directories import Directories
+from fsspec_commit.engines.partition_writer.split import split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ROWS = 6_000
+
+
+def rows(count: int = ROWS) -> pa.Table:
+    """Rows whose two partition columns are in no order, each with a number of its own."""
+    return pa.table(
+        {
+            "id": pa.array(range(count), pa.int64()),
+            "day": pa.array([f"d{i * 7 % 20:02}" for i in range(count)], pa.string()),
+            "hour": pa.array([i * 13 % 3 for i in range(count)], pa.int32()),
+            "text": pa.array([f"text {i}" for i in range(count)], pa.string()),
+        }
+    )
+
+
+def written(table: pa.Table, destination: Path, **how: Any) -> fc.CommitResult:
+    """One job of one task, of batches of 500 rows."""
+    with fc.Job(destination, allow_empty=True) as job:
+        spec = WriteSpec(job=job.spec, schema=table.schema, **how)
+        message = write_partition(table.to_batches(max_chunksize=500), spec, 0)
+        return job.commit([message])
+
+
+def read(destination: Path) -> pa.Table:
+    fields = [pa.field("day", pa.string()), pa.field("hour", pa.int32())]
+    hive = ds.partitioning(pa.schema(fields), flavor="hive")
+    found = ds.dataset(destination, format="parquet", partitioning=hive).to_table()
+    return found.select(["id", "day", "hour", "text"]).sort_by("id")
+
+
+@pytest.mark.parametrize("partition_by", [(), ("day",), ("hour", "day")])
+@pytest.mark.parametrize("how", [{}, {"max_open_files": 2, "buffered_bytes": 20_000}])
+def test_every_row_is_written_once(
+    tmp_path: Path, partition_by: tuple[str, ...], how: dict[str, Any]
+) -> None:
+    result = written(rows(), tmp_path, partition_by=partition_by, **how)
+    assert result.rows == ROWS
+    assert read(tmp_path).equals(rows())
+
+
+def test_the_order_of_rows_is_kept_in_each_directory(tmp_path: Path) -> None:
+    written(rows(), tmp_path, partition_by=("day",))
+    for path in tmp_path.glob("day=*/*.parquet"):
+        ids = pq.read_table(path, partitioning=None)["id"].to_pylist()
+        assert ids == sorted(ids)
+
+
+def test_names_are_those_of_spark(tmp_path: Path) -> None:
+    (plain,) = written(rows(), tmp_path / "plain").files
+    assert plain.startswith("part-00000-c000-")
+    assert plain.endswith(".snappy.parquet")
+    result = written(rows(), tmp_path / "hive", partition_by=("hour", "day"), compression="zstd")
+    assert sorted(result.partitions)[0] == "hour=0/day=d00"
+    assert all(name.endswith(".zstd.parquet") for name in result.files)
+
+
+def test_no_more_files_are_open_than_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    begin = Directories._begin
+
+    def counted(self: Directories, *given: Any) -> Any:
+        file = begin(self, *given)
+        seen.append(len(self._open))
+        return file
+
+    monkeypatch.setattr(Directories, "_begin", counted)
+    monkeypatch.setattr("fsspec_commit.engines.partition_writer.write._PORTION_BYTES", 20_000)
+    how = {"max_open_files": 3, "buffered_bytes": 20_000}
+    result = written(rows(), tmp_path, partition_by=("day",), **how)
+    assert max(seen) == 3
+    # So a directory whose file was closed has got another one.
+    assert result.file_count > 20
+    assert read(tmp_path).equals(rows())
+
+
+def test_a_file_has_no_more_rows_than_allowed(tmp_path: Path) -> None:
+    result = written(rows(), tmp_path, partition_by=("hour",), max_rows_per_file=450)
+    counts = [pq.read_metadata(tmp_path / name).num_rows for name in result.files]
+    assert max(counts) == 450
+    assert sum(counts) == ROWS
+    # Of 2,000 rows each: four files that are full, and one that is not.
+    assert result.file_count == 15
+
+
+def test_row_groups_are_as_large_as_asked_for(tmp_path: Path) -> None:
+    (name,) = written(rows(), tmp_path, row_group_bytes=rows(2_000).nbytes).files
+    assert pq.read_metadata(tmp_path / name).num_row_groups == 3
+
+
+def test_without_rows_task_0_alone_writes_a_file(tmp_path: Path) -> None:
+    (name,) = written(rows(0), tmp_path / "plain").files
+    assert pq.read_schema(tmp_path / "plain" / name).equals(rows().schema)
+    assert written(rows(0), tmp_path / "hive", partition_by=("day",)).file_count == 0
+    with fc.Job(tmp_path / "second") as job:
+        spec = WriteSpec(job=job.spec, schema=rows().schema)
+        first, second = (write_partition([], spec, number) for number in (0, 1))
+        assert (first.file_count, second.file_count) == (1, 0)
+        job.commit([first, second])
+
+
+def test_the_footer_holds_what_was_asked_for(tmp_path: Path) -> None:
+    (name,) = written(rows(), tmp_path, footer={"who": "me"}).files
+    # And no schema of Arrow's: other readers would take types from it that Spark does not mean.
+    assert pq.read_metadata(tmp_path / name).metadata == {b"who": b"me"}
+
+
+def test_large_strings_are_written_as_the_schema_says(tmp_path: Path) -> None:
+    large = rows().set_column(3, "text", rows()["text"].cast(pa.large_string()))
+    with fc.Job(tmp_path) as job:
+        spec = WriteSpec(job=job.spec, schema=rows().schema)
+        job.commit([write_partition(large.to_batches(), spec, 0)])
+    assert read(tmp_path).equals(rows())
+
+
+def test_a_source_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def failing() -> Iterator[pa.RecordBatch]:
+        yield from rows().to_batches(max_chunksize=1_000)[:3]
+        raise RuntimeError("the source has failed")
+
+    with fc.Job(tmp_path, allow_empty=True) as job:
+        how = {"partition_by": ("day",), "buffered_bytes": 10_000}
+        spec = WriteSpec(job=job.spec, schema=rows().schema, **how)
+        with pytest.raises(RuntimeError, match="the source has failed"):
+            write_partition(failing(), spec, 0)
+        assert list(tmp_path.rglob("*.pending")) == []
+        message = write_partition(rows().to_batches(), spec, 0)  # the retry
+        job.commit([message])
+    assert read(tmp_path).equals(rows())
+
+
+def test_a_full_disk_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsspec_commit.sync.attempt_file import AttemptFile
+
+    def full(_self: AttemptFile, _data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with fc.Job(tmp_path, allow_empty=True) as job:
+        spec = WriteSpec(job=job.spec, schema=rows().schema)
+        monkeypatch.setattr(AttemptFile, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            write_partition(rows().to_batches(), spec, 0)
+        monkeypatch.undo()
+    assert job.result.file_count == 0
+
+
+def test_null_and_the_empty_text_share_a_directory(tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2, 3], "p": ["", None, "x"]})
+    result = written(table, tmp_path, partition_by=("p",))
+    assert result.partitions == ("p=__HIVE_DEFAULT_PARTITION__", "p=x")
+    assert result.file_count == 2
+
+
+def test_parts_own_their_memory() -> None:
+    """Else one small part that waits would keep all the rows that it came with."""
+    (batch,) = rows().combine_chunks().to_batches()
+    parts = list(split(batch, ["day"]))
+    assert len(parts) == 20
+    for _, part in parts:
+        assert part.get_total_buffer_size() < 2 * part.nbytes
+
+
+def test_dictionaries_are_for_values_that_repeat() -> None:
+    count = 4_000
+    table = pa.table(
+        {
+            "id": pa.array(range(count)),
+            "word": [f"word {i % 50}" for i in range(count)],
+            "unique": [f"text {i}" for i in range(count)],
+            "flag": [i % 2 == 0 for i in range(count)],
+            "none": pa.nulls(count, pa.string()),
+            "nested": [{"code": i % 5, "list": [2 * i, 2 * i + 1]} for i in range(count)],
+            "map": pa.array(
+                [[(f"k{i % 3}", i)] for i in range(count)], pa.map_(pa.string(), pa.int64())
+            ),
+        }
+    )
+    (batch,) = table.to_batches()
+    assert dictionary_columns(batch) == ["word", "nested.code", "map.key_value.key"]
+    # These are names that Parquet knows.
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, table.schema, use_dictionary=dictionary_columns(batch)) as writer:
+        writer.write_table(table)
+    group = pq.read_metadata(pa.BufferReader(sink.getvalue())).row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    with_one = [one.path_in_schema for one in columns if one.has_dictionary_page]
+    assert with_one == dictionary_columns(batch)
