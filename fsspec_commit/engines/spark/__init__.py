@@ -3,4 +3,9 @@
 Importing it imports no PySpark: the driver process that a JVM starts has no need of it.
 """
 
-__all__: list[str] = []
+from fsspec_commit.engines.spark.frame_options import SparkOptions
+from fsspec_commit.engines.spark.registration import register
+from fsspec_commit.engines.spark.streaming import foreach_batch
+from fsspec_commit.engines.spark.write import write
+
+__all__ = ["SparkOptions", "foreach_batch", "register", "write"]

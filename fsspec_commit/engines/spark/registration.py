@@ -1,0 +1,35 @@
+"""``register``: makes the data source known to a session."""
+
+from typing import TYPE_CHECKING
+
+from fsspec_commit.engines.spark.missing import pyarrow
+from fsspec_commit.errors import RequestError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: "SparkSession") -> None:
+    """Register the data source ``fsspec_commit`` with *spark*, for ``df.write.format``.
+
+    It takes Spark 4.0 or later, classic or Connect, and this package with ``pyarrow`` on the
+    driver and on every executor. Once for each session; a second time does no harm.
+
+    The options of the data source are those of :func:`fsspec_commit.spark.write`, as texts or as
+    JSON. ``.mode("append")`` stands for ``mode="append"``, ``"error"`` or ``"ignore"``,
+    ``.mode("overwrite")`` for ``"overwrite"`` or ``"overwrite_partitions"``:
+    ``.option("mode", …)`` says which. Secrets are refused as options.
+
+    Raises:
+        RequestError: This Spark has no data sources in Python, or pyarrow is missing.
+    """
+    pyarrow()
+    try:
+        from fsspec_commit.engines.spark.data_source import FsspecCommitDataSource
+    except ImportError as error:
+        message = (
+            "this PySpark has no data sources that write Arrow batches, which came with Spark "
+            "4.0: use fc.spark.write(df, url), from Spark 3.5 on"
+        )
+        raise RequestError(message, kind="missing_package") from error
+    spark.dataSource.register(FsspecCommitDataSource)

@@ -1,0 +1,122 @@
+"""``write``: a frame as one job, by tasks that write Arrow batches, committed by the caller."""
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Unpack
+
+from fsspec_commit.engines.spark.frame_options import SparkOptions, check_spark_options
+from fsspec_commit.engines.spark.schemas import is_year_month
+from fsspec_commit.engines.spark.write_plan import FramePlan, message_of, messages_of
+from fsspec_commit.errors import RequestError
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.sync.job import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from fsspec_commit.engines.partition_writer import WriteSpec
+
+
+def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) -> CommitResult:
+    """Write *df* as one job: all of its rows become visible, or none does.
+
+    Needs no jar: the tasks write Parquet from Python, by ``mapInArrow``. It takes Spark 3.5 or
+    later, classic or Connect, and the packages ``fsspec-commit``, ``pyarrow`` and ``pandas`` here
+    and on every executor. The frame is computed once. Tasks may fail and run again, or twice at a
+    time: the attempts whose messages reach this process are what is committed.
+
+    ``spark.read`` gives the rows back as after Spark's own writer: types, metadata of columns and
+    names of partition directories are the same. Ctrl-C cancels Spark's job and aborts this one.
+
+    Args:
+        df: The frame.
+        destination: A URL or an absolute path, the same place for every executor.
+        **options: See :class:`SparkOptions`. ``storage_options`` reach the executors only if they
+            hold nothing that may be a secret, or with ``share_secrets=True``: then Spark carries
+            them in the pickled function of its tasks, and they are in no option, event log or
+            message. Otherwise executors use the credentials of their own environment.
+
+    Returns:
+        What was committed.
+
+    Raises:
+        RequestError: The call cannot be carried out as it was made; nothing was changed.
+        pyspark.errors.PySparkException: Spark's job has failed; nothing is visible, and this one
+            is aborted.
+        CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
+    """
+    job_options, partition_by = check_spark_options(options, "fc.spark.write")
+    if "filesystem" in job_options:
+        message = (
+            "filesystem= stays in this process, and the executors need one each: give "
+            "storage_options="
+        )
+        raise RequestError(message, kind="invalid_option")
+    schema = df.schema.jsonValue()
+    frame, carried = _carried(df, schema, partition_by)
+    plan = FramePlan(schema, options, partition_by, carried=carried)
+    with Job(destination, **job_options) as job:
+        if not job.skipped:
+            spec = plan.spec(job.spec, job_options.get("storage_options"))
+            job.commit(_run(frame, spec))
+    return job.commit()
+
+
+def _carried(
+    df: "DataFrame", schema: dict[str, Any], partition_by: list[str]
+) -> tuple["DataFrame", dict[str, Any]]:
+    """*df* with numbers of months for such intervals, which PySpark cannot take to Python."""
+    fields = schema["fields"]
+    months = {one["name"]: one["type"] for one in fields if is_year_month(one["type"])}
+    if not months.keys() - {*partition_by}:
+        return df, schema
+    expressions = []
+    for one in df.columns:
+        name = f"`{one.replace('`', '``')}`"
+        number = {
+            "interval month": f"CAST({name} AS INT)",
+            "interval year": f"CAST({name} AS INT) * 12",
+        }.get(
+            months.get(one, ""),
+            f"CAST(EXTRACT(YEAR FROM {name}) * 12 + EXTRACT(MONTH FROM {name}) AS INT)",
+        )
+        expressions.append(f"{number} AS {name}" if one in months else name)
+    carried = [{**one, "type": "integer"} if one["name"] in months else one for one in fields]
+    return df.selectExpr(*expressions), {**schema, "fields": carried}
+
+
+def _run(frame: "DataFrame", spec: "WriteSpec") -> list[TaskCommit]:
+    def write_batches(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_pydict({"message": [message_of(batches, spec)]})
+
+    messages = frame.mapInArrow(write_batches, "message string")
+    with _cancelled_with_us(frame, f"fsspec-commit-{spec.job.job_id}"):
+        rows = messages.collect()
+    return messages_of([row.message for row in rows], spec.job.job_id)
+
+
+@contextmanager
+def _cancelled_with_us(frame: "DataFrame", tag: str) -> "Iterator[None]":
+    """Cancel Spark's job if we are interrupted: its tasks would go on for nothing."""
+    session: Any = frame.sparkSession
+    is_connect = type(frame).__module__.startswith("pyspark.sql.connect")
+    context = None if is_connect else session.sparkContext
+    add = session.addTag if context is None else context.addJobTag
+    remove = session.removeTag if context is None else context.removeJobTag
+    cancel = session.interruptTag if context is None else context.cancelJobsWithTag
+    add(tag)
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            with suppress(Exception):  # Spark may be what was interrupted.
+                cancel(tag)
+        raise
+    finally:
+        with suppress(Exception):  # A session that has ended has no tags.
+            remove(tag)
