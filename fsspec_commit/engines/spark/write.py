@@ -1,6 +1,7 @@
 """``write``: a frame as one job, by tasks that write Arrow batches, committed by the caller."""
 
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from fsspec_commit.engines.spark.frame_options import SparkOptions, check_spark_options
@@ -9,10 +10,11 @@ from fsspec_commit.engines.spark.write_plan import FramePlan, message_of, messag
 from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.spec import JobSpec
 from fsspec_commit.sync.job import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -60,9 +62,24 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
     plan = FramePlan(schema, options, partition_by, carried=carried)
     with Job(destination, **job_options) as job:
         if not job.skipped:
-            spec = plan.spec(job.spec, job_options.get("storage_options"))
-            job.commit(_run(frame, spec))
+            storage_options = job_options.get("storage_options")
+            messages = _run(frame, plan.spec(job.spec, storage_options))
+            if not messages:
+                messages = [_of_no_rows(plan, job.spec, storage_options)]
+            job.commit(messages)
     return job.commit()
+
+
+def _of_no_rows(
+    plan: FramePlan, job: JobSpec, storage_options: "Mapping[str, object] | None"
+) -> TaskCommit:
+    """What the first task would have said: of a frame that is known to be empty, Spark runs none.
+
+    It is written here, with the options that are here.
+    """
+    from fsspec_commit.engines.partition_writer import write_partition
+
+    return write_partition([], plan.spec(replace(job, storage_options=storage_options), None), 0)
 
 
 def _carried(

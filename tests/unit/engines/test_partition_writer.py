@@ -71,7 +71,7 @@ def test_names_are_those_of_spark(tmp_path: Path) -> None:
     assert plain.startswith("part-00000-c000-")
     assert plain.endswith(".snappy.parquet")
     result = written(rows(), tmp_path / "hive", partition_by=("hour", "day"), compression="zstd")
-    assert sorted(result.partitions)[0] == "hour=0/day=d00"
+    assert min(result.partitions) == "hour=0/day=d00"
     assert all(name.endswith(".zstd.parquet") for name in result.files)
 
 
@@ -141,7 +141,7 @@ def test_a_source_that_fails_leaves_nothing(tmp_path: Path) -> None:
         raise RuntimeError("the source has failed")
 
     with fc.Job(tmp_path, allow_empty=True) as job:
-        how = {"partition_by": ("day",), "buffered_bytes": 10_000}
+        how: dict[str, Any] = {"partition_by": ("day",), "buffered_bytes": 10_000}
         spec = WriteSpec(job=job.spec, schema=rows().schema, **how)
         with pytest.raises(RuntimeError, match="the source has failed"):
             write_partition(failing(), spec, 0)
