@@ -3,9 +3,19 @@
 Importing it imports no PySpark: the driver process that a JVM starts has no need of it.
 """
 
+from fsspec_commit.engines.spark.checks.report import CheckReport, check
+from fsspec_commit.engines.spark.committer_conf import committer_conf
 from fsspec_commit.engines.spark.frame_options import SparkOptions
 from fsspec_commit.engines.spark.registration import register
 from fsspec_commit.engines.spark.streaming import foreach_batch
 from fsspec_commit.engines.spark.write import write
 
-__all__ = ["SparkOptions", "foreach_batch", "register", "write"]
+__all__ = [
+    "CheckReport",
+    "SparkOptions",
+    "check",
+    "committer_conf",
+    "foreach_batch",
+    "register",
+    "write",
+]

@@ -1,0 +1,107 @@
+"""What a write of a session would commit by, said before it is run."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fsspec_commit.engines.spark.checks.committers import UNKNOWN, committers_of
+from fsspec_commit.engines.spark.checks.limits import limits_of
+from fsspec_commit.engines.spark.checks.problems import missing_class, problems_of
+from fsspec_commit.engines.spark.checks.session import NotLoadableError, session_of
+from fsspec_commit.engines.spark.hadoop_names import (
+    COMMIT_PROTOCOL,
+    FACTORIES,
+    SPARKS_PROTOCOL,
+    scheme_of,
+)
+from fsspec_commit.store.destination_text import refuse_secrets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from fsspec_commit.engines.spark.checks.session import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckReport:
+    """How a session would write to a destination; its text is for people.
+
+    Attributes:
+        destination: The URL that was asked about.
+        committer: ``"fsspec-commit"``; or Hadoop's ``"v1"``, ``"v2"``, ``"manifest"``,
+            ``"magic"``, ``"directory"`` or ``"partitioned"``; ``"none"``: files are written where
+            readers find them; ``"unknown"``. Where formats differ, such as
+            ``"v1 for Parquet, none for other formats"``.
+        commit_protocol: The class that Spark's ``spark.sql.sources.commitProtocolClass`` names.
+        problems: What loses rows, doubles them or fails, each with what to set instead.
+        limits: What the committer does by design, whatever is set, and what cannot be known.
+    """
+
+    destination: str
+    committer: str
+    commit_protocol: str
+    problems: tuple[str, ...]
+    limits: tuple[str, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether no problem was found: an appending job shows all of its rows, or none of them.
+
+        Not whether a driver may die while it commits, or what an overwrite does: see `limits`.
+        """
+        return not self.problems
+
+    def __str__(self) -> str:
+        protocol = self.commit_protocol.rpartition(".")[2]
+        what = "no problem found" if self.safe else f"{len(self.problems)} found to be wrong"
+        return "\n".join(
+            [
+                f"{self.destination}: committed by {self.committer}, through {protocol}; {what}",
+                *(f"  problem: {text}" for text in self.problems),
+                *(f"  by design: {text}" for text in self.limits),
+            ]
+        )
+
+
+def check(spark: "SparkSession", destination: str) -> CheckReport:
+    """Say which committer a write of this session to *destination* would use, and what is wrong.
+
+    Nothing is written, and no store is asked: on a classic session the JVM's own classes and
+    settings answer, by Spark Connect the settings alone. Options of a single write, such as
+    ``partitionOverwriteMode``, and ``saveAsTextFile`` of an RDD are not covered, nor are formats
+    with commits of their own: Delta, Iceberg, Hudi.
+
+    Args:
+        spark: The session.
+        destination: A URL as Spark is given it; one without a scheme is where the session's
+            ``fs.defaultFS`` says.
+
+    Raises:
+        RequestError: *destination* holds a secret.
+    """
+    # Hadoop writes file:/tmp and hdfs:/data as well, where no secret has a place.
+    if "://" in destination:
+        refuse_secrets(destination, schemes=FACTORIES)
+    session = session_of(spark)
+    scheme = scheme_of(destination) or _default_scheme(session)
+    try:
+        found = committers_of(session, session.factory(destination, scheme))
+    except NotLoadableError as missing:
+        protocol = session.setting(COMMIT_PROTOCOL) or SPARKS_PROTOCOL
+        return CheckReport(
+            destination=destination,
+            committer=UNKNOWN,
+            commit_protocol=protocol,
+            problems=(missing_class(missing.name, scheme),),
+            limits=(),
+        )
+    return CheckReport(
+        destination=destination,
+        committer=str(found),
+        commit_protocol=found.protocol,
+        problems=tuple(problems_of(session, found, url=destination, scheme=scheme)),
+        limits=tuple(limits_of(session, found)),
+    )
+
+
+def _default_scheme(session: "Session") -> str:
+    return scheme_of(session.hadoop_setting("fs.defaultFS") or "file:///")

@@ -1,0 +1,140 @@
+"""What a session says of its writes: asked of its JVM, or, by Spark Connect, of its settings."""
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from fsspec_commit.engines.spark.hadoop_names import (
+    FACTORIES,
+    FACTORY,
+    FACTORY_OF_SCHEME,
+    FILE_FACTORY,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Of Hadoop 3.4 and later; there is none for abfss.
+_FACTORIES_BY_DEFAULT: Final = {scheme: FACTORIES[scheme] for scheme in ("abfs", "gs", "s3a")}
+
+
+class NotLoadableError(Exception):
+    """A class that a setting names, or that a scheme needs, is not on the class path."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Session(Protocol):
+    """What can be asked of a session without a request to any store."""
+
+    @property
+    def knows_classes(self) -> bool:
+        """Whether it answers `is_loadable`, and for the files of settings that Hadoop reads."""
+
+    def setting(self, name: str) -> str | None:
+        """Of Spark; ``None`` where nobody has set it."""
+
+    def hadoop_setting(self, name: str) -> str | None:
+        """Of Hadoop, as a write of the session finds it."""
+
+    def was_set_late(self, name: str) -> bool:
+        """Whether Spark's setting was made in the running session."""
+
+    def is_loadable(self, name: str) -> bool:
+        """Whether a class is on the driver's class path."""
+
+    def factory(self, url: str, scheme: str) -> str:
+        """The class that makes the committer of a path.
+
+        Raises:
+            NotLoadableError: It is not there, or the driver of the scheme is not.
+        """
+
+
+class ClassicSession:
+    """One whose JVM is asked by py4j: its own answers, of its own classes."""
+
+    knows_classes = True
+
+    def __init__(self, spark: "SparkSession") -> None:
+        self._spark = spark
+        self._jvm: Any = spark._jvm  # noqa: SLF001  # the way to a JVM that all of PySpark takes
+        session = spark._jsparkSession  # noqa: SLF001  # as above
+        self._conf = session.sessionState().newHadoopConf()
+
+    def setting(self, name: str) -> str | None:
+        """Of Spark; ``None`` where nobody has set it."""
+        return _setting(self._spark, name)
+
+    def hadoop_setting(self, name: str) -> str | None:
+        """Of Hadoop, its files of settings and its defaults included."""
+        value = self._conf.getTrimmed(name)
+        return None if value is None else str(value)
+
+    def was_set_late(self, name: str) -> bool:
+        """Whether it is another than the session's application began with."""
+        began = self._spark.sparkContext.getConf().get(name)
+        return self.setting(name) not in {None, began}
+
+    def is_loadable(self, name: str) -> bool:
+        """Whether Spark finds a class."""
+        return bool(self._jvm.org.apache.spark.util.Utils.classIsLoadable(name))
+
+    def factory(self, url: str, scheme: str) -> str:
+        """The factory that Hadoop itself takes.
+
+        Raises:
+            NotLoadableError: It is not there, or the driver of the scheme is not.
+        """
+        settings = (f"fs.{scheme}.impl", FACTORY, f"{FACTORY_OF_SCHEME}{scheme}")
+        for named in filter(None, map(self.hadoop_setting, settings)):
+            # Hadoop itself would not say which class is missing.
+            if not self.is_loadable(named):
+                raise NotLoadableError(named)
+        path = self._jvm.org.apache.hadoop.fs.Path(url)
+        factories = self._jvm.org.apache.hadoop.mapreduce.lib.output.PathOutputCommitterFactory
+        return str(factories.getCommitterFactory(path, self._conf).getClass().getName())
+
+
+class ConnectSession:
+    """One that has no JVM here: what its settings alone say."""
+
+    knows_classes = False
+
+    def __init__(self, spark: "SparkSession") -> None:
+        self._spark = spark
+
+    def setting(self, name: str) -> str | None:
+        """Of Spark; ``None`` where nobody has set it."""
+        return _setting(self._spark, name)
+
+    def hadoop_setting(self, name: str) -> str | None:
+        """Of Hadoop; what is set in a running session stands over what it began with."""
+        return self.setting(name) or self.setting(f"spark.hadoop.{name}")
+
+    def was_set_late(self, name: str) -> bool:  # noqa: ARG002  # only a JVM could tell
+        """Not known."""
+        return False
+
+    def is_loadable(self, name: str) -> bool:
+        """Refused: it cannot be known."""
+        raise NotImplementedError(f"Spark Connect does not say whether {name} is there")
+
+    def factory(self, url: str, scheme: str) -> str:  # noqa: ARG002  # the JVM wants the URL
+        """The factory that Hadoop 3.4 and later take by these settings."""
+        return (
+            self.hadoop_setting(FACTORY)
+            or self.hadoop_setting(f"{FACTORY_OF_SCHEME}{scheme}")
+            or _FACTORIES_BY_DEFAULT.get(scheme, FILE_FACTORY)
+        )
+
+
+def session_of(spark: "SparkSession") -> Session:
+    """Ask its JVM, if it has one here."""
+    # By Spark Connect the attribute raises an AttributeError of PySpark's.
+    return ClassicSession(spark) if hasattr(spark, "_jsparkSession") else ConnectSession(spark)
+
+
+def _setting(spark: "SparkSession", name: str) -> str | None:
+    value = spark.conf.get(name, None)
+    return None if value is None else str(value)
