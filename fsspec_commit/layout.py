@@ -36,16 +36,12 @@ from fsspec_commit.names import (
 
 StorePath = NewType("StorePath", str)
 
-_EPOCH = "epoch-"
-_CLAIM = "claim-"
-_ALIVE = "alive-"
-_GONE = "gone-"
-_VOID = "void-"
-_PROBE = "probe-"
-_DELETED = "deleted-"
-_DONE = "done"
-_LOST = "lost"
-_UPLOADS = "uploads"
+_EPOCH, _DELETED, _PROBE = "epoch-", "deleted-", "probe-"
+_GONE, _VOID = "gone-", "void-"
+_CLAIM, _ALIVE = "claim-", "alive-"
+_DONE, _LOST, _UPLOADS = "done", "lost", "uploads"
+_MAGIC_JOB = f"{HADOOP_MAGIC}_job-"
+_JOB_ID = "20261120T140355-9c1e5f00a1b2c3d4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +120,12 @@ class DestinationLayout:
 
     def is_hadoop_magic(self, path: StorePath) -> bool:
         """Whether a listed child of the destination is the directory of a magic job of Hadoop's."""
-        return self.relative(path).startswith(HADOOP_MAGIC)
+        return self.relative(path).startswith(HADOOP_MAGIC) and self.magic_job_of(path) is None
+
+    def magic_job_of(self, path: StorePath) -> JobId | None:
+        """The job of ours whose magic directory a listed child of the destination is."""
+        text = self.relative(path).removeprefix(_MAGIC_JOB)
+        return JobId(text) if is_job_id(text) and path == self.job(text).magic_directory else None
 
     def below(self, directory: StorePath, path: StorePath) -> str:
         """A path listed below *directory*, relative to it."""
@@ -196,11 +197,7 @@ class DestinationLayout:
             RequestError: *job_id* is not a job id.
         """
         if not is_job_id(job_id):
-            how = (
-                "pass its .job_id"
-                if hasattr(job_id, "job_id")
-                else "one looks like 20261120T140355-9c1e5f00a1b2c3d4"
-            )
+            how = "pass its .job_id" if hasattr(job_id, "job_id") else f"one looks like {_JOB_ID}"
             raise RequestError(f"{job_id!r} is not a job id: {how}", kind="invalid_job_id")
         return JobLayout(self, JobId(job_id))
 
@@ -223,6 +220,11 @@ class JobLayout:
     def area(self) -> StorePath:
         """The work area, with everything of the job that is not published."""
         return StorePath(f"{self.destination.areas}/{self.job_id}")
+
+    @property
+    def magic_directory(self) -> StorePath:
+        """The directory in which S3A records the uploads that it begins for the job."""
+        return self.destination.directory(Partition(f"{_MAGIC_JOB}{self.job_id}"))
 
     @property
     def spec(self) -> StorePath:
@@ -307,8 +309,7 @@ class JobLayout:
 
     def is_upload_record(self, path: StorePath) -> bool:
         """Whether a listed file of the area records a pending upload."""
-        prepared = self.prepared_success("")
-        start, end = prepared[: -len(PENDING)], PENDING
+        start, end = self.prepared_success("").removesuffix(PENDING), PENDING
         return path.startswith(f"{self.uploads}/") or (
             path.startswith(start) and path.endswith(end) and "/" not in path[len(start) :]
         )

@@ -19,11 +19,9 @@ from fsspec_commit.effects.removal import (
     ConditionalRemoval,
     NamedRemoval,
     Removal,
-    Retirement,
-    RetiringByRename,
-    RetiringInOrder,
     TrashRemoval,
 )
+from fsspec_commit.effects.retirement import Retirement, RetiringByRename, RetiringInOrder
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.records.job import CommitterName, JobRecord, Names
 from fsspec_commit.store import AtomicRename, Capabilities
@@ -161,7 +159,12 @@ def retiring(store: ConfirmedStore, facts: Capabilities) -> Retirement:
     # Half an area away, its decision but not its job.json, would let a late driver decide again.
     if facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False:
         return RetiringByRename(store, _present(store.directories))
-    return RetiringInOrder(store, leftover_uploads(store, facts))
+    return _retiring_in_order(store, facts)
+
+
+def _retiring_in_order(store: ConfirmedStore, facts: Capabilities) -> RetiringInOrder:
+    leftovers = leftover_uploads(store, facts)
+    return RetiringInOrder(store, leftovers, adopts=_adopts_uploads(facts))
 
 
 def _bind_v1(store: ConfirmedStore, facts: Capabilities) -> Bound:
@@ -190,14 +193,14 @@ def _bind_manifest(store: ConfirmedStore, facts: Capabilities, *, delete_by_name
 
 def _bind_magic(store: ConfirmedStore, facts: Capabilities, *, delete_by_name: bool) -> Bound:
     uploads = _present(store.uploads)
-    retirement = RetiringInOrder(store, leftover_uploads(store, facts))
+    retirement = _retiring_in_order(store, facts)
     replaces = facts.replace_if_match is True
     return Bound(
         MagicCommitter(
             store,
             uploads,
             records_all=facts.uploads_listable is not True and not _uploads_go_by_themselves(facts),
-            adopts=facts.upload_keyed_by == "upload_id",
+            adopts=_adopts_uploads(facts),
         ),
         ConditionalRemoval(
             store,
@@ -229,6 +232,11 @@ def _uploads_go_by_themselves(facts: Capabilities) -> bool:
     Azure drops them a week after the last one, so there is no need to record them.
     """
     return facts.upload_keyed_by == "path" and facts.uploads_listable is False
+
+
+def _adopts_uploads(facts: Capabilities) -> bool:
+    """Whether another program's upload can be completed, by its id alone."""
+    return facts.upload_keyed_by == "upload_id"
 
 
 def _deletes_by_token(facts: Capabilities) -> bool:

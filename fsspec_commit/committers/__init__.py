@@ -48,10 +48,11 @@ class ManifestBytes:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFiles:
-    """The files in one manifest, and their rows, if known."""
+    """The files in one manifest, their rows, if known, and whether another program wrote them."""
 
     files: Sized[NewFile]
     rows: int | None
+    adopted: bool = False
 
 
 class Expectations(Protocol):

@@ -242,7 +242,7 @@ class MagicCommitter:
     def read(self, manifest: ManifestBytes) -> AttemptFiles:
         """Decode a pending set strictly."""
         decoded = _decoded(manifest)
-        return AttemptFiles(decoded.files, decoded.rows)
+        return AttemptFiles(decoded.files, decoded.rows, decoded.adopted)
 
     async def publish(
         self,

@@ -65,7 +65,7 @@ class RenamingCommitter:
     def read(self, manifest: ManifestBytes) -> AttemptFiles:
         """Decode a manifest strictly."""
         decoded = self._decoded(manifest)
-        return AttemptFiles(decoded.files, decoded.rows)
+        return AttemptFiles(decoded.files, decoded.rows, decoded.adopted)
 
     async def publish(
         self,

@@ -170,6 +170,12 @@ def of_leftover_uploads(
     return Permit((), frozenset(), permit.because, attributed)
 
 
+def of_magic_directory(layout: JobLayout, permit: Permit) -> Permit:
+    """Permit what S3A has written for a job whose area may be deleted, beside that area."""
+    permit.check(layout.area)
+    return Permit((layout.magic_directory,), frozenset(), permit.because)
+
+
 def of_probe_uploads(layout: DestinationLayout, uploads: Iterable[PendingUpload]) -> Permit:
     """Permit uploads that a probe has begun in its own directory: they hold no data."""
     attributed = _named(uploads)

@@ -7,16 +7,14 @@ it is not the one that was listed. Elsewhere, as in an unversioned bucket, where
 equal tokens, a request that is carried out late can take a newer file: there names count.
 """
 
-from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Literal, Protocol, TypeAlias
 
-from fsspec_commit.effects import deletion
-from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
 from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
-from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
+from fsspec_commit.effects.leftover_uploads import PublishedIds, nothing_published
+from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, is_never_reused
@@ -24,8 +22,6 @@ from fsspec_commit.store import Entry, Expect
 
 LateTakes: TypeAlias = Literal["equal", "any"]
 """What a late request may delete: a newer file of equal bytes, or any file of that name."""
-Leaving: TypeAlias = Callable[[StorePath], Awaitable[None]]
-"""Called with the path of the area, once no late driver can find it, before it is deleted."""
 
 
 class Removed(Enum):
@@ -40,8 +36,8 @@ class Removed(Enum):
     KEPT = "kept"
 
 
-class Retirement(Protocol):
-    """Removes whole areas."""
+class Removal(Protocol):
+    """Removes files by identity, and whole areas."""
 
     async def retire(
         self,
@@ -49,23 +45,7 @@ class Retirement(Protocol):
         permit: Permit,
         *,
         published: PublishedIds = nothing_published,
-        leaving: Leaving | None = None,
-    ) -> None:
-        """Remove a settled job's area, so that no late driver can act on it at any moment.
-
-        Args:
-            layout: The job.
-            permit: A permit for its area.
-            published: Returns the ids of the attempts that have nothing pending any more.
-            leaving: Brings back files that are in the area by mistake.
-        """
-
-
-class Removal(Protocol):
-    """Removes files by identity, and whole areas."""
-
-    async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+        adopted: bool = True,
     ) -> None:
         """Remove a settled job's area, after bringing back files that are in it by mistake."""
 
@@ -86,89 +66,6 @@ class Removal(Protocol):
         """Note that another driver may be about to remove *entry*, though this one is not."""
 
 
-class RetiringByRename:
-    """Removes an area by one rename, so that it exists whole or not at all."""
-
-    def __init__(self, store: ConfirmedStore, directories: ConfirmedDirectories) -> None:
-        self._store = store
-        self._directories = directories
-
-    async def retire(
-        self,
-        layout: JobLayout,
-        permit: Permit,
-        *,
-        published: PublishedIds = nothing_published,  # noqa: ARG002  # nothing of it is elsewhere
-        leaving: Leaving | None = None,
-    ) -> None:
-        """Rename the area away whole, then delete it under its new name.
-
-        Raises:
-            PartialCommitError: A ``clean`` that runs meanwhile has put it back.
-        """
-        areas = layout.destination.areas
-        source = layout.area if leaving is None else await self._left(layout, leaving)
-        remains = layout.destination.gone(self._store.ids.nonce())
-        permitted = deletion.of_retired(layout, permit, remains)
-        if await self._directories.rename(source, remains, within=areas):
-            await self._store.delete_tree(remains, permitted)
-        elif source != layout.area:
-            message = (
-                "every file is in place, and a clean that ran meanwhile has kept the work area"
-            )
-            raise PartialCommitError(message, remaining=0, stage="retire")
-
-    async def _left(self, layout: JobLayout, leaving: Leaving) -> StorePath:
-        """The area's path after *leaving* has inspected it; if that fails, the area is put back.
-
-        While it is inspected it has a name under which nobody deletes it. If this process dies then
-        with another's file in it, `clean` puts the area back for a resumer.
-        """
-        areas = layout.destination.areas
-        taken = layout.taken(self._store.ids.nonce())
-        if not await self._directories.rename(layout.area, taken, within=areas):
-            return layout.area
-        left = False
-        try:
-            await leaving(taken)
-            left = True
-        finally:
-            if not left:
-                await self._directories.rename(taken, layout.area, within=areas)
-        return taken
-
-
-class RetiringInOrder:
-    """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
-
-    Uploads follow, while the records still show which they are: an attempt that records another one
-    later finds ``job.json`` gone. The decision is next, so that a void area never shows one that
-    was not published. A crash in between leaves a void area.
-    """
-
-    def __init__(self, store: ConfirmedStore, leftovers: LeftoverUploads | None) -> None:
-        self._store = store
-        self._leftovers = leftovers
-
-    async def retire(
-        self,
-        layout: JobLayout,
-        permit: Permit,
-        *,
-        published: PublishedIds = nothing_published,
-        leaving: Leaving | None = None,
-    ) -> None:
-        """Delete ``job.json``, abort the job's uploads, then delete the area."""
-        await self._store.delete(layout.spec, permit)
-        permit = deletion.of_void_area(layout)
-        if self._leftovers is not None:
-            await self._leftovers.abort_of(layout, permit, published=published)
-        await self._store.delete(layout.decision, permit)
-        if leaving is not None:
-            await leaving(layout.area)
-        await self._store.delete_tree(layout.area, permit)
-
-
 class _Retiring:
     """The parts of a removal that the retirement of its store does."""
 
@@ -180,10 +77,15 @@ class _Retiring:
         """Ignore it: nothing but the listed file is ever removed."""
 
     async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,
+        adopted: bool = True,
     ) -> None:
         """Remove the area as its store can."""
-        await self._retirement.retire(layout, permit, published=published)
+        await self._retirement.retire(layout, permit, published=published, adopted=adopted)
 
     def late_takes(self, name: str) -> LateTakes | None:  # noqa: ARG002
         """Nothing: a request can only delete the listed file."""
@@ -234,7 +136,12 @@ class TrashRemoval(_Retiring):
         self._missed.setdefault(layout.job_id, []).append(entry)
 
     async def retire(
-        self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,
+        adopted: bool = True,
     ) -> None:
         """Remove the area, after putting back files that a slower driver moved there by mistake.
 
@@ -256,7 +163,11 @@ class TrashRemoval(_Retiring):
 
         await bring_back(layout.area)
         await self._retirement.retire(
-            layout, permit, published=published, leaving=bring_back if missed else None
+            layout,
+            permit,
+            published=published,
+            adopted=adopted,
+            leaving=bring_back if missed else None,
         )
 
     async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> bool:

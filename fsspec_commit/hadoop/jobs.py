@@ -10,7 +10,8 @@ are neither data nor this library's. The paths and names are those of Hadoop 3.5
   say ``manifest_<job>``.
 * ``MagicS3GuardCommitter``: ``__magic_job-<job>/…/task_….pendingset`` is a committed task,
   ``…/tasks/attempt_…/__base/….pending`` a file of an attempt that is not; the data is in pending
-  uploads. Releases before 3.4 say ``__magic``.
+  uploads. Releases before 3.4 say ``__magic``. Where the job id is one of this library's, Spark has
+  written for a job that adopts its uploads: that directory is a part of the job, and goes with it.
 """
 
 import re
@@ -28,7 +29,7 @@ from fsspec_commit.hadoop.tasks import (
     manifest_tasks,
     v1_tasks,
 )
-from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.store import Directory, Unusable
 
 HadoopCommitter: TypeAlias = Literal["v1", "manifest", "magic"]
@@ -79,21 +80,39 @@ class HadoopArea:
     damage: str | None = None
 
 
-async def hadoop_areas(store: ConfirmedStore) -> list[HadoopArea]:
-    """Every area of Hadoop's at a destination, by name; one listing, or two if there are uploads.
+@dataclass(frozen=True, slots=True)
+class WrittenByHadoop:
+    """What Hadoop's classes have written at a destination besides data.
 
-    One that cannot be listed, such as another user's, is returned with the reason, so that it does
-    not hide the rest.
+    Attributes:
+        areas: The areas of Hadoop's own jobs, by name.
+        for_ours: The jobs of this library for which S3A has begun uploads, by id.
+    """
+
+    areas: tuple[HadoopArea, ...]
+    for_ours: tuple[JobLayout, ...]
+
+
+async def written_by_hadoop(store: ConfirmedStore) -> WrittenByHadoop:
+    """What Hadoop's classes have written; by one listing, or two if there are uploads.
+
+    An area that cannot be listed, such as another user's, is returned with the reason, so that it
+    does not hide the rest.
     """
     layout = DestinationLayout(store.root)
-    found = await _in_temporary(store, layout)
-    if store.uploads is not None:
-        found += [
-            HadoopArea("magic", child.path, layout.relative(child.path))
-            for child in await store.list_usable(layout.root)
-            if isinstance(child, Directory) and layout.is_hadoop_magic(child.path)
-        ]
-    return sorted(found, key=lambda area: area.name)
+    areas = await _in_temporary(store, layout)
+    beside = [] if store.uploads is None else await store.list_usable(layout.root)
+    directories = [child.path for child in beside if isinstance(child, Directory)]
+    areas += [
+        HadoopArea("magic", path, layout.relative(path))
+        for path in directories
+        if layout.is_hadoop_magic(path)
+    ]
+    ours = [job_id for path in directories if (job_id := layout.magic_job_of(path)) is not None]
+    return WrittenByHadoop(
+        areas=tuple(sorted(areas, key=lambda area: area.name)),
+        for_ours=tuple(map(layout.job, sorted(ours))),
+    )
 
 
 async def _in_temporary(store: ConfirmedStore, layout: DestinationLayout) -> list[HadoopArea]:
@@ -116,7 +135,7 @@ async def _in_temporary(store: ConfirmedStore, layout: DestinationLayout) -> lis
 
 async def hadoop_jobs(store: ConfirmedStore) -> list[HadoopJob]:
     """What every job of Hadoop's has left, in the order of the names of their areas."""
-    return [await _job(store, area) for area in await hadoop_areas(store)]
+    return [await _job(store, area) for area in (await written_by_hadoop(store)).areas]
 
 
 async def _job(store: ConfirmedStore, area: HadoopArea) -> HadoopJob:

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
-from fsspec_commit.effects.removal import Retirement
+from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
 from fsspec_commit.errors import CommitError, JobNotActiveError, RecordError, Reply, StoreError
-from fsspec_commit.hadoop.jobs import hadoop_areas
+from fsspec_commit.hadoop.jobs import HadoopArea, written_by_hadoop
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.abort import abort_job
@@ -71,9 +71,9 @@ async def clean(
 
     The jobs in *damaged* are removed first, if they are damaged and cannot have committed.
 
-    Pending uploads of jobs that are over are aborted, even if their area is gone. Uploads that
-    neither a record nor a name attributes to a job are only shown, and so is what Hadoop's own
-    committers have left.
+    Pending uploads of jobs that are over are aborted, and what S3A has recorded of them is deleted,
+    even if their area is gone. Uploads that neither a record nor a name attributes to a job are
+    only shown, and so is what Hadoop's own committers have left.
     """
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
@@ -101,7 +101,10 @@ async def clean(
         if now - started(layout.job_id) >= older_than:
             await found.settle(layout, bind, check)
     await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
-    await found.show_hadoops()
+    written = await written_by_hadoop(store)
+    old = [one for one in written.for_ours if now - started(one.job_id) >= older_than]
+    await found.delete_magic(old)
+    found.show_hadoops(written.areas)
     return found.report()
 
 
@@ -184,6 +187,8 @@ class _Found:
             self._left_alone.add(layout.job_id)
             return
         size = await self._store.bytes_below(layout.area)
+        if state.state != "void" and self._leftovers is not None:
+            size += await self._store.bytes_below(layout.magic_directory)
         if state.state == "void":
             settled, remove = self._deleted, partial(self._delete_void, layout)
         else:
@@ -259,13 +264,21 @@ class _Found:
             if not self._dry_run:
                 await leftovers.abort(layout, deletion.of_void_area(layout), ours)
 
-    async def show_hadoops(self) -> None:
+    async def delete_magic(self, jobs: Sequence[JobLayout]) -> None:
+        """Delete what S3A has written for *jobs* beside their areas, of those that are over."""
+        for layout in jobs:
+            if layout.job_id in self._left_alone or await self._is_live(layout):
+                continue
+            permit = deletion.of_magic_directory(layout, deletion.of_void_area(layout))
+            await self.delete_remains(layout.magic_directory, permit)
+
+    def show_hadoops(self, areas: Sequence[HadoopArea]) -> None:
         """Show what Hadoop's own jobs have left, or are still writing."""
         self._shown += [
             f"{area.name}: of a job of Hadoop's {area.committer} committer, never touched"
             if area.damage is None
             else f"{area.name}: of Hadoop's jobs, cannot be looked at, {area.damage}"
-            for area in await hadoop_areas(self._store)
+            for area in areas
         ]
 
     async def _is_live(self, layout: JobLayout) -> bool:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.removal import Retirement
+from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.effects.stored_records import establish, recall
 from fsspec_commit.errors import (
     CommitStateUnknownError,

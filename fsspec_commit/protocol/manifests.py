@@ -113,6 +113,7 @@ class NewFiles:
         folded: The reusable names with case folded, on stores that fold case.
         partitions: The partitions of all names.
         manifests: The manifests with the names; the first few are kept.
+        adopted: Whether another program has written some of the files.
     """
 
     manifests: ChosenManifests = field(repr=False)
@@ -124,6 +125,7 @@ class NewFiles:
     reusable_in: DirectoryNames = field(default_factory=DirectoryNames)
     folded: NameIndex = field(default_factory=NameIndex)
     partitions: DirectoryNames = field(default_factory=DirectoryNames)
+    adopted: bool = False
     _kept_bytes: int = 0
 
     def keep(self, message: TaskCommit, manifest: ManifestBytes) -> None:
@@ -154,6 +156,7 @@ class NewFiles:
             raise RecordError(text, task_id=message.task_id, path=message.manifest)
         self.count += count
         self.bytes += size_bytes
+        self.adopted = self.adopted or files.adopted
         if count:
             unknown = self.rows is None or files.rows is None
             self.rows = None if unknown else (self.rows or 0) + (files.rows or 0)

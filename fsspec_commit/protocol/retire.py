@@ -25,7 +25,7 @@ async def retire_job(
         permit = await leave_late_deletes(job, published, replaced, retries=retries)
         ids = new.manifests.chosen.attempt_ids
         try:
-            await job.removal.retire(job.layout, permit, published=ids)
+            await job.removal.retire(job.layout, permit, published=ids, adopted=new.adopted)
         except deletion.PermitExpiredError:
             continue
         except (StoreError, CommitStateUnknownError, RecordError) as error:

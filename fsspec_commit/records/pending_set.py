@@ -8,7 +8,7 @@ another program has begun.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -33,6 +33,7 @@ from fsspec_commit.store import Part, PendingUpload, Token
 _Text = Annotated[str, Meta(min_length=1)]
 _Milliseconds = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
 _MILLISECOND = timedelta(milliseconds=1)
+_NO_NONCE = b'"extraData":{"nonce":""'
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class PendingSet:
         created: When it was written, to the millisecond; for people only.
         files: Every file, by name.
         rows: How many rows they hold, where this library wrote the format.
+        adopted: Whether another program has begun the uploads, by the bytes that were decoded.
     """
 
     limit_bytes: ClassVar[int] = RECORD_BYTES_MAX
@@ -121,6 +123,7 @@ class PendingSet:
     created: datetime
     files: Sized[PendingFile]
     rows: int | None = None
+    adopted: bool = field(default=False, compare=False)
 
     def encode(self) -> bytes:
         """The canonical bytes."""
@@ -166,7 +169,9 @@ class PendingSet:
         except (RecordError, RequestError, ValueError, OverflowError) as error:
             raise RecordError(f"{name}: {error}") from error
         rows = int(raw.extra.rows) if raw.extra.rows else None
-        return cls(layout, raw.extra.nonce, created, files, rows)
+        # In canonical bytes no text holds a bare quotation mark, so this is a file's own.
+        adopted = _NO_NONCE in data
+        return cls(layout, raw.extra.nonce, created, files, rows, adopted)
 
 
 class _Form:

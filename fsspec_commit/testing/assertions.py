@@ -13,6 +13,7 @@ _AREA = "_commit"
 _SUCCESS = "_SUCCESS"
 _JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _UNFINISHED = re.compile(rf"{_AREA}/(?P<job>{_JOB_ID})/job\.json")
+_MAGIC = re.compile(rf"__magic_job-{_JOB_ID}(?:/|\Z)")
 _DELETED = rf"{_AREA}/deleted-[^/]+"
 _MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|(?:done|lost)/[^/]+)|{_DELETED}/[^/]+")
 _DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done", f"{_AREA}/lost")
@@ -58,13 +59,16 @@ def assert_no_leftovers(
 ) -> None:
     """Assert that ``_commit/`` contains nothing but the empty files that are meant to stay.
 
+    Nor is there a ``__magic_job-…`` beside it, which S3A makes where it writes for a job.
+
     Raises:
         AssertionError: Something is left of a job.
     """
     left = [
         name
         for name, details in _everything_below(destination, storage_options).items()
-        if name.startswith(f"{_AREA}/") and not _may_stay(name, details)
+        if (name.startswith(f"{_AREA}/") and not _may_stay(name, details))
+        or _MAGIC.match(name) is not None
     ]
     if left:
         raise AssertionError(f"left at {destination!r}: {_shown(left)}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -18,7 +21,10 @@ ATTEMPT = "0123456789abcdef"
 
 
 class Engine:
-    """Writes as Hadoop's magic committer does: parts of a pending upload, and no metadata."""
+    """Writes as S3A does below a magic directory: a pending upload, without metadata, its record.
+
+    By s3fs alone.
+    """
 
     def __init__(self, bucket: S3Bucket, destination: str) -> None:
         self._s3 = s3fs.S3FileSystem(**bucket.storage_options, skip_instance_cache=True)
@@ -33,7 +39,31 @@ class Engine:
             )["ETag"].strip('"')
             for number, data in enumerate(parts, 1)
         ]
-        return fc.AdoptedFile(name, sum(map(len, parts)), upload_id, tuple(etags))
+        size_bytes = sum(map(len, parts))
+        self._record(name, json.dumps({"uploadId": upload_id, "length": size_bytes}))
+        return fc.AdoptedFile(name, size_bytes, upload_id, tuple(etags))
+
+    def _record(self, name: str, record: str) -> None:
+        directory, _, file_name = name.rpartition("/")
+        found = re.search(r"-(\d{8}T\d{6}-[0-9a-f]{16})-(\d+)", file_name)
+        assert found is not None
+        job_id, task_id = found.groups()
+        base = f"__magic_job-{job_id}/tasks/{task_id}/{ATTEMPT}/__base/{directory}".rstrip("/")
+        for left, data in ((file_name, b""), (f"{file_name}.pending", record.encode())):
+            self._s3.pipe_file(f"{self._bucket}/{self._prefix}/{base}/{left}", data)
+
+    def uploads(self) -> list[str]:
+        """The keys of all pending uploads."""
+        listed = self._s3.call_s3("list_multipart_uploads", Bucket=self._bucket)
+        keys = [upload["Key"] for upload in listed.get("Uploads", ())]
+        return [key for key in keys if key.startswith(f"{self._prefix}/")]
+
+    def names(self) -> list[str]:
+        """Everything that stands."""
+        root = f"{self._bucket}/{self._prefix}"
+        self._s3.invalidate_cache()
+        # An empty directory is a file to fsspec where a server shows it as an object.
+        return [name[len(root) + 1 :] for name in self._s3.find(root) if name != root]
 
     def read(self, name: str) -> bytes:
         data: bytes = self._s3.cat_file(f"{self._bucket}/{self._prefix}/{name}")
@@ -44,6 +74,7 @@ class Engine:
 def started(s3_bucket: S3Bucket) -> tuple[fc.Job, Engine]:
     destination = f"{s3_bucket.url}/{uuid4().hex}"
     job = fc.Job(destination, storage_options=s3_bucket.storage_options).start()
+    job._begun_here = False  # It is settled by others, too.
     return job, Engine(s3_bucket, destination)
 
 
@@ -63,7 +94,6 @@ def test_its_uploads_are_completed(started: tuple[fc.Job, Engine], s3_bucket: S3
     assert_no_leftovers(job.destination, storage_options=options)
 
 
-@pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
 def test_a_resumer_knows_what_was_completed(
     started: tuple[fc.Job, Engine], s3_bucket: S3Bucket
 ) -> None:
@@ -77,3 +107,91 @@ def test_a_resumer_knows_what_was_completed(
     result = fc.resume(job.destination, job.job_id, storage_options=s3_bucket.storage_options)
     assert (result.state, result.warnings) == ("committed", ())
     assert [engine.read(name) for name in names] == [name.encode() for name in names]
+
+
+def shown(s3_bucket: S3Bucket, job: fc.Job) -> tuple[list[fc.JobInfo], list[fc.HadoopJob]]:
+    options = s3_bucket.storage_options
+    jobs = fc.jobs(job.destination, storage_options=options)
+    return jobs, fc.hadoop_jobs(job.destination, storage_options=options)
+
+
+def cleaned(s3_bucket: S3Bucket, job: fc.Job, *, dry_run: bool = False) -> fc.CleanReport:
+    return fc.clean(
+        job.destination,
+        older_than=timedelta(0),
+        dry_run=dry_run,
+        storage_options=s3_bucket.storage_options,
+    )
+
+
+@pytest.mark.guarantees("P5")
+@pytest.mark.parametrize("settled_by", ["its driver", "abort", "clean"])
+def test_an_aborted_job_leaves_nothing_of_another_program(
+    started: tuple[fc.Job, Engine], s3_bucket: S3Bucket, settled_by: str
+) -> None:
+    """Also where no task was ever adopted, as when a job of Spark's fails."""
+    job, engine = started
+    engine.write(f"day=1/part-00000-{job.job_id}-0.parquet", b"a")
+    engine.write(f"part-00001-{job.job_id}-1.parquet", b"b")
+    assert len(engine.uploads()) == 2
+    jobs, others = shown(s3_bucket, job)
+    assert ([one.state for one in jobs], others) == (["open"], [])
+    would = cleaned(s3_bucket, job, dry_run=True)
+    assert (would.aborted, would.deleted, would.shown) == ((job.job_id,), (), ())
+    if settled_by == "its driver":
+        job.abort()
+    elif settled_by == "abort":
+        fc.abort(job.destination, job.job_id, storage_options=s3_bucket.storage_options)
+    else:
+        done = cleaned(s3_bucket, job)
+        assert (done.aborted, done.bytes) == (would.aborted, would.bytes)
+    assert (engine.uploads(), engine.names()) == ([], [])
+
+
+@pytest.mark.guarantees("P6")
+@pytest.mark.parametrize("ended", ["committed", "aborted"])
+def test_what_a_zombie_writes_is_cleaned(
+    started: tuple[fc.Job, Engine], s3_bucket: S3Bucket, ended: str
+) -> None:
+    """It is nobody's any more: neither its uploads nor their records stay."""
+    job, engine = started
+    name = f"part-00000-{job.job_id}-0.parquet"
+    if ended == "committed":
+        job.commit([job.adopt(0, ATTEMPT, [engine.write(name, b"a")])])
+    else:
+        job.abort()
+    before = engine.names()
+    assert not any(name.startswith("__magic") for name in before)
+    late = engine.write(f"part-00001-{job.job_id}-1.parquet", b"late")
+    assert shown(s3_bucket, job) == ([], [])
+    assert cleaned(s3_bucket, job, dry_run=True).deleted == (
+        f"upload of {late.name}",
+        f"__magic_job-{job.job_id}",
+    )
+    assert len(engine.uploads()) == 1
+    cleaned(s3_bucket, job)
+    assert (engine.uploads(), engine.names()) == ([], before)
+
+
+@pytest.mark.guarantees("P8")
+def test_what_a_live_job_writes_is_left_alone(
+    started: tuple[fc.Job, Engine], s3_bucket: S3Bucket
+) -> None:
+    """One that is decided and not finished, and one that is younger than what is cleaned."""
+    job, engine = started
+    messages = [job.adopt(0, ATTEMPT, [engine.write(f"a-{job.job_id}-0.csv", b"a")])]
+    names = engine.names()
+    options = s3_bucket.storage_options
+    fc.clean(job.destination, older_than=timedelta(hours=1), dry_run=False, storage_options=options)
+    assert engine.names() == names
+    with inject(Fault("complete", 1, "crash_before")), pytest.raises(Crash):
+        fc.Job.from_spec(job.spec, storage_options=options).commit(messages)
+    assert cleaned(s3_bucket, job).shown == (
+        f"{job.job_id}: committed but not finished, resume it",
+    )
+    assert set(names) <= set(engine.names())
+    fc.resume(job.destination, job.job_id, storage_options=options)
+    assert [name for name in engine.names() if not name.startswith("_")] == [
+        f"a-{job.job_id}-0.csv"
+    ]
+    assert_no_leftovers(job.destination, storage_options=options)

@@ -65,6 +65,8 @@ def test_an_append_asks_for_uploads_once_and_for_a_marker_s_key_once(
         of_marker = [one for one in listings if one.query["prefix"].endswith("/_SUCCESS/")]
         assert [one.query["max-keys"] for one in of_marker] == (["1"] if first else [])
         assert s3_proxy.operations()["ListMultipartUploads"] == 1
+        asked_of = {one.path + one.query.get("prefix", "") for one in s3_proxy.exchanges}
+        assert not any("__magic" in path for path in asked_of)  # Nobody else writes for it.
 
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)

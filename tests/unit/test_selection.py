@@ -16,11 +16,10 @@ from fsspec_commit.effects.removal import (
     ConditionalRemoval,
     NamedRemoval,
     Removal,
-    RetiringByRename,
-    RetiringInOrder,
     TrashRemoval,
     _Retiring,
 )
+from fsspec_commit.effects.retirement import RetiringByRename, RetiringInOrder
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import StorePath

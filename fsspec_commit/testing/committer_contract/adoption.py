@@ -42,6 +42,9 @@ def written(
         own = f"{stem}-{job.job_id}-{task_id}{dot}{extension}"
         if job.selection.committer == "magic":
             adopted.append(bridge.run(_uploaded(place, Target(own), data)))
+            # As S3A does: a record of the upload, and an empty file in the place of the file.
+            recorded = f"__magic_job-{job.job_id}/tasks/{task_id}/{attempt_id}/__base/{own}"
+            place.put({recorded: b"", f"{recorded}.pending": b"{}"})
         else:
             place.put({f"_commit/{job.job_id}/tasks/{task_id}/{attempt_id}/{own}.pending": data})
             adopted.append(fc.AdoptedFile(own, len(data)))

@@ -119,3 +119,11 @@ def test_another_jobs_uploads_are_not_taken_for_its_own(bucket: Bucket) -> None:
     put(bucket, f"{AREA}/{TASK}.pendingset", pending_set(recorded))
     [job] = found(bucket)
     assert job.tasks[0].pending == 1
+
+
+def test_what_is_written_for_a_job_of_ours_is_no_job_of_hadoops(bucket: Bucket) -> None:
+    ours = "20261120T140355-9c1e5f00a1b2c3d4"
+    put(bucket, f"__magic_job-{ours}/tasks/0/0123456789abcdef/__base/a.pending", b"{}")
+    for other in (f"{ours}0", f"x{ours}", "5f3d"):
+        put(bucket, f"__magic_job-{other}/a.pending", b"{}")
+    assert [job.job_id for job in found(bucket)] == [f"{ours}0", "5f3d", f"x{ours}"]

@@ -1,0 +1,134 @@
+"""How the work area of a settled job goes, so that no late driver can act on what is left of it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
+from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.layout import JobLayout, StorePath
+
+Leaving: TypeAlias = Callable[[StorePath], Awaitable[None]]
+"""Called with the path of the area, once no late driver can find it, before it is deleted."""
+
+
+class Retirement(Protocol):
+    """Removes whole areas."""
+
+    async def retire(
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,
+        adopted: bool = True,
+        leaving: Leaving | None = None,
+    ) -> None:
+        """Remove a settled job's area, so that no late driver can act on it at any moment.
+
+        Args:
+            layout: The job.
+            permit: A permit for its area.
+            published: Returns the ids of the attempts that have nothing pending any more.
+            adopted: Whether another program may have written for the job, also beside its area.
+            leaving: Brings back files that are in the area by mistake.
+        """
+
+
+class RetiringByRename:
+    """Removes an area by one rename, so that it exists whole or not at all."""
+
+    def __init__(self, store: ConfirmedStore, directories: ConfirmedDirectories) -> None:
+        self._store = store
+        self._directories = directories
+
+    async def retire(
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,  # noqa: ARG002  # nothing of it is elsewhere
+        adopted: bool = True,  # noqa: ARG002  # nor what another program has written
+        leaving: Leaving | None = None,
+    ) -> None:
+        """Rename the area away whole, then delete it under its new name.
+
+        Raises:
+            PartialCommitError: A ``clean`` that runs meanwhile has put it back.
+        """
+        areas = layout.destination.areas
+        source = layout.area if leaving is None else await self._left(layout, leaving)
+        remains = layout.destination.gone(self._store.ids.nonce())
+        permitted = deletion.of_retired(layout, permit, remains)
+        if await self._directories.rename(source, remains, within=areas):
+            await self._store.delete_tree(remains, permitted)
+        elif source != layout.area:
+            message = (
+                "every file is in place, and a clean that ran meanwhile has kept the work area"
+            )
+            raise PartialCommitError(message, remaining=0, stage="retire")
+
+    async def _left(self, layout: JobLayout, leaving: Leaving) -> StorePath:
+        """The area's path after *leaving* has inspected it; if that fails, the area is put back.
+
+        While it is inspected it has a name under which nobody deletes it. If this process dies then
+        with another's file in it, `clean` puts the area back for a resumer.
+        """
+        areas = layout.destination.areas
+        taken = layout.taken(self._store.ids.nonce())
+        if not await self._directories.rename(layout.area, taken, within=areas):
+            return layout.area
+        left = False
+        try:
+            await leaving(taken)
+            left = True
+        finally:
+            if not left:
+                await self._directories.rename(taken, layout.area, within=areas)
+        return taken
+
+
+class RetiringInOrder:
+    """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
+
+    Uploads follow, while the records still show which they are: an attempt that records another one
+    later finds ``job.json`` gone. The decision is next, so that a void area never shows one that
+    was not published. A crash in between leaves a void area.
+
+    Args:
+        store: Where the area is.
+        leftovers: The uploads to be aborted, if there are such.
+        adopts: Whether jobs here may adopt uploads of S3A, which records them beside the area.
+    """
+
+    def __init__(
+        self, store: ConfirmedStore, leftovers: LeftoverUploads | None, *, adopts: bool
+    ) -> None:
+        self._store = store
+        self._leftovers = leftovers
+        self._adopts = adopts
+
+    async def retire(
+        self,
+        layout: JobLayout,
+        permit: Permit,
+        *,
+        published: PublishedIds = nothing_published,
+        adopted: bool = True,
+        leaving: Leaving | None = None,
+    ) -> None:
+        """Delete ``job.json``, abort the job's uploads, then delete the area."""
+        await self._store.delete(layout.spec, permit)
+        permit = deletion.of_void_area(layout)
+        if self._leftovers is not None:
+            await self._leftovers.abort_of(layout, permit, published=published)
+        await self._store.delete(layout.decision, permit)
+        if leaving is not None:
+            await leaving(layout.area)
+        if adopted and self._adopts:
+            beside = deletion.of_magic_directory(layout, permit)
+            await self._store.delete_tree(layout.magic_directory, beside)
+        await self._store.delete_tree(layout.area, permit)
