@@ -1,19 +1,24 @@
 """``foreach_batch``: a stream, each of whose batches is committed once."""
 
+import logging
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from fsspec_commit.engines.spark.frame_options import SparkOptions, check_spark_options
 from fsspec_commit.engines.spark.write import write
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import JobNotActiveError, RequestError
 from fsspec_commit.location import locate
+from fsspec_commit.sync.operations import jobs, resume
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
 
+_log = logging.getLogger("fsspec_commit")
+# What the operations need to find the destination that a job has.
+_WHERE = ("storage_options", "single_writer")
 _QUERY = "sql.streaming.queryId"
 _RUN = "spark.jobGroup.id"  # Spark puts the id of the run there, a new one for every start.
 
@@ -26,7 +31,8 @@ def foreach_batch(
     A batch is a job with the idempotency key ``<stream_id>/<batch id>``. When Spark runs a batch
     again, because its driver died before the checkpoint was written, the key has committed and
     nothing is written. This holds for as long as the stream keeps its checkpoint: with a new one
-    Spark counts batches from 0 again, and needs a new *stream_id*.
+    Spark counts batches from 0 again, and needs a new *stream_id*. A batch whose driver died while
+    it was published is finished first, when the stream starts again.
 
     Args:
         destination: As for :func:`write`.
@@ -64,10 +70,25 @@ def _write_batch(
 ) -> None:
     run = _run_of(df)
     place = locate(destination, options.get("storage_options"), None).url
-    _written.refuse_second(place, stream_id, batch_id, run)
+    if _written.begins(place, stream_id, batch_id, run):
+        _finish_decided(destination, options)
     keyed: SparkOptions = {**options, "idempotency_key": f"{stream_id}/{batch_id}"}
     write(df, destination, **keyed)
     _written.note(place, stream_id, batch_id, run)
+
+
+def _finish_decided(destination: str, options: SparkOptions) -> None:
+    """Finish what a driver that died has decided: the batch that comes again may be that one.
+
+    Left unfinished, its job would hold up this one; and to finish a decided job is always right.
+    """
+    where: Any = {name: value for name, value in options.items() if name in _WHERE}
+    for job in jobs(destination, **where):
+        if job.state in {"decided", "published"}:
+            try:
+                _log.info("%r", resume(destination, job.job_id, **where))
+            except JobNotActiveError as over:
+                _log.info("%s", over)  # Its own driver lives, and was faster.
 
 
 def _run_of(df: "DataFrame") -> tuple[str, str] | None:
@@ -90,13 +111,18 @@ class _Written:
         self._lock = threading.Lock()
         self._last: dict[tuple[str, str], tuple[tuple[str, str], int]] = {}
 
-    def refuse_second(
+    def begins(
         self, place: str, stream_id: str, batch_id: int, run: tuple[str, str] | None
-    ) -> None:
+    ) -> bool:
+        """Whether the batch is the first of its run, as far as Spark tells.
+
+        Raises:
+            RequestError: It would be left out by mistake.
+        """
         with self._lock:
             last = self._last.get((place, stream_id))
         if run is None or last is None:
-            return
+            return True
         (query, number), batch = last
         if query != run[0]:
             message = (
@@ -111,6 +137,7 @@ class _Written:
                 "time in one run: it would be left out; give each write a stream_id of its own"
             )
             raise RequestError(message, kind="duplicate_stream")
+        return number != run[1]
 
     def note(self, place: str, stream_id: str, batch_id: int, run: tuple[str, str] | None) -> None:
         if run is not None:
