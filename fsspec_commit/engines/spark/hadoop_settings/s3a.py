@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from fsspec_commit.engines.spark.hadoop_settings import s3a_credentials
 from fsspec_commit.engines.spark.hadoop_settings.settings import Settings
 
-PREFIXES = ("fs.s3a.",)
+PREFIXES = ("fs.s3a.", s3a_credentials.KEYSTORES_OF_ALL)
 
 _ALGORITHM = "fs.s3a.encryption.algorithm"
 _KEY = "fs.s3a.encryption.key"
@@ -101,6 +101,7 @@ def located(settings: Settings) -> tuple[str, dict[str, object]]:
     settings = settings.replaced(_of_bucket(settings.values, bucket))
     settings.refuse_other_driver(_DRIVER)
     _refuse_what_is_not_served(settings)
+    s3a_credentials.refuse_unread_keystores(settings)
     options: dict[str, object] = {}
     options.update(_endpoint(settings))
     options.update(s3a_credentials.options_of(settings))

@@ -10,6 +10,9 @@ _SECRET = "fs.s3a.secret.key"  # noqa: S105  # the name of a setting
 _TOKEN = "fs.s3a.session.token"  # noqa: S105  # the name of a setting
 SECRETS = (_ACCESS, _SECRET, _TOKEN)
 
+_KEYSTORES = "fs.s3a.security.credential.provider.path"
+KEYSTORES_OF_ALL = "hadoop.security.credential.provider.path"
+
 _LIST = "fs.s3a.aws.credentials.provider"
 _MAPPING = "fs.s3a.aws.credentials.provider.mapping"
 _ROLE = "fs.s3a.assumed.role"
@@ -63,6 +66,17 @@ _OTHERS = (
     ("fs.s3a.access.grants.enabled", "has S3 Access Grants hand out credentials"),
 )
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def refuse_unread_keystores(settings: Settings) -> None:
+    """Refuse keystores that only S3A looks into: there may be keys in them, also to encrypt with.
+
+    Raises:
+        RequestError: The JVM has asked others only.
+    """
+    if not set(settings.words(_KEYSTORES)).issubset(settings.words(KEYSTORES_OF_ALL)):
+        why = "names a keystore that only S3A looks into: name it in"
+        raise settings.refused(_KEYSTORES, f"{why} {KEYSTORES_OF_ALL} as well")
 
 
 def options_of(settings: Settings) -> dict[str, object]:
@@ -157,7 +171,8 @@ def _of_role(settings: Settings) -> dict[str, object]:
     ):
         if value := settings.text(f"{_ROLE}.{suffix}"):
             role[name] = value
-    role.setdefault("RoleSessionName", settings.text("spark.fsspec_commit.user") or "fsspec-commit")
+    user = re.sub(r"[^A-Za-z0-9,.@-]", "-", settings.text("spark.fsspec_commit.user"))
+    role.setdefault("RoleSessionName", user or "fsspec-commit")
     if duration := settings.text(f"{_ROLE}.session.duration"):
         role["DurationSeconds"] = _seconds(settings, f"{_ROLE}.session.duration", duration)
     if endpoint := settings.text(f"{_ROLE}.sts.endpoint"):

@@ -61,6 +61,14 @@ def test_a_path_is_taken_as_it_stands(path: str, url: str) -> None:
             },
             {},
         ),
+        # The JVM has looked there.
+        (
+            {
+                "fs.s3a.bucket.bucket.security.credential.provider.path": "jceks://file/own",
+                "hadoop.security.credential.provider.path": "jceks://file/all, jceks://file/own",
+            },
+            {},
+        ),
         # Where.
         ({"fs.s3a.endpoint": "s3.amazonaws.com"}, {}),
         ({"fs.s3a.endpoint": "s3.eu-west-1.amazonaws.com"}, {}),
@@ -326,6 +334,15 @@ def test_a_role_is_taken_with_what_the_inner_list_finds() -> None:
         "credential_providers": ("container-role", "iam-role"),
         "assume_role": role,
     }
+
+
+def test_the_session_of_a_role_is_called_after_the_user() -> None:
+    settings = {
+        LIST: f"{S3A}.auth.AssumedRoleCredentialProvider",
+        f"{ROLE}.arn": ARN,
+        "spark.fsspec_commit.user": "CORP\\ada love",
+    }
+    assert options_of(settings)["assume_role"]["RoleSessionName"] == "CORP-ada-love"
 
 
 def test_ambient_credentials_leave_everything_else_as_it_is_set() -> None:

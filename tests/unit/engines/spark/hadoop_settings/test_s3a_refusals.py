@@ -49,6 +49,10 @@ ENVIRONMENT = f"{SDK}.EnvironmentVariableCredentialsProvider"
         ({"fs.s3a.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"}, "EmrFileSystem"),
         ({"fs.s3a.proxy.host": "p", "fs.s3a.proxy.domain": "CORP"}, "NTLM"),
         ({"fs.s3a.endpoint": f"https://me:{SECRET}@host"}, "https://host:port"),
+        (
+            {"fs.s3a.security.credential.provider.path": "jceks://hdfs@nn/a.jceks"},
+            "in hadoop.security.credential.provider.path as well",
+        ),
         ({"fs.s3a.delegation.token.binding": "x.Y"}, "credentials=ambient"),
         ({"fs.s3a.access.grants.enabled": "true"}, "credentials=ambient"),
         ({LIST: "com.example.VaultProvider"}, "com.example.VaultProvider"),
