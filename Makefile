@@ -16,9 +16,12 @@ export PIP_NO_INPUT := 1
 # compiles anew what it imports of us. `make clean` removes what is compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Compiled by the build, into the jar for Spark.
+JAVA_SOURCES := $(shell find fsspec_commit -name '*.java')
+
 # Reinstalled only when what is asked for has changed. The build backend is installed with the development
 # tools and used as it is: an isolated build would ignore the constraints.
-$(INSTALLED): pyproject.toml tests/constraints.txt
+$(INSTALLED): pyproject.toml tests/constraints.txt $(JAVA_SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --group dev

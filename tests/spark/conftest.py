@@ -5,25 +5,30 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import fsspec_commit as fc
+from fsspec_commit.engines.spark.session import PROTOCOL_CLASS
 from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
 from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
 from tests.servers.installation import ServerUnavailableError
 from tests.servers.plugin import available_or_skip
+from tests.spark.driver_faults import DriverFaults
 from tests.spark.places import close_filesystem, hadoop_settings, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from tests.scenes.remotes import Remote
     from tests.spark.places import SparkPlace
 
+COMMIT_PROTOCOL = "spark.sql.sources.commitProtocolClass"
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -31,10 +36,10 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": "2",
-    "spark.log.level": "ERROR",
+    "spark.log.level": "OFF",
     # Spark's own committers: 4.1 and later bind Hadoop's for every store, of whatever scheme, as
     # soon as its cloud module is on the class path.
-    "spark.sql.sources.commitProtocolClass": (
+    COMMIT_PROTOCOL: (
         "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
     ),
     "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
@@ -63,15 +68,27 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     place: Path = tmp_path_factory.mktemp("spark")
-    builder = SparkSession.builder.master("local[2]").appName("fsspec-commit")
+    builder = SparkSession.builder.master("local[2,2]").appName("fsspec-commit")
+    with suppress(FileNotFoundError):  # The package was built without Java.
+        builder = fc.spark.configure(builder)
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.warehouse.dir", str(place / "warehouse"))
     builder = builder.config("spark.local.dir", str(place / "local"))
     builder = builder.config("spark.driver.extraClassPath", os.pathsep.join(_drivers()))
-    session = builder.getOrCreate()
+    python = DriverFaults(place).install()
+    session = builder.config("spark.fsspec_commit.python", python).getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def committing(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, whose own writers commit through this library: the jar is in use."""
+    fc.spark.jar()
+    spark.conf.set(COMMIT_PROTOCOL, PROTOCOL_CLASS)
+    yield spark
+    spark.conf.set(COMMIT_PROTOCOL, SETTINGS[COMMIT_PROTOCOL])
 
 
 def _drivers() -> Iterator[str]:
@@ -108,3 +125,13 @@ def spark_place(spark: SparkSession, spark_jars: str, remote: Remote) -> Iterato
     with hadoop_settings(spark, place.settings):
         yield place
         close_filesystem(spark, place.url)
+
+
+@pytest.fixture
+def driver_faults(committing: SparkSession) -> Iterator[DriverFaults]:
+    """Ends of the session's driver process; none is left to happen in another test."""
+    python = committing.sparkContext.getConf().get("spark.fsspec_commit.python")
+    assert python is not None
+    faults = DriverFaults(Path(python).parent)
+    yield faults
+    faults.withdraw()

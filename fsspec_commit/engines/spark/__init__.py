@@ -7,6 +7,7 @@ from fsspec_commit.engines.spark.checks.report import CheckReport, check
 from fsspec_commit.engines.spark.committer_conf import committer_conf
 from fsspec_commit.engines.spark.frame_options import SparkOptions
 from fsspec_commit.engines.spark.registration import register
+from fsspec_commit.engines.spark.session import configure, jar
 from fsspec_commit.engines.spark.streaming import foreach_batch
 from fsspec_commit.engines.spark.write import write
 
@@ -15,7 +16,9 @@ __all__ = [
     "SparkOptions",
     "check",
     "committer_conf",
+    "configure",
     "foreach_batch",
+    "jar",
     "register",
     "write",
 ]

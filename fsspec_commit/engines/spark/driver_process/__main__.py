@@ -1,0 +1,54 @@
+"""``python -m fsspec_commit.engines.spark.driver_process``: what the jar starts."""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from importlib.metadata import version
+from types import FrameType
+
+from fsspec_commit.engines.spark.driver_process.channel import Channel
+from fsspec_commit.engines.spark.driver_process.requests import PROTOCOL
+from fsspec_commit.engines.spark.driver_process.serving import Serving
+from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS
+
+
+def main() -> None:
+    """Serve a JVM until standard input ends, or answer to ``--check``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only show that it can be started")
+    if parser.parse_args().check:
+        print(f"fsspec-commit {version('fsspec-commit')} can commit jobs of Spark")  # noqa: T201
+        return
+    _outlive_signals()
+    logging.basicConfig(level=logging.WARNING, format="fsspec-commit: %(message)s")
+    channel = Channel.take_standard_output()
+    channel.send(
+        protocol=PROTOCOL,
+        version=version("fsspec-commit"),
+        prefixes=PREFIXES,
+        secrets=SECRETS,
+    )
+    Serving(channel).serve(sys.stdin.buffer)
+
+
+def _outlive_signals() -> None:
+    """End with the JVM alone: what a terminal sends to it, and all beside it, is not for here.
+
+    SIGTERM is what a cluster sends to every process: it is taken for the end of the input.
+    """
+    if os.getpgrp() != os.getpid():
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit
+
+
+if __name__ == "__main__":
+    main()

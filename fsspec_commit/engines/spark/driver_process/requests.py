@@ -1,0 +1,105 @@
+"""What the jar asks for, one line of JSON each, strictly decoded."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from fsspec_commit.committers.adopted import AdoptedFile
+
+PROTOCOL = 1
+"""The number of this language, which both sides name; another one is not understood."""
+
+
+class _Request(Struct, tag_field="do", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request; with an id it is answered."""
+
+    id: int | None = None
+
+
+class _Place(_Request, frozen=True, kw_only=True):
+    """Where a job writes, as Hadoop says it; ``settings`` hold secrets."""
+
+    path: str
+    settings: Mapping[str, str]
+    options: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self.path}>"
+
+
+class Start(_Place, tag="start", frozen=True, kw_only=True):
+    """Begin a job."""
+
+    mode: str
+    partitions: tuple[str, ...]
+
+    __repr__ = _Place.__repr__
+
+
+class Attach(_Place, tag="attach", frozen=True, kw_only=True):
+    """Drive a job that a process before this one began.
+
+    Attributes:
+        spec: The job, as its start was answered.
+        is_decided: Whether that process has said that the job is decided.
+    """
+
+    spec: str
+    is_decided: bool
+
+    __repr__ = _Place.__repr__
+
+
+class Attempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task attempt and its files, as its own message says."""
+
+    task: int
+    attempt: str
+    files: tuple[tuple[Any, ...], ...]
+
+    def adopted(self) -> list[AdoptedFile]:
+        """Its files: name and size, and an upload's id and etags."""
+        return [
+            AdoptedFile(name, size_bytes, *upload[:1], *(tuple(etags) for etags in upload[1:]))
+            for name, size_bytes, *upload in self.files
+        ]
+
+
+class Adopt(_Request, tag="adopt", frozen=True, kw_only=True):
+    """Adopt the files of a task attempt; the commit tells what came of it."""
+
+    job: str
+    adopted: Attempt
+
+
+class Commit(_Request, tag="commit", frozen=True, kw_only=True):
+    """Commit exactly these attempts, each by its task and its attempt id."""
+
+    job: str
+    chosen: tuple[tuple[int, str], ...]
+
+
+class Abort(_Request, tag="abort", frozen=True, kw_only=True):
+    """Abort a job, unless it is decided."""
+
+    job: str
+
+
+Request: TypeAlias = Start | Attach | Adopt | Commit | Abort
+
+_DECODER = msgspec.json.Decoder(Request)
+
+
+def decoded(line: bytes) -> Request:
+    """The request of a line.
+
+    Raises:
+        ValueError: It is none; the message does not repeat it, as there may be secrets in it.
+    """
+    try:
+        request: Request = _DECODER.decode(line)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"a line of {len(line)} bytes is no request: {error}") from None
+    return request

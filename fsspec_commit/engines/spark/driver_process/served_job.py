@@ -1,0 +1,176 @@
+"""One job of the JVM's: what is asked for it is done here, by the public job."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from typing import Any, Self
+
+from fsspec.callbacks import Callback
+
+from fsspec_commit.engines.spark.driver_process.requests import Attach, Attempt, Start
+from fsspec_commit.engines.spark.hadoop_settings import location_of
+from fsspec_commit.engines.spark.job_options import job_options
+from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError
+from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.spec import JobSpec
+from fsspec_commit.sync.job import Job
+from fsspec_commit.sync.operations import resume
+
+_log = logging.getLogger("fsspec_commit")
+
+
+class ServedJob:
+    """A job whose tasks run in the JVM.
+
+    Args:
+        job: The job.
+        storage_options: With which it can be opened again.
+        attached: How it came to be driven by this process, if another one began it.
+    """
+
+    def __init__(
+        self, job: Job, storage_options: Mapping[str, object], attached: Attach | None = None
+    ) -> None:
+        self.job = job
+        self._storage_options = storage_options
+        self._attached = attached
+        self._adopting: dict[tuple[int, str], tuple[Attempt, Future[TaskCommit]]] = {}
+
+    @classmethod
+    def start(cls, request: Start, *, decided: Callable[[str], None]) -> Self:
+        """Begin the job that Spark's write is.
+
+        Args:
+            request: What the JVM asks for.
+            decided: Called with the job's id when its decision stands.
+
+        Raises:
+            RequestError: It cannot be begun as it is asked for.
+            CommitError: The errors of :meth:`Job.start <fsspec_commit.Job.start>`.
+        """
+        url, storage_options = location_of(request.path, _settings(request))
+        options = job_options(request.options)
+        options["mode"] = request.mode  # type: ignore[typeddict-item]  # checked by the job
+        if request.partitions:
+            options["partitions"] = request.partitions
+        options["storage_options"] = storage_options or None
+        options["allow_empty"] = True
+        callback = _TellsDecision(decided)
+        options["callback"] = callback
+        job = Job(url, **options).start()
+        callback.job_id = job.job_id
+        try:
+            _refuse_uploads_of_others(job, request.path)
+        except RequestError:
+            job.abort()
+            raise
+        return cls(job, storage_options)
+
+    @classmethod
+    def attach(cls, request: Attach, *, decided: Callable[[str], None]) -> Self:
+        """Drive a job on that another process began."""
+        _, storage_options = location_of(request.path, _settings(request))
+        callback = _TellsDecision(decided)
+        spec = JobSpec.from_json(request.spec)
+        callback.job_id = spec.job_id
+        job = Job.from_spec(spec, storage_options=storage_options or None, callback=callback)
+        return cls(job, storage_options, request)
+
+    def adopt(self, attempt: Attempt, executor: Executor) -> None:
+        """Begin to adopt what a task attempt has written; the commit waits for it."""
+        adopting = executor.submit(self.job.adopt, attempt.task, attempt.attempt, attempt.adopted())
+        self._adopting[attempt.task, attempt.attempt] = (attempt, adopting)
+
+    def commit(self, chosen: Sequence[tuple[int, str]]) -> str:
+        """Make exactly the chosen attempts visible; answers with what was done.
+
+        Raises:
+            CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
+        """
+        if self._attached is not None:
+            # What was decided is published, perhaps: then nothing is left to adopt.
+            finished = self._finished()
+            if finished is not None:
+                return finished
+        try:
+            return _said(self.job.commit([self._message(*one) for one in chosen]))
+        except JobNotActiveError as settled:
+            finished = None if settled.outcome == "not_committed" else self._finished()
+            if finished is None:
+                raise
+            return finished
+
+    def abort(self) -> None:
+        """Abort the job.
+
+        Raises:
+            JobNotActiveError: It is decided, or somebody else has settled it.
+        """
+        self.job.abort()
+
+    def _message(self, task_id: int, attempt_id: str) -> TaskCommit:
+        attempt, adopting = self._adopting[task_id, attempt_id]
+        try:
+            return adopting.result()
+        except CommitError:
+            # It was tried while other tasks still ran: what was in the way then may be over.
+            return self.job.adopt(task_id, attempt_id, attempt.adopted())
+
+    def _finished(self) -> str | None:
+        """Finish what a process before this one has decided; ``None`` if it has decided nothing.
+
+        Raises:
+            JobNotActiveError: The job was aborted, or nothing shows how it ended.
+        """
+        try:
+            result = resume(
+                self.job.destination,
+                self.job.job_id,
+                storage_options=self._storage_options or None,
+                single_writer=self.job.spec.record.single_writer,
+            )
+        except JobNotActiveError as over:
+            was_told = self._attached is not None and self._attached.is_decided
+            if over.outcome == "committed" or (over.outcome == "unknown" and was_told):
+                return "committed, by a process that ended before it said so"
+            raise
+        except RequestError:
+            return None
+        return _said(result)
+
+
+class _TellsDecision(Callback):
+    """Tells the JVM that a job is decided: from then on, its end in this process fails nothing."""
+
+    def __init__(self, decided: Callable[[str], None]) -> None:
+        super().__init__()
+        self.job_id = ""
+        self._decided = decided
+
+    def set_size(self, _size: int) -> None:
+        """Tell of it: the number of files is known when the decision stands."""
+        self._decided(self.job_id)
+
+
+def _settings(request: Start | Attach) -> dict[str, str]:
+    credentials = request.options.get("credentials")
+    named = {} if credentials is None else {"spark.fsspec_commit.credentials": credentials}
+    return {**request.settings, **named}
+
+
+def _refuse_uploads_of_others(job: Job, path: str) -> None:
+    """Refuse a store to which tasks upload, but not as S3A does."""
+    if job.selection.committer != "magic" or path.startswith("s3a:"):
+        return
+    message = (
+        f"Spark's own writer cannot write to {job.destination}: nothing can be renamed there, and "
+        "only S3A leaves uploads that others complete; use fsspec_commit.spark.write, or a storage "
+        "account with a hierarchical namespace"
+    )
+    raise RequestError(message, kind="cannot_adopt")
+
+
+def _said(result: CommitResult) -> str:
+    done: dict[str, Any] = {"files": result.file_count, "bytes": result.bytes}
+    return f"{result.state}, {', '.join(f'{count} {what}' for what, count in done.items())}"

@@ -1,0 +1,175 @@
+package io.github.fsspec_commit.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One job in the driver process, which may end at any moment and be replaced by another.
+ *
+ * <p>A new process attaches to the job by its spec, and is told of every task again: to adopt a task is
+ * repeatable, and the job is decided on the store, once.
+ */
+final class DriverJob {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Logger LOG = LoggerFactory.getLogger(DriverJob.class);
+  /** How many processes may end under one request before the job is given up. */
+  private static final int PROCESSES_MAX = 3;
+
+  private final ObjectNode place;
+  private final String spec;
+  private final JobPaths paths;
+  /** Task messages that the process was told of, by task. */
+  private final Map<Integer, String> told = new HashMap<>();
+
+  private DriverProcess process;
+  private boolean isCommitted;
+
+  private DriverJob(DriverProcess process, ObjectNode place, String spec, JobPaths paths) {
+    this.process = process;
+    this.place = place;
+    this.spec = spec;
+    this.paths = paths;
+  }
+
+  static DriverJob start(Path destination, WriteMode mode, Configuration conf) throws IOException {
+    for (int ended = 0; ; ended++) {
+      DriverProcess process = DriverProcess.running();
+      ObjectNode place = JSON.createObjectNode();
+      place.put("path", destination.toString());
+      process.settings().addTo(place.putObject("settings"), destination, conf);
+      HadoopSettings.addJobOptions(place.putObject("options"), conf);
+      ObjectNode request = place.deepCopy();
+      request.put("mode", mode.name);
+      ArrayNode partitions = request.putArray("partitions");
+      mode.partitions.forEach(partitions::add);
+      try {
+        JsonNode job = process.ask("start", request);
+        JobPaths paths =
+            new JobPaths(
+                job.get("job_id").asText(),
+                destination,
+                job.get("is_uploaded").asBoolean(),
+                job.get("attempts").asText());
+        return new DriverJob(process, place, job.get("spec").asText(), paths);
+      } catch (DriverProcess.EndedException e) {
+        // A job that it may have begun holds nothing, and is cleaned away.
+        refuseAfter(ended, e);
+      }
+    }
+  }
+
+  String id() {
+    return paths.jobId;
+  }
+
+  JobPaths paths() {
+    return paths;
+  }
+
+  /** Tells of a task's files early: the process adopts them while others are still written. */
+  synchronized void taskCommitted(String message) {
+    try {
+      tell(message);
+    } catch (IOException e) {
+      LOG.debug("the driver process has ended; another one is told at the commit", e);
+    }
+  }
+
+  /** Commits exactly these messages. */
+  synchronized void commit(List<String> messages) {
+    for (int ended = 0; ; ended++) {
+      try {
+        attach();
+        ObjectNode request = named();
+        ArrayNode chosen = request.putArray("chosen");
+        for (String message : messages) {
+          chosen.add(tell(message));
+        }
+        JsonNode result = process.ask("commit", request);
+        isCommitted = true;
+        LOG.info("job {} to {}: {}", id(), paths.destination, result.get("said").asText());
+        process.forget(id());
+        return;
+      } catch (DriverProcess.EndedException e) {
+        refuseAfter(ended, e);
+      } catch (IOException e) {
+        throw new FsspecCommitException(e.getMessage(), e);
+      }
+    }
+  }
+
+  /**
+   * Aborts the job; one that is committed stays so, whatever Spark failed at afterwards.
+   *
+   * @return whether the job is aborted
+   */
+  synchronized boolean abort() {
+    if (isCommitted) {
+      LOG.warn("job {} to {} is committed, and stays so", id(), paths.destination);
+      return false;
+    }
+    for (int ended = 0; ; ended++) {
+      try {
+        attach();
+        process.ask("abort", named());
+        return true;
+      } catch (DriverProcess.EndedException e) {
+        refuseAfter(ended, e);
+      } catch (IOException e) {
+        throw new FsspecCommitException(e.getMessage(), e);
+      }
+    }
+  }
+
+  /** Makes another process, where the one that knew the job has ended, drive it. */
+  private void attach() throws IOException {
+    if (process.isRunning()) {
+      return;
+    }
+    boolean isDecided = process.hasDecided(id());
+    process = DriverProcess.running();
+    told.clear();
+    ObjectNode request = place.deepCopy();
+    request.put("spec", spec);
+    request.put("is_decided", isDecided);
+    process.ask("attach", request);
+    if (isDecided) {
+      process.noteDecided(id());
+    }
+  }
+
+  /** Tells the process of a task attempt, once; answers with its task and attempt. */
+  private ArrayNode tell(String message) throws IOException {
+    JsonNode attempt = JSON.readTree(message);
+    int task = attempt.get("task").asInt();
+    if (!message.equals(told.get(task))) {
+      ObjectNode request = named();
+      request.set("adopted", attempt);
+      process.tell("adopt", request);
+      told.put(task, message);
+    }
+    ArrayNode chosen = JSON.createArrayNode();
+    return chosen.add(task).add(attempt.get("attempt").asText());
+  }
+
+  private ObjectNode named() {
+    return JSON.createObjectNode().put("job", id());
+  }
+
+  private static void refuseAfter(int ended, DriverProcess.EndedException e) {
+    LOG.warn("{}", e.getMessage());
+    if (ended + 1 == PROCESSES_MAX) {
+      throw new FsspecCommitException(e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.github.fsspec_commit.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.UserGroupInformation;
+
+/**
+ * The settings of Hadoop that concern one place, secrets among them, for the driver process alone.
+ *
+ * <p>Which ones these are, and what they mean to fsspec, the Python side knows: it has said so in its
+ * greeting, and refuses what it does not know.
+ */
+final class HadoopSettings {
+  private static final String OWN = "spark.fsspec_commit.";
+  private static final String OWN_OPTION = "fsspec_commit.";
+
+  private final JsonNode prefixes;
+  private final JsonNode secrets;
+
+  HadoopSettings(JsonNode greeting) {
+    this.prefixes = greeting.get("prefixes");
+    this.secrets = greeting.get("secrets");
+  }
+
+  /** Puts the settings that matter to a destination into {@code settings}. */
+  void addTo(ObjectNode settings, Path destination, Configuration conf) throws IOException {
+    String user = UserGroupInformation.getCurrentUser().getShortUserName();
+    settings.put("spark.fsspec_commit.user", user);
+    for (JsonNode prefix : prefixes.path(destination.toUri().getScheme())) {
+      for (Map.Entry<String, String> setting : conf) {
+        if (setting.getKey().startsWith(prefix.asText())) {
+          // Expands ${…}, which the entry does not.
+          settings.put(setting.getKey(), conf.get(setting.getKey()));
+        }
+      }
+      for (JsonNode secret : secrets) {
+        if (secret.asText().startsWith(prefix.asText())) {
+          addPassword(settings, named(secret.asText(), destination), conf);
+        }
+      }
+    }
+  }
+
+  /** Of a credential store, where there is one: no listing of the configuration shows it. */
+  private static void addPassword(ObjectNode settings, String name, Configuration conf)
+      throws IOException {
+    char[] found = conf.getPassword(name);
+    if (found != null) {
+      settings.put(name, new String(found));
+    }
+  }
+
+  private static String named(String secret, Path destination) {
+    String authority = String.valueOf(destination.toUri().getAuthority());
+    int at = authority.indexOf('@');
+    return secret
+        .replace("{bucket}", authority)
+        .replace("{container}", authority.substring(0, Math.max(at, 0)))
+        .replace("{account}", authority.substring(at + 1));
+  }
+
+  /**
+   * Puts the options of a job into {@code options}: {@code spark.fsspec_commit.…} of the session, and
+   * {@code fsspec_commit.…} of the writer, which win.
+   */
+  static void addJobOptions(ObjectNode options, Configuration conf) {
+    for (String prefix : new String[] {OWN, OWN_OPTION}) {
+      for (Map.Entry<String, String> setting : conf) {
+        if (setting.getKey().startsWith(prefix)) {
+          options.put(setting.getKey().substring(prefix.length()), conf.get(setting.getKey()));
+        }
+      }
+    }
+  }
+}

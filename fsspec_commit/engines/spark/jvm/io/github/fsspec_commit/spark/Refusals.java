@@ -1,0 +1,102 @@
+package io.github.fsspec_commit.spark;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+
+/** Writes that cannot be committed safely, each refused before any work, with its sentence. */
+final class Refusals {
+  private static final String MAGIC = "fs.s3a.committer.magic.enabled";
+  private static final String IN_MEMORY =
+      "fs.s3a.committer.magic.track.commits.in.memory.enabled";
+
+  private Refusals() {}
+
+  static void check(String sparkJobId, Path destination, Configuration conf) {
+    // Spark gives a write a random UUID, and a batch of its streaming sink its number.
+    if (sparkJobId.matches("\\d+")) {
+      throw new FsspecCommitException(
+          "a streaming query cannot write files to "
+              + destination
+              + " through this protocol: readers of its log would see nothing; write each batch in"
+              + " foreachBatch, and unset spark.sql.streaming.commitProtocolClass");
+    }
+    checkHiveStaging(destination, conf);
+    checkPlatform(destination, conf);
+    checkNativeWriter(conf, "spark.comet.parquet.write.enabled", "Comet");
+    checkNativeWriter(conf, "spark.gluten.sql.native.writer.enabled", "Gluten");
+    if ("s3a".equals(destination.toUri().getScheme())) {
+      checkMagic(destination, conf);
+    }
+  }
+
+  /** A partition that its table keeps elsewhere: it cannot be part of the same commit. */
+  static FsspecCommitException ownLocation(String location, String destination) {
+    return new FsspecCommitException(
+        "the partition at "
+            + location
+            + " is outside of "
+            + destination
+            + ", and cannot be committed with it: write to it as a destination of its own, or move it"
+            + " with ALTER TABLE … PARTITION (…) SET LOCATION");
+  }
+
+  private static void checkHiveStaging(Path destination, Configuration conf) {
+    String staging = conf.get("hive.exec.stagingdir", ".hive-staging");
+    String name = new Path(staging).getName();
+    for (Path place = destination; place != null; place = place.getParent()) {
+      if (place.getName().startsWith(name)) {
+        throw new FsspecCommitException(
+            "Hive moves the files of this table out of "
+                + destination
+                + " by itself, after the commit, so no commit makes that safe: create the table with"
+                + " USING parquet (or orc), or set spark.sql.hive.convertMetastoreParquet and"
+                + " spark.sql.hive.convertMetastoreOrc to true");
+      }
+    }
+  }
+
+  private static void checkPlatform(Path destination, Configuration conf) {
+    String scheme = destination.toUri().getScheme();
+    String filesystem = conf.get("fs." + scheme + ".impl", "");
+    if (filesystem.startsWith("com.databricks.") || System.getenv("DATABRICKS_RUNTIME_VERSION") != null) {
+      throw new FsspecCommitException(
+          "Databricks writes "
+              + destination
+              + " through a file system and a protocol of its own, which this one cannot replace:"
+              + " use fsspec_commit.spark.write there");
+    }
+    if (filesystem.startsWith("com.amazon.")) {
+      throw new FsspecCommitException(
+          "EMRFS writes "
+              + destination
+              + ", and its uploads cannot be completed by others: write to s3a:// with Hadoop's own"
+              + " driver, or use fsspec_commit.spark.write");
+    }
+  }
+
+  private static void checkNativeWriter(Configuration conf, String setting, String engine) {
+    if (conf.getBoolean(setting, false)) {
+      throw new FsspecCommitException(
+          engine + " writes files past the commit protocol: set " + setting + " to false");
+    }
+  }
+
+  private static void checkMagic(Path destination, Configuration conf) {
+    String bucket = "fs.s3a.bucket." + destination.toUri().getHost() + ".";
+    if (!setting(conf, bucket, MAGIC, true)) {
+      throw new FsspecCommitException(
+          "S3A would write visible files to " + destination + ": set spark.hadoop." + MAGIC
+              + " to true");
+    }
+    if (setting(conf, bucket, IN_MEMORY, false)) {
+      throw new FsspecCommitException(
+          "S3A would keep the uploads of " + destination + " in the memory of the task that began"
+              + " them: set spark.hadoop." + IN_MEMORY + " to false");
+    }
+  }
+
+  private static boolean setting(Configuration conf, String bucket, String name, boolean absent) {
+    boolean all = conf.getBoolean(name, absent);
+    return conf.getBoolean(bucket + name.substring("fs.s3a.".length()), all);
+  }
+}

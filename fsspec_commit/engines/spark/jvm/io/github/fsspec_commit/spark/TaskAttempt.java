@@ -1,0 +1,134 @@
+package io.github.fsspec_commit.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * One attempt at one task: which files it writes, and what they have become.
+ *
+ * <p>Its message is all that the driver learns of it. So an attempt that Spark does not choose, or that
+ * is late, changes nothing: nobody knows its id.
+ */
+final class TaskAttempt {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private final JobPaths paths;
+  private final int taskId;
+  private final String attemptId = String.format("%016x", RANDOM.nextLong());
+  private final List<String> names = new ArrayList<>();
+
+  TaskAttempt(JobPaths paths, int taskId) {
+    this.paths = paths;
+    this.taskId = taskId;
+  }
+
+  int taskId() {
+    return taskId;
+  }
+
+  /**
+   * The path of a new file.
+   *
+   * <p>A name holds the ids of its job and its task, so that it never comes back: by that the file is
+   * known again. A bucket's number begins with an underscore, and follows a hyphen here.
+   */
+  String newFile(String directory, String prefix, String suffix) {
+    String end = suffix.startsWith("_") ? "-" + suffix : suffix;
+    String file = prefix + String.format("part-%05d-%s-%d", taskId, paths.jobId, taskId) + end;
+    String name = directory.isEmpty() ? file : directory + "/" + file;
+    names.add(name);
+    return paths.opened(taskId, attemptId, name);
+  }
+
+  /**
+   * What the driver adopts: the files that stand, each as an array of its name and its size, and of the
+   * id and the etags of its upload.
+   *
+   * <p>A writer that got no row may never have opened its file: that is left out.
+   */
+  String message(Configuration conf) throws IOException {
+    ObjectNode message = JSON.createObjectNode();
+    message.put("task", taskId);
+    message.put("attempt", attemptId);
+    ArrayNode files = message.putArray("files");
+    if (!names.isEmpty()) {
+      FileSystem fs = paths.attempt(taskId, attemptId).getFileSystem(conf);
+      if (paths.isUploaded) {
+        addUploads(fs, files);
+      } else {
+        addFiles(fs, files);
+      }
+    }
+    return JSON.writeValueAsString(message);
+  }
+
+  /** One listing for each directory: on local disks, more would start a process for every file. */
+  private void addFiles(FileSystem fs, ArrayNode files) throws IOException {
+    Map<Path, Map<String, Long>> sizes = new HashMap<>();
+    for (String name : names) {
+      Path file = paths.standing(taskId, attemptId, name);
+      Map<String, Long> beside = sizes.get(file.getParent());
+      if (beside == null) {
+        beside = sizesIn(fs, file.getParent());
+        sizes.put(file.getParent(), beside);
+      }
+      Long size = beside.get(file.getName());
+      if (size != null) {
+        files.addArray().add(name).add(size);
+      }
+    }
+  }
+
+  private static Map<String, Long> sizesIn(FileSystem fs, Path directory) throws IOException {
+    Map<String, Long> sizes = new HashMap<>();
+    try {
+      for (FileStatus file : fs.listStatus(directory)) {
+        sizes.put(file.getPath().getName(), file.getLen());
+      }
+    } catch (FileNotFoundException e) {
+      // None of its files was opened.
+    }
+    return sizes;
+  }
+
+  /** S3A leaves a record of each upload, in the format of its magic committer. */
+  private void addUploads(FileSystem fs, ArrayNode files) throws IOException {
+    for (String name : names) {
+      JsonNode upload;
+      try (InputStream in = fs.open(paths.standing(taskId, attemptId, name))) {
+        upload = JSON.readTree(in);
+      } catch (FileNotFoundException e) {
+        continue;
+      }
+      ArrayNode file = files.addArray();
+      file.add(name).add(upload.get("length").asLong()).add(upload.get("uploadId").asText());
+      ArrayNode etags = file.addArray();
+      for (JsonNode etag : upload.get("etags")) {
+        // Since Hadoop 3.4.2 beside checksums.
+        etags.add(etag.isTextual() ? etag.asText() : etag.get("etag").asText());
+      }
+    }
+  }
+
+  void delete(Configuration conf) throws IOException {
+    if (!names.isEmpty()) {
+      Path attempt = paths.attempt(taskId, attemptId);
+      attempt.getFileSystem(conf).delete(attempt, true);
+    }
+  }
+}

@@ -1,0 +1,73 @@
+"""Sessions whose own writers commit through this library: the jar, and the settings for it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fsspec_commit.errors import RequestError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROTOCOL_CLASS = "io.github.fsspec_commit.spark.FsspecCommitProtocol"
+"""The value of ``spark.sql.sources.commitProtocolClass``."""
+
+_JAR = Path(__file__).parent / "jvm" / "fsspec-commit-spark.jar"
+
+
+def jar() -> str:
+    r"""The path of the jar for Spark 3.5 to 4.3, which is in the wheel.
+
+    With it and two settings the unchanged jobs of a session commit through this library::
+
+        spark-submit --jars "$(python -c 'import fsspec_commit as fc; print(fc.spark.jar())')" \\
+            --conf spark.sql.sources.commitProtocolClass=\
+io.github.fsspec_commit.spark.FsspecCommitProtocol …
+
+    Raises:
+        FileNotFoundError: The package was built without it, for want of a JDK.
+    """
+    if not _JAR.is_file():
+        raise FileNotFoundError(
+            f"{_JAR} is not there: this package was built without Java; install a JDK of version "
+            "17 or later and the package again (pip install --no-deps --force-reinstall …)"
+        )
+    return str(_JAR)
+
+
+def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
+    """Make the session that *builder* will start commit everything through this library.
+
+    What Spark's own writers write is then committed as by :class:`~fsspec_commit.Job`: unchanged
+    jobs in Python, SQL and Scala, in every file format. The driver process of the session is run
+    by this interpreter.
+
+    Args:
+        builder: A builder of a session that is not yet there: a jar cannot be added to a running
+            one. Other jars in its ``spark.jars`` stay.
+
+    Returns:
+        The builder.
+
+    Raises:
+        RequestError: A session is running in this process.
+        FileNotFoundError: The package was built without the jar.
+    """
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001  # the only way to know
+        message = (
+            "configure() comes before the session, and one is running in this process: call "
+            "spark.stop() first, or start it with the settings that docs/spark.md names"
+        )
+        raise RequestError(message, kind="invalid_request")
+    given = getattr(builder, "_options", {}).get("spark.jars", "")
+    jars = [one for one in given.split(",") if one and one != jar()]
+    settings = {
+        "spark.jars": ",".join([*jars, jar()]),
+        "spark.sql.sources.commitProtocolClass": PROTOCOL_CLASS,
+        "spark.fsspec_commit.python": sys.executable,
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder

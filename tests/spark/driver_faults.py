@@ -1,0 +1,128 @@
+"""Faults in the driver process of a JVM: at a call to a store, as a test says in a file, it ends.
+
+The JVM starts a script in place of the interpreter, which runs this file, which runs the driver
+process on stores that count their calls.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fsspec_commit.layout import StorePath
+
+    T = TypeVar("T")
+
+When = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of processes at one call to a store.
+
+    Attributes:
+        nth: Which call of a job, from 1, counted from the one that opens its store.
+        when: Whether the call is carried out.
+        jvm: Whether the JVM is killed first.
+        child: Whether the driver process is killed.
+    """
+
+    nth: int
+    when: When = "before"
+    jvm: bool = False
+    child: bool = True
+
+
+class DriverFaults:
+    """What is to happen in the driver processes of one session; once each."""
+
+    def __init__(self, place: Path) -> None:
+        self.python = place / "python"
+        self._due = place / "due.json"
+
+    def install(self) -> str:
+        """Make a program that runs the driver process as this interpreter would, with faults."""
+        command = f'exec "{sys.executable}" "{__file__}" "{self._due.parent}"'
+        self.python.write_text(f"#!/bin/sh\n{command}\n", "utf-8")
+        self.python.chmod(0o755)
+        return str(self.python)
+
+    def set(self, end: End) -> None:
+        """Let the next job that begins be ended so."""
+        self._due.write_text(json.dumps(vars(end)), "utf-8")
+
+    def withdraw(self) -> bool:
+        """Take back what was set; whether it has not happened so far."""
+        try:
+            self._due.unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def due(self) -> End | None:
+        """What is set."""
+        with suppress(FileNotFoundError):
+            return End(**json.loads(self._due.read_text("utf-8")))
+        return None
+
+
+class Ending:
+    """Counts the calls of a driver process, and ends it."""
+
+    def __init__(self, faults: DriverFaults) -> None:
+        self._faults = faults
+        self._calls = 0
+        self._lock = threading.Lock()
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        with self._lock:
+            self._calls += 1
+            end = self._faults.due()
+            if end is None or end.nth != self._calls:
+                end = None
+            else:
+                self._faults.withdraw()
+        if end is None:
+            return await call()
+        if end.when == "after":
+            await call()
+        if end.jvm:
+            os.kill(os.getppid(), signal.SIGKILL)
+        if end.child:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await call()
+
+
+def main(place: Path) -> None:
+    """Run the driver process; where an end is due, count the calls of the next job."""
+    from fsspec_commit.engines.spark.driver_process import __main__, served_job
+    from fsspec_commit.store.registry import wrapping
+    from fsspec_commit.testing.wrapped import WrappedStore
+
+    faults = DriverFaults(place)
+    started = served_job.ServedJob.start
+    kept = ExitStack()
+
+    def start(*given: Any, **named: Any) -> Any:
+        if faults.due() is not None:
+            carry = Ending(faults).carry
+            kept.enter_context(wrapping(lambda store: WrappedStore(store, carry)))
+        return started(*given, **named)
+
+    served_job.ServedJob.start = start  # type: ignore[method-assign]
+    sys.argv[1:] = []
+    __main__.main()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,49 @@
+"""Options of a job, as Spark's settings carry them."""
+
+from __future__ import annotations
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.engines.spark.job_options import job_options
+
+
+def test_texts_flags_and_numbers() -> None:
+    texts = {
+        "success": "json",
+        "idempotency_key": "true",
+        "single_writer": "True",
+        "probe": "false",
+        "concurrency": "8",
+        "wait_s": "0.5",
+    }
+    assert job_options(texts) == {
+        "success": "json",
+        "idempotency_key": "true",
+        "single_writer": True,
+        "probe": False,
+        "concurrency": 8,
+        "wait_s": 0.5,
+    }
+
+
+def test_settings_of_the_jar_are_no_options() -> None:
+    assert job_options({"python": "/usr/bin/python3", "credentials": "ambient"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("wait", "did you mean 'wait_s'"), ("mode", "there are: committer"), ("tasks", "there are:")],
+)
+def test_what_spark_says_itself_is_no_option(name: str, hint: str) -> None:
+    with pytest.raises(fc.RequestError, match=hint):
+        job_options({name: "1"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [("probe", "yes", "true or false"), ("concurrency", "many", "number"), ("wait_s", "", "num")],
+)
+def test_a_value_that_does_not_fit_is_shown(name: str, text: str, wanted: str) -> None:
+    with pytest.raises(fc.RequestError, match=f"{name} is (a )?{wanted}"):
+        job_options({name: text})
