@@ -133,7 +133,7 @@ def test_jobs_of_several_threads_are_served_at_once(driver: Driver, tmp_path: Pa
         driver.tell("adopt", job=job["job_id"], adopted=write(out, job, 0))
     for number, job in enumerate(jobs):
         driver.tell("commit", id=1000 + number, job=job["job_id"], chosen=chosen(0))
-    answered = set()
+    answered: set[int] = set()
     while len(answered) < len(jobs):
         said = driver._read()
         if "decided" not in said:

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 TABLE = pa.table({"year": [2013, 2014], "flights": [336_776, 0]})
 
+# Of 478 MB, which the wheel is not tried with; what imports it is, in the checkout.
+OF_PYSPARK = {"fsspec_commit.engines.spark.data_source"}
+
 
 @pytest.mark.parametrize("package", [fc, fsspec_commit_stores], ids=lambda one: one.__name__)
 def test_every_module_is_there_with_what_it_imports(package: Any) -> None:
     found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    names = [one.name for one in found]
+    names = {one.name for one in found} - OF_PYSPARK
     assert len(names) > 20
     for name in names:
         importlib.import_module(name)

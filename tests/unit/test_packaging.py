@@ -6,6 +6,8 @@ import configparser
 import email.parser
 import os
 import re
+import runpy
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -84,6 +86,23 @@ def test_the_wheel_holds_every_file_of_a_package(
     assert f"{package}/py.typed" in packed
 
 
+@pytest.mark.skipif(shutil.which("javac") is None, reason="the jar is compiled by javac")
+def test_the_wheel_holds_the_jar(built: tuple[Path, Path], wheel: zipfile.ZipFile) -> None:
+    name = "fsspec_commit/engines/spark/jvm/fsspec-commit-spark.jar"
+    assert name in wheel.namelist()
+    with tarfile.open(built[1]) as sdist:  # So that it is installed without Java.
+        assert any(member.endswith(name) for member in sdist.getnames())
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="the jar is compiled by javac")
+def test_the_same_sources_make_the_same_jar(tmp_path: Path) -> None:
+    place = ROOT / "fsspec_commit/engines/spark/jvm"
+    build_jar = runpy.run_path(str(place / "build_jar.py"))
+    build_jar["make"](tmp_path / "a.jar")
+    assert build_jar["is_made"](tmp_path / "a.jar")
+    assert (tmp_path / "a.jar").read_bytes() == (place / "fsspec-commit-spark.jar").read_bytes()
+
+
 def test_the_wheel_carries_its_license(wheel: zipfile.ZipFile, metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata.get_all("License-File") == ["LICENSE"]
@@ -134,6 +153,7 @@ def test_the_extras(metadata: Message) -> None:
         "gcs",
         "hdfs",
         "s3",
+        "spark",
         "testing",
     ]
 
@@ -149,6 +169,7 @@ def test_an_extra_promises_only_what_is_used(metadata: Message) -> None:
         if path.endswith(".py")
     )
     assert len(names) > 8
+    names.remove("pandas")  # PySpark's mapInArrow asks for it
     assert [n for n in sorted(names) if not re.search(rf"(?m)^\s*(import|from) {n}\b", code)] == []
 
 

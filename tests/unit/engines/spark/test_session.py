@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,10 @@ class Builder:
 
 
 def configured(**options: str) -> dict[str, str]:
-    builder = Builder(**options)
-    assert fc.spark.configure(builder) is builder  # type: ignore[arg-type,comparison-overlap]
-    return builder._options
+    builder: Any = Builder(**options)
+    assert fc.spark.configure(builder) is builder
+    settings: dict[str, str] = builder._options
+    return settings
 
 
 @pytest.fixture(autouse=True)
