@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import getpass
+import json
+from contextlib import closing
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +15,11 @@ import fsspec_commit as fc
 from fsspec_commit.engines.spark.hadoop_settings import location_of
 from tests.scenes.remotes import on
 from tests.servers.hadoop import on_azure, on_gcs, on_s3
+from tests.servers.ports import free_ports
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.scenes.remotes import Remote
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -120,3 +126,48 @@ def test_the_region_of_a_bucket_is_asked_for(
     url, options = location_of(f"s3a://{remote.bucket.name}/out", settings)
     assert options["cache_regions"] is True
     assert written(url, options).committer == "magic"
+
+
+def new_role(remote: Remote) -> str:
+    """One that anybody may take, and that may do everything with objects."""
+    name = f"role-{token_hex(8)}"
+    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    allowed = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+    with closing(remote.server.client_through(remote.endpoint_url, service="iam")) as iam:
+        made = iam.create_role(RoleName=name, AssumeRolePolicyDocument=policy(trust))
+        iam.put_role_policy(RoleName=name, PolicyName="tests", PolicyDocument=policy(allowed))
+    return str(made["Role"]["Arn"])
+
+
+def policy(statement: Mapping[str, object]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+@on("ministack")
+def test_a_role_is_asked_of_sts(remote: Remote) -> None:
+    above, settings = hadoop_of(remote)
+    settings |= {
+        "fs.s3a.aws.credentials.provider": (
+            "org.apache.hadoop.fs.s3a.auth.AssumedRoleCredentialProvider"
+        ),
+        "fs.s3a.assumed.role.arn": new_role(remote),
+        "fs.s3a.assumed.role.session.name": "nightly",
+        "fs.s3a.assumed.role.session.duration": "30m",
+        "fs.s3a.assumed.role.sts.endpoint": remote.endpoint_url,
+        "fs.s3a.assumed.role.sts.endpoint.region": "us-east-1",
+    }
+    assert written(*location_of(f"{above}/out", settings)).committer == "magic"
+
+
+@on("hdfs")
+def test_a_nameservice_is_found_without_a_directory_of_settings(remote: Remote) -> None:
+    """And its second NameNode where the first does not answer."""
+    [nobody] = free_ports(1)
+    settings = {
+        "dfs.nameservices": "tests",
+        "dfs.ha.namenodes.tests": "a,b",
+        "dfs.namenode.rpc-address.tests.a": f"127.0.0.1:{nobody}",
+        "dfs.namenode.rpc-address.tests.b": f"127.0.0.1:{remote.bucket.cluster.port}",
+    }
+    url, options = location_of(f"hdfs://tests{remote.bucket.path}/ha", settings)
+    assert written(url, options).committer == "v1"
