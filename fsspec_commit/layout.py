@@ -40,8 +40,19 @@ _EPOCH, _DELETED, _PROBE = "epoch-", "deleted-", "probe-"
 _GONE, _VOID = "gone-", "void-"
 _CLAIM, _ALIVE = "claim-", "alive-"
 _DONE, _LOST, _UPLOADS = "done", "lost", "uploads"
+_TASKS = "tasks"
 _MAGIC_JOB = f"{HADOOP_MAGIC}_job-"
 _JOB_ID = "20261120T140355-9c1e5f00a1b2c3d4"
+
+
+def attempts_to_adopt(job_id: str, *, uploading: bool) -> str:
+    """Where engines of their own write what is adopted, relative to the destination.
+
+    Args:
+        job_id: The job; ``<task>/<attempt>`` is below.
+        uploading: Whether S3A begins uploads for them; elsewhere their files stand there.
+    """
+    return f"{f'{_MAGIC_JOB}{job_id}' if uploading else f'{AREA}/{job_id}'}/{_TASKS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +366,7 @@ class AttemptLayout:
     @property
     def working_name(self) -> str:
         """:attr:`working_directory` relative to the job's area, as manifests hold it."""
-        return f"tasks/{self.task_id}/{self.attempt_id}"
+        return f"{_TASKS}/{self.task_id}/{self.attempt_id}"
 
     @property
     def committed_directory(self) -> StorePath:

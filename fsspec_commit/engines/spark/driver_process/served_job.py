@@ -1,6 +1,5 @@
 """One job of the JVM's: what is asked for it is done here, by the public job."""
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, Self
@@ -11,13 +10,12 @@ from fsspec_commit.engines.spark.driver_process.requests import Attach, Attempt,
 from fsspec_commit.engines.spark.hadoop_settings import location_of
 from fsspec_commit.engines.spark.job_options import job_options
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError
+from fsspec_commit.layout import attempts_to_adopt
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec
 from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.operations import resume
-
-_log = logging.getLogger("fsspec_commit")
 
 
 class ServedJob:
@@ -76,6 +74,16 @@ class ServedJob:
         callback.job_id = spec.job_id
         job = Job.from_spec(spec, storage_options=storage_options or None, callback=callback)
         return cls(job, storage_options, request)
+
+    @property
+    def is_uploaded(self) -> bool:
+        """Whether tasks leave uploads to be completed, instead of files to be renamed."""
+        return self.job.selection.committer == "magic"
+
+    @property
+    def attempts(self) -> str:
+        """Where tasks write, relative to the destination: ``<task>/<attempt>`` is below it."""
+        return attempts_to_adopt(self.job.job_id, uploading=self.is_uploaded)
 
     def adopt(self, attempt: Attempt, executor: Executor) -> None:
         """Begin to adopt what a task attempt has written; the commit waits for it."""

@@ -16,7 +16,6 @@ from fsspec_commit.engines.spark.driver_process.requests import (
     decoded,
 )
 from fsspec_commit.engines.spark.driver_process.served_job import ServedJob
-from fsspec_commit.names import AREA
 
 _log = logging.getLogger("fsspec_commit")
 
@@ -82,13 +81,11 @@ class Serving:
     def _started(self, served: ServedJob) -> dict[str, object]:
         job = served.job
         self._jobs[job.job_id] = served
-        is_uploaded = job.selection.committer == "magic"
-        area = f"__magic_job-{job.job_id}" if is_uploaded else f"{AREA}/{job.job_id}"
         return {
             "job_id": job.job_id,
             "spec": job.spec.to_json(),
-            "is_uploaded": is_uploaded,
-            "attempts": f"{area}/tasks",
+            "is_uploaded": served.is_uploaded,
+            "attempts": served.attempts,
         }
 
     def _tell_decided(self, job_id: str) -> None:
