@@ -7,18 +7,11 @@ from fsspec_commit.engines.spark.checks.committers import UNKNOWN, committers_of
 from fsspec_commit.engines.spark.checks.limits import limits_of
 from fsspec_commit.engines.spark.checks.problems import missing_class, problems_of
 from fsspec_commit.engines.spark.checks.session import NotLoadableError, session_of
-from fsspec_commit.engines.spark.hadoop_names import (
-    COMMIT_PROTOCOL,
-    FACTORIES,
-    SPARKS_PROTOCOL,
-    scheme_of,
-)
+from fsspec_commit.engines.spark.hadoop_names import FACTORIES, scheme_of
 from fsspec_commit.store.destination_text import refuse_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from fsspec_commit.engines.spark.checks.session import Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +24,8 @@ class CheckReport:
             ``"magic"``, ``"directory"`` or ``"partitioned"``; ``"none"``: files are written where
             readers find them; ``"unknown"``. Where formats differ, such as
             ``"v1 for Parquet, none for other formats"``.
-        commit_protocol: The class that Spark's ``spark.sql.sources.commitProtocolClass`` names.
+        commit_protocol: The class that Spark's ``spark.sql.sources.commitProtocolClass`` names;
+            ``"unknown"`` where a class is missing, so that no write gets that far.
         problems: What loses rows, doubles them or fails, each with what to set instead.
         limits: What the committer does by design, whatever is set, and what cannot be known.
     """
@@ -81,16 +75,16 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
     # Hadoop writes file:/tmp and hdfs:/data as well, where no secret has a place.
     if "://" in destination:
         refuse_secrets(destination, schemes=FACTORIES)
-    session = session_of(spark)
-    scheme = scheme_of(destination) or _default_scheme(session)
+    scheme = scheme_of(destination)
     try:
+        session = session_of(spark)
+        scheme = scheme or scheme_of(session.hadoop_setting("fs.defaultFS") or "file:///")
         found = committers_of(session, session.factory(destination, scheme))
     except NotLoadableError as missing:
-        protocol = session.setting(COMMIT_PROTOCOL) or SPARKS_PROTOCOL
         return CheckReport(
             destination=destination,
             committer=UNKNOWN,
-            commit_protocol=protocol,
+            commit_protocol=UNKNOWN,
             problems=(missing_class(missing.name, scheme),),
             limits=(),
         )
@@ -101,7 +95,3 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
         problems=tuple(problems_of(session, found, url=destination, scheme=scheme)),
         limits=tuple(limits_of(session, found)),
     )
-
-
-def _default_scheme(session: "Session") -> str:
-    return scheme_of(session.hadoop_setting("fs.defaultFS") or "file:///")

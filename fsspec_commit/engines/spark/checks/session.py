@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsspec_commit.engines.spark.hadoop_names import (
+    COMMIT_PROTOCOL,
     FACTORIES,
     FACTORY,
     FACTORY_OF_SCHEME,
     FILE_FACTORY,
+    PARQUET_COMMITTER,
 )
 
 if TYPE_CHECKING:
@@ -52,13 +54,22 @@ class Session(Protocol):
 
 
 class ClassicSession:
-    """One whose JVM is asked by py4j: its own answers, of its own classes."""
+    """One whose JVM is asked by py4j: its own answers, of its own classes.
+
+    Raises:
+        NotLoadableError: It was started with a class that is not there.
+    """
 
     knows_classes = True
 
     def __init__(self, spark: "SparkSession") -> None:
         self._spark = spark
         self._jvm: Any = spark._jvm  # noqa: SLF001  # the way to a JVM that all of PySpark takes
+        for name in (COMMIT_PROTOCOL, PARQUET_COMMITTER):
+            began_with = spark.sparkContext.getConf().get(name)
+            # Since Spark 4 it has no state then: whatever is asked of it fails.
+            if began_with and not self.is_loadable(began_with):
+                raise NotLoadableError(began_with)
         session = spark._jsparkSession  # noqa: SLF001  # as above
         self._conf = session.sessionState().newHadoopConf()
 
@@ -130,7 +141,11 @@ class ConnectSession:
 
 
 def session_of(spark: "SparkSession") -> Session:
-    """Ask its JVM, if it has one here."""
+    """Ask its JVM, if it has one here.
+
+    Raises:
+        NotLoadableError: It was started with a class that is not there.
+    """
     # By Spark Connect the attribute raises an AttributeError of PySpark's.
     return ClassicSession(spark) if hasattr(spark, "_jsparkSession") else ConnectSession(spark)
 
