@@ -93,7 +93,8 @@ def test_by_default_abfs_is_written_straight_to_the_destination(
     assert "written straight to the destination" in direct
     assert "one after the other" in renamed
     for file_format in ("csv", "json", "orc"):
-        with pytest.raises(Exception, match="the task fails"):
+        # What the first attempt left, the second one meets: it hides what had failed.
+        with pytest.raises(Exception, match="FileAlreadyExistsException"):
             failing_rows(spark).write.format(file_format).save(f"{url}/{file_format}")
         # The rows of tasks that had committed, and what the one that failed had written.
         assert count_of(spark, f"{url}/{file_format}", file_format) >= 10
@@ -230,3 +231,42 @@ def test_secrets_are_not_repeated(spark: SparkSession) -> None:
     with pytest.raises(fc.RequestError) as refused:
         fc.spark.check(spark, "s3a://AKIAEXAMPLE:hunter2@bucket/out")
     assert "hunter2" not in str(refused.value)
+
+
+def test_on_a_disk_ours_is_chosen_and_has_no_limits(committing: SparkSession, url: str) -> None:
+    report = fc.spark.check(committing, url)
+    assert (report.committer, report.problems, report.limits) == ("fsspec-commit, v1", (), ())
+    assert names_at(committing, url) == []
+    with settings(committing, DYNAMIC):
+        assert fc.spark.check(committing, url).safe
+
+
+@on("versitygw", "gen2", by_night=("strict-gcs", "hdfs"))
+def test_on_a_store_ours_is_what_explain_chooses(
+    committing: SparkSession, spark_place: SparkPlace
+) -> None:
+    remote = spark_place.remote
+    report = fc.spark.check(committing, spark_place.url)
+    chosen = fc.explain(remote.url, storage_options=dict(remote.options), probe=False).committer
+    assert report.problems == ()
+    if chosen is None:
+        # Nothing declares what a server of the tests does.
+        [limit] = report.limits
+        assert "a job tries it out" in limit
+        assert report.committer == "fsspec-commit"
+    else:
+        assert (report.committer, report.limits) == (f"fsspec-commit, {chosen}", ())
+    assert names_at(committing, spark_place.url) == []
+
+
+@on("versitygw")
+def test_what_ours_refuses_is_refused(committing: SparkSession, spark_place: SparkPlace) -> None:
+    named = "fs.s3a.committer.magic.track.commits.in.memory.enabled"
+    for setting in ({MAGIC: "false"}, {named: "true"}):
+        [name] = setting
+        with settings(committing, setting):
+            assert f"set {name}=" in problem_of(fc.spark.check(committing, spark_place.url))
+            with pytest.raises(Exception, match=r"(?i)magic"):
+                rows(committing, 10).write.json(spark_place.url)
+    assert data_files(committing, spark_place.url) == []
+    assert not fc.spark.check(committing, "oss://bucket/out").safe

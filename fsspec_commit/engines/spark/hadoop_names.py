@@ -9,7 +9,6 @@ SPARKS_PROTOCOL: Final = (
     "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol"
 )
 PATH_PROTOCOL: Final = "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol"
-OUR_PROTOCOL: Final = "io.github.fsspec_commit.spark.FsspecCommitProtocol"
 PARQUET_COMMITTER: Final = "spark.sql.parquet.output.committer.class"
 PARQUETS_COMMITTER: Final = "org.apache.parquet.hadoop.ParquetOutputCommitter"
 BINDING_COMMITTER: Final = "org.apache.spark.internal.io.cloud.BindingParquetOutputCommitter"

@@ -11,7 +11,6 @@ from fsspec_commit.engines.spark.hadoop_names import (
     COMMIT_PROTOCOL,
     FILE_FACTORY,
     MANIFEST_FACTORY,
-    OUR_PROTOCOL,
     PARQUET_COMMITTER,
     PARQUETS_COMMITTER,
     PATH_PROTOCOL,
@@ -19,6 +18,7 @@ from fsspec_commit.engines.spark.hadoop_names import (
     S3A_FACTORY,
     SPARKS_PROTOCOL,
 )
+from fsspec_commit.engines.spark.session import PROTOCOL_CLASS
 
 if TYPE_CHECKING:
     from fsspec_commit.engines.spark.checks.session import Session
@@ -90,7 +90,7 @@ def committers_of(session: "Session", factory: str) -> Committers:
     """Who commits, where Hadoop's committers are made by this factory."""
     protocol = session.setting(COMMIT_PROTOCOL) or SPARKS_PROTOCOL
     of_factory = _made_by(factory, session)
-    if protocol == OUR_PROTOCOL:
+    if protocol == PROTOCOL_CLASS:
         parquet = others = OURS
     elif protocol == PATH_PROTOCOL:
         # It asks the factory itself, for Parquet too.

@@ -11,7 +11,6 @@ from fsspec_commit.engines.spark.hadoop_names import (
     FACTORIES,
     FACTORY,
     FACTORY_OF_SCHEME,
-    OUR_PROTOCOL,
     PARQUET_COMMITTER,
     PATH_PROTOCOL,
     RENAMING,
@@ -21,6 +20,7 @@ from fsspec_commit.engines.spark.hadoop_names import (
     S3A_MAGIC,
     why_unknown,
 )
+from fsspec_commit.engines.spark.session import PROTOCOL_CLASS
 
 if TYPE_CHECKING:
     from fsspec_commit.engines.spark.checks.committers import Committers
@@ -30,7 +30,7 @@ OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 _ARTIFACTS: Final = {
     PATH_PROTOCOL: "org.apache.spark:spark-hadoop-cloud_2.13 (4.1.2 for Spark 4.1 and later)",
     BINDING_COMMITTER: "org.apache.spark:spark-hadoop-cloud_2.13 (4.1.2 for Spark 4.1 and later)",
-    OUR_PROTOCOL: "the jar of fsspec_commit.spark.jar()",
+    PROTOCOL_CLASS: "the jar of fsspec_commit.spark.jar()",
 }
 _DRIVERS: Final = {
     "s3a": "org.apache.hadoop:hadoop-aws, of the version of Hadoop that Spark has",
@@ -82,7 +82,7 @@ def problems_of(session: "Session", found: "Committers", *, url: str, scheme: st
 
 def _of_protocol(session: "Session", found: "Committers") -> Iterator[str]:
     named = {COMMIT_PROTOCOL: found.protocol}
-    if found.protocol not in {OUR_PROTOCOL, PATH_PROTOCOL}:
+    if found.protocol not in {PROTOCOL_CLASS, PATH_PROTOCOL}:
         named[PARQUET_COMMITTER] = session.setting(PARQUET_COMMITTER) or ""
     if session.knows_classes:
         for name in named.values():
@@ -90,7 +90,7 @@ def _of_protocol(session: "Session", found: "Committers") -> Iterator[str]:
                 yield missing_class(name, "")
     for prefix, whose in _OTHERS_PROTOCOLS.items():
         if found.protocol.startswith(prefix):
-            yield f"the commit protocol is {whose}: set {COMMIT_PROTOCOL}={OUR_PROTOCOL}"
+            yield f"the commit protocol is {whose}: set {COMMIT_PROTOCOL}={PROTOCOL_CLASS}"
             return
     if UNKNOWN in found.names:
         classes = ", ".join([*filter(None, named.values()), found.factory])
@@ -165,7 +165,7 @@ def _of_overwriting(session: "Session", found: "Committers") -> Iterator[str]:
         return
     happens = what_dynamic_does(found)
     if happens:
-        yield f"with {OVERWRITE_MODE}=dynamic {happens}: set {COMMIT_PROTOCOL}={OUR_PROTOCOL}"
+        yield f"with {OVERWRITE_MODE}=dynamic {happens}: set {COMMIT_PROTOCOL}={PROTOCOL_CLASS}"
 
 
 def what_dynamic_does(found: "Committers") -> str | None:

@@ -1,17 +1,27 @@
 """What a write of a session would commit by, said before it is run."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from fsspec_commit.engines.spark.checks.committers import UNKNOWN, committers_of
+from fsspec_commit.engines.spark.checks.committers import OURS, UNKNOWN, committers_of
 from fsspec_commit.engines.spark.checks.limits import limits_of
+from fsspec_commit.engines.spark.checks.ours import chosen_there
 from fsspec_commit.engines.spark.checks.problems import missing_class, problems_of
-from fsspec_commit.engines.spark.checks.session import NotLoadableError, session_of
+from fsspec_commit.engines.spark.checks.session import (
+    ClassicSession,
+    NotLoadableError,
+    session_of,
+)
 from fsspec_commit.engines.spark.hadoop_names import FACTORIES, scheme_of
 from fsspec_commit.store.destination_text import refuse_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_TRIED_OUT: Final = (
+    "nothing declares what this server does: a job tries it out with some small files, which it "
+    "removes, and then chooses a committer or refuses (fsspec_commit.explain)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +30,10 @@ class CheckReport:
 
     Attributes:
         destination: The URL that was asked about.
-        committer: ``"fsspec-commit"``; or Hadoop's ``"v1"``, ``"v2"``, ``"manifest"``,
-            ``"magic"``, ``"directory"`` or ``"partitioned"``; ``"none"``: files are written where
-            readers find them; ``"unknown"``. Where formats differ, such as
+        committer: This library's, such as ``"fsspec-commit, magic"``, or ``"fsspec-commit"`` where
+            a job will find out which; or Hadoop's ``"v1"``, ``"v2"``, ``"manifest"``, ``"magic"``,
+            ``"directory"`` or ``"partitioned"``; or ``"none"``: files are written where readers
+            find them; or ``"unknown"``. Where formats differ, such as
             ``"v1 for Parquet, none for other formats"``.
         commit_protocol: The class that Spark's ``spark.sql.sources.commitProtocolClass`` names;
             ``"unknown"`` where a class is missing, so that no write gets that far.
@@ -59,8 +70,9 @@ class CheckReport:
 def check(spark: "SparkSession", destination: str) -> CheckReport:
     """Say which committer a write of this session to *destination* would use, and what is wrong.
 
-    Nothing is written, and no store is asked: on a classic session the JVM's own classes and
-    settings answer, by Spark Connect the settings alone. Options of a single write, such as
+    Nothing is written. On a classic session the JVM's own classes and settings answer, by Spark
+    Connect the settings alone; a store is asked only where this library's jar commits, for what
+    :func:`~fsspec_commit.explain` must know of it. Options of a single write, such as
     ``partitionOverwriteMode``, and ``saveAsTextFile`` of an RDD are not covered, nor are formats
     with commits of their own: Delta, Iceberg, Hudi.
 
@@ -88,10 +100,22 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
             problems=(missing_class(missing.name, scheme),),
             limits=(),
         )
+    problems = list(problems_of(session, found, url=destination, scheme=scheme))
+    limits = list(limits_of(session, found))
+    committer = str(found)
+    # A class that is missing, or a setting that is refused, has been said.
+    if committer == OURS and isinstance(session, ClassicSession) and not problems:
+        choice = chosen_there(session, destination)
+        if choice.refusal is not None:
+            problems.append(f"every write there is refused: {choice.refusal}")
+        elif choice.committer is None:
+            limits.append(_TRIED_OUT)
+        else:
+            committer = f"{OURS}, {choice.committer}"
     return CheckReport(
         destination=destination,
-        committer=str(found),
+        committer=committer,
         commit_protocol=found.protocol,
-        problems=tuple(problems_of(session, found, url=destination, scheme=scheme)),
-        limits=tuple(limits_of(session, found)),
+        problems=tuple(problems),
+        limits=tuple(limits),
     )

@@ -1,5 +1,6 @@
 """What a session says of its writes: asked of its JVM, or, by Spark Connect, of its settings."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fsspec_commit.engines.spark.hadoop_names import (
@@ -81,6 +82,25 @@ class ClassicSession:
         """Of Hadoop, its files of settings and its defaults included."""
         value = self._conf.getTrimmed(name)
         return None if value is None else str(value)
+
+    def hadoop_settings(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """All whose names begin so; values may be secrets."""
+        for rest, value in dict(self._conf.getPropsWithPrefix(prefix)).items():
+            yield f"{prefix}{rest}", str(value)
+
+    def secret(self, name: str) -> str | None:
+        """What a credential provider keeps under a name, or the setting itself."""
+        characters = self._conf.getPassword(name)
+        return None if characters is None else "".join(characters)
+
+    def qualified(self, url: str) -> Any:
+        """Hadoop's path, with the scheme and the authority of its default where they are not given.
+
+        Nothing is asked of the store.
+        """
+        filesystem = self._jvm.org.apache.hadoop.fs
+        path, root = filesystem.Path(url), filesystem.Path("/")
+        return path.makeQualified(filesystem.FileSystem.getDefaultUri(self._conf), root)
 
     def was_set_late(self, name: str) -> bool:
         """Whether it is another than the session's application began with."""
