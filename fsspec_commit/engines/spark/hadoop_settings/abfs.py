@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from fsspec_commit.engines.spark.hadoop_settings.settings import (
     AMBIENT,
@@ -49,7 +48,9 @@ _AUTHORITY = "login.microsoftonline.com"
 _TOKEN_FILES = {"", "/var/run/secrets/azure/tokens/azure-identity-token"}
 _IMDS = {"", "http://169.254.169.254/metadata/identity/oauth2/token"}
 _PLACE = re.compile(r"//([^@/]+)@([^@/:]+)(/.*)?", re.DOTALL)
-_TENANT = re.compile(r"/([^/]+)/oauth2/(?:v2\.0/)?token/?")
+_CLIENT_ENDPOINTS = re.compile(
+    rf"https://{re.escape(_AUTHORITY)}/([A-Za-z0-9.-]+)/oauth2/(?:v2\.0/)?token/?"
+)
 # Of DefaultAzureCredential, in words of azure-identity: all but one are left out.
 _CREDENTIALS = (
     *("cli", "developer_cli", "environment", "managed_identity", "powershell"),
@@ -210,9 +211,9 @@ def _of_oauth(account: _Account) -> dict[str, object]:
 
 def _tenant(account: _Account) -> str:
     """Of the address that tokens are fetched from."""
-    endpoint = urlsplit(account.needed(_CLIENT_ENDPOINT, "ClientCredsTokenProvider"))
-    match = _TENANT.fullmatch(endpoint.path)
-    if endpoint.scheme != "https" or endpoint.hostname != _AUTHORITY or match is None:
+    endpoint = account.needed(_CLIENT_ENDPOINT, "ClientCredsTokenProvider")
+    match = _CLIENT_ENDPOINTS.fullmatch(endpoint)
+    if match is None:
         why = (
             f"is not https://{_AUTHORITY}/TENANT/oauth2/token: for another authority set "
             "AZURE_AUTHORITY_HOST, AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET in the "

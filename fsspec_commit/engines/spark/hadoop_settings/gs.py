@@ -1,11 +1,12 @@
 """``gs:``, as Google's connector 2.x and 3.x and hadoop-gcp 3.5 read their settings."""
 
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fsspec_commit.engines.spark.hadoop_settings.settings import (
     AMBIENT,
     CREDENTIALS,
     Settings,
+    address_of,
     shown_class,
 )
 from fsspec_commit.errors import RequestError
@@ -174,17 +175,17 @@ def _endpoint(settings: Settings) -> dict[str, object]:
     options: dict[str, object] = {}
     root = settings.text(_ROOT).rstrip("/")
     if root and root != "https://storage.googleapis.com":
-        parts = urlsplit(root)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+        address = address_of(root)
+        if address is None or address.scheme not in {"http", "https"}:
             raise settings.refused(_ROOT, "is no address: write https://host:port")
         options["endpoint_url"] = root
-    if address := settings.text(*_forms("proxy.address")):
+    if proxy := settings.text(*_forms("proxy.address")):
         user, password = (
             quote(settings.text(*_forms(f"proxy.{one}")), safe="")
             for one in ("username", "password")
         )
         login = f"{user}:{password}@" if user else ""
-        options["session_kwargs"] = {"proxy": f"http://{login}{address.removeprefix('http://')}"}
+        options["session_kwargs"] = {"proxy": f"http://{login}{proxy.removeprefix('http://')}"}
     return options
 
 

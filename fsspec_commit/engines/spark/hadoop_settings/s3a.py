@@ -6,10 +6,10 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fsspec_commit.engines.spark.hadoop_settings import s3a_credentials
-from fsspec_commit.engines.spark.hadoop_settings.settings import Settings
+from fsspec_commit.engines.spark.hadoop_settings.settings import Settings, address_of
 
 PREFIXES = ("fs.s3a.", s3a_credentials.KEYSTORES_OF_ALL)
 
@@ -156,9 +156,10 @@ def _endpoint(settings: Settings) -> dict[str, object]:
     if endpoint and "://" not in endpoint:
         secure = settings.flag("fs.s3a.connection.ssl.enabled", default=True)
         endpoint = f"{'https' if secure else 'http'}://{endpoint}"
-    host = urlsplit(endpoint).hostname or ""
-    if endpoint and (not host or re.search(r"[@?#]", endpoint)):
+    address = address_of(endpoint)
+    if endpoint and (address is None or address.scheme not in {"http", "https"}):
         raise settings.refused(_ENDPOINT, "is no endpoint: write https://host:port")
+    host = (address and address.hostname) or ""
     named = _REGIONAL.fullmatch(host)
     region = region or (named[1] if named else "")
     is_own = bool(host) and not host.endswith(_CENTRAL) and _USUAL.fullmatch(host) is None
@@ -187,7 +188,8 @@ def _config(settings: Settings) -> dict[str, object]:
 
 def _has_host_of_its_own(endpoint: str) -> bool:
     """Whether a bucket's name can be put in front of the endpoint's host."""
-    host = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").hostname or ""
+    address = address_of(endpoint if "://" in endpoint else f"//{endpoint}")
+    host = (address and address.hostname) or ""
     try:
         ipaddress.ip_address(host)
     except ValueError:

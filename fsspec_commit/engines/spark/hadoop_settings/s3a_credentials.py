@@ -61,6 +61,7 @@ _PLACES = {
     f"{_V2}.DefaultCredentialsProvider": _ALL,
     f"{_V1}.DefaultAWSCredentialsProviderChain": _ALL,
 }
+_KNOWN = frozenset({*_PLACES, *_ANONYMOUS})
 _OTHERS = (
     ("fs.s3a.delegation.token.binding", "has Hadoop hand out credentials of its own"),
     ("fs.s3a.access.grants.enabled", "has S3 Access Grants hand out credentials"),
@@ -105,7 +106,8 @@ def _of_list(settings: Settings, setting: str, classes: Iterable[str]) -> dict[s
     """What a list of providers finds first."""
     access, secret, token = map(settings.text, SECRETS)
     places: list[str] = []
-    for name in classes:
+    for listed in classes:
+        name = _mapped(settings, listed)
         given: dict[str, object] = {}
         if name == _TEMPORARY and access and secret and token:
             given = {"key": access, "secret": secret, "token": token}
@@ -116,7 +118,7 @@ def _of_list(settings: Settings, setting: str, classes: Iterable[str]) -> dict[s
         elif name in _PLACES:
             places += _PLACES[name]
         elif name not in {_TEMPORARY, _SIMPLE}:
-            raise settings.refused(setting, _unknown(settings, name))
+            raise settings.refused(setting, _unknown(name))
         if given:
             chain = {"credential_providers": (*_once(places), "explicit")} if places else {}
             return {**given, **chain, **_profile(settings, places)}
@@ -128,12 +130,17 @@ def _of_list(settings: Settings, setting: str, classes: Iterable[str]) -> dict[s
     return {"credential_providers": _once(places), **_profile(settings, places)}
 
 
-def _unknown(settings: Settings, name: str) -> str:
+def _mapped(settings: Settings, name: str) -> str:
+    """The class that a cluster has put in the place of another; of those of the first SDK, none."""
+    pairs = (one.partition("=") for one in settings.words(_MAPPING))
+    mapped = {old.strip(): new.strip() for old, _, new in pairs}
+    return name if name.startswith(f"{_V1}.") and name in _KNOWN else mapped.get(name, name)
+
+
+def _unknown(name: str) -> str:
     why = f"names {shown_class(name)}, which this library cannot ask"
     if name in _ANONYMOUS:
         why = f"has {shown_class(name)} behind others: put it first"
-    if settings.text(_MAPPING):
-        why += f", whatever {_MAPPING} makes of it"
     return f"{why}: name one of Hadoop's or of the AWS SDK's, {AMBIENT}"
 
 

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
 
 from fsspec_commit.errors import RequestError
 
 CREDENTIALS = "spark.fsspec_commit.credentials"
 AMBIENT = f"or set {CREDENTIALS}=ambient, to use those of the driver's environment"
 
-_CLASS = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
+# In a package, and of words that are no longer than words: a secret that was put there is neither.
+_CLASS = re.compile(r"[A-Za-z_$][\w$]{0,60}(?:\.[A-Za-z_$][\w$]{0,60})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +93,13 @@ class Settings:
 def shown_class(text: str) -> str:
     """The name of a class, if that is what somebody has set."""
     return text if _CLASS.fullmatch(text) else "something that is no class"
+
+
+def address_of(text: str) -> SplitResult | None:
+    """A URL with a host, and without user, password, query and fragment; ``None`` for another."""
+    try:
+        parts = urlsplit(text)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if has_host and not re.search(r"[@?#\s]", text) else None

@@ -299,6 +299,15 @@ def test_keys_that_come_after_others_are_looked_for_after_them() -> None:
     }
 
 
+def test_a_class_that_stands_for_another_is_that_one() -> None:
+    mapped = "fs.s3a.aws.credentials.provider.mapping"
+    settings = {
+        LIST: "com.example.OfTheCluster",
+        mapped: f"com.example.OfTheCluster={S3A}.SimpleAWSCredentialsProvider",
+    }
+    assert options_of(settings) == {**OF_KEYS, **OF_REGION}
+
+
 def test_a_profile_is_named() -> None:
     settings = {
         LIST: f"{S3A}.auth.ProfileAWSCredentialsProvider",

@@ -56,6 +56,9 @@ ENVIRONMENT = f"{SDK}.EnvironmentVariableCredentialsProvider"
         ({"fs.s3a.delegation.token.binding": "x.Y"}, "credentials=ambient"),
         ({"fs.s3a.access.grants.enabled": "true"}, "credentials=ambient"),
         ({LIST: "com.example.VaultProvider"}, "com.example.VaultProvider"),
+        ({LIST: ENVIRONMENT, f"{LIST}.mapping": f"{ENVIRONMENT}=x.Y"}, "x.Y"),
+        ({LIST: SECRET}, "no class"),
+        ({"fs.s3a.endpoint": "http://[::1"}, "https://host:port"),
         ({LIST: f"user:{SECRET}@host"}, "no class"),
         ({LIST: f"{ENVIRONMENT},x.Y"}, "x.Y"),
         (
