@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import getpass
 import json
+import threading
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
@@ -18,7 +20,7 @@ from tests.servers.hadoop import on_azure, on_gcs, on_s3
 from tests.servers.ports import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tests.scenes.remotes import Remote
 
@@ -157,6 +159,76 @@ def test_a_role_is_asked_of_sts(remote: Remote) -> None:
         "fs.s3a.assumed.role.sts.endpoint.region": "us-east-1",
     }
     assert written(*location_of(f"{above}/out", settings)).committer == "magic"
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """Refuses whatever comes, and keeps how it was asked."""
+
+    asked: ClassVar[list[tuple[str, str]]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append((self.path, self.headers.get("Proxy-Authorization", "")))
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def proxy_port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(Proxy, "asked", [])
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("path", "settings", "prefix"),
+    [
+        (
+            "s3a://bucket/out",
+            {
+                "fs.s3a.access.key": "k",
+                "fs.s3a.secret.key": "s",
+                "fs.s3a.endpoint": "http://store.invalid:9000",
+                "fs.s3a.path.style.access": "true",
+            },
+            "fs.s3a.proxy",
+        ),
+        (
+            "gs://bucket/out",
+            {
+                "fs.gs.auth.type": "UNAUTHENTICATED",
+                "fs.gs.storage.root.url": "http://store.invalid:9000",
+            },
+            "fs.gs.proxy",
+        ),
+    ],
+)
+def test_a_proxy_is_gone_through(
+    proxy_port: int, path: str, settings: dict[str, str], prefix: str
+) -> None:
+    named = {
+        f"{prefix}.address": f"127.0.0.1:{proxy_port}",
+        f"{prefix}.host": "127.0.0.1",
+        f"{prefix}.port": str(proxy_port),
+        f"{prefix}.username": "me",
+        f"{prefix}.password": "p@ss",
+    }
+    url, options = location_of(path, {**settings, **named})
+    with pytest.raises(fc.CommitError) as caught:
+        fc.jobs(url, storage_options=options)
+    assert "p@ss" not in str(caught.value)
+    login = base64.b64encode(b"me:p@ss").decode()
+    for target, authorization in Proxy.asked:
+        assert target.startswith("http://store.invalid:9000/")
+        assert authorization == f"Basic {login}"
+    assert Proxy.asked
 
 
 @on("hdfs")

@@ -30,9 +30,7 @@ SECRETS = tuple(
     name + suffix
     for name in (
         *(_KEY, _SAS, _CLIENT_ENDPOINT),
-        *(f"{_OAUTH}.{name}" for name in ("client.id", "client.secret", "refresh.token")),
-        *(f"{_OAUTH}.{name}" for name in ("user.name", "user.password", "msi.tenant")),
-        *(f"{_OAUTH}.{name}" for name in ("msi.authority", "msi.endpoint", "token.file")),
+        *(f"{_OAUTH}.{name}" for name in ("client.id", "client.secret", "msi.tenant")),
         "fs.azure.encryption.encoded.client-provided-key",
     )
     for suffix in ("", ".{account}", ".{container}.{account}")
