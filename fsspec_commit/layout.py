@@ -26,9 +26,11 @@ from fsspec_commit.names import (
     AREA,
     HADOOP_MAGIC,
     HADOOP_TEMPORARY,
+    MAGIC_JOB,
     NAME_BYTES_MAX,
     PENDING,
     SUCCESS,
+    TASKS,
     Partition,
     Target,
     working_name,
@@ -36,23 +38,10 @@ from fsspec_commit.names import (
 
 StorePath = NewType("StorePath", str)
 
-_EPOCH, _DELETED, _PROBE = "epoch-", "deleted-", "probe-"
-_GONE, _VOID = "gone-", "void-"
+_EPOCH, _DELETED, _PROBE, _GONE, _VOID = "epoch-", "deleted-", "probe-", "gone-", "void-"
 _CLAIM, _ALIVE = "claim-", "alive-"
 _DONE, _LOST, _UPLOADS = "done", "lost", "uploads"
-_TASKS = "tasks"
-_MAGIC_JOB = f"{HADOOP_MAGIC}_job-"
 _JOB_ID = "20261120T140355-9c1e5f00a1b2c3d4"
-
-
-def attempts_to_adopt(job_id: str, *, uploading: bool) -> str:
-    """Where engines of their own write what is adopted, relative to the destination.
-
-    Args:
-        job_id: The job; ``<task>/<attempt>`` is below.
-        uploading: Whether S3A begins uploads for them; elsewhere their files stand there.
-    """
-    return f"{f'{_MAGIC_JOB}{job_id}' if uploading else f'{AREA}/{job_id}'}/{_TASKS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +124,7 @@ class DestinationLayout:
 
     def magic_job_of(self, path: StorePath) -> JobId | None:
         """The job of ours whose magic directory a listed child of the destination is."""
-        text = self.relative(path).removeprefix(_MAGIC_JOB)
+        text = self.relative(path).removeprefix(MAGIC_JOB)
         return JobId(text) if is_job_id(text) and path == self.job(text).magic_directory else None
 
     def below(self, directory: StorePath, path: StorePath) -> str:
@@ -235,7 +224,7 @@ class JobLayout:
     @property
     def magic_directory(self) -> StorePath:
         """The directory in which S3A records the uploads that it begins for the job."""
-        return self.destination.directory(Partition(f"{_MAGIC_JOB}{self.job_id}"))
+        return self.destination.directory(Partition(f"{MAGIC_JOB}{self.job_id}"))
 
     @property
     def spec(self) -> StorePath:
@@ -366,7 +355,7 @@ class AttemptLayout:
     @property
     def working_name(self) -> str:
         """:attr:`working_directory` relative to the job's area, as manifests hold it."""
-        return f"{_TASKS}/{self.task_id}/{self.attempt_id}"
+        return f"{TASKS}/{self.task_id}/{self.attempt_id}"
 
     @property
     def committed_directory(self) -> StorePath:

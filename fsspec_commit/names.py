@@ -23,6 +23,10 @@ PENDING = ".pending"
 HADOOP_TEMPORARY = "_temporary"
 HADOOP_MAGIC = "__magic"
 """The directory of Hadoop's magic committer; since 3.4 a prefix of its name."""
+MAGIC_JOB = f"{HADOOP_MAGIC}_job-"
+"""With a job's id, the directory in which S3A records the uploads that it begins for the job."""
+TASKS = "tasks"
+"""The directory of the tasks' own directories, in a job's area."""
 NAME_BYTES_MAX = 255
 """The longest name of one file or directory that every store and file system takes."""
 TARGET_BYTES_MAX = 1024
@@ -304,6 +308,17 @@ def uri_path(name: str) -> str:
 def from_uri_path(text: str) -> str:
     """The name whose :func:`uri_path` is *text*."""
     return unquote(text, errors="strict") if "%" in text else text
+
+
+def attempts_to_adopt(job_id: str, *, uploading: bool) -> str:
+    """Where engines write what is adopted, ``<task>/<attempt>`` below it, from the destination.
+
+    Args:
+        job_id: The job.
+        uploading: Whether S3A begins uploads for them; elsewhere their files stand there.
+    """
+    area = f"{MAGIC_JOB}{job_id}" if uploading else f"{AREA}/{job_id}"
+    return f"{area}/{TASKS}"
 
 
 def working_name(name: Target) -> str:

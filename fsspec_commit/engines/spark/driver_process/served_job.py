@@ -10,7 +10,7 @@ from fsspec_commit.engines.spark.driver_process.requests import Attach, Attempt,
 from fsspec_commit.engines.spark.hadoop_settings import location_of
 from fsspec_commit.engines.spark.job_options import job_options
 from fsspec_commit.errors import CommitError, JobNotActiveError, RequestError
-from fsspec_commit.layout import attempts_to_adopt
+from fsspec_commit.names import attempts_to_adopt
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec
