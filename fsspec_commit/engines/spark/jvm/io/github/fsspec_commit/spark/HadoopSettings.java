@@ -33,8 +33,7 @@ final class HadoopSettings {
     for (JsonNode prefix : prefixes.path(destination.toUri().getScheme())) {
       for (Map.Entry<String, String> setting : conf) {
         if (setting.getKey().startsWith(prefix.asText())) {
-          // Expands ${…}, which the entry does not.
-          settings.put(setting.getKey(), conf.get(setting.getKey()));
+          add(settings, setting.getKey(), conf.get(setting.getKey()));
         }
       }
       for (JsonNode secret : secrets) {
@@ -49,8 +48,13 @@ final class HadoopSettings {
   private static void addPassword(ObjectNode settings, String name, Configuration conf)
       throws IOException {
     char[] found = conf.getPassword(name);
-    if (found != null) {
-      settings.put(name, new String(found));
+    add(settings, name, found == null ? null : new String(found));
+  }
+
+  /** Adds what was got by its name, so that ${…} is expanded in it, as it is not in a listing. */
+  private static void add(ObjectNode texts, String name, String value) {
+    if (value != null) {
+      texts.put(name, value);
     }
   }
 
@@ -71,7 +75,8 @@ final class HadoopSettings {
     for (String prefix : new String[] {OWN, OWN_OPTION}) {
       for (Map.Entry<String, String> setting : conf) {
         if (setting.getKey().startsWith(prefix)) {
-          options.put(setting.getKey().substring(prefix.length()), conf.get(setting.getKey()));
+          String name = setting.getKey().substring(prefix.length());
+          add(options, name, conf.get(setting.getKey()));
         }
       }
     }

@@ -1,7 +1,9 @@
 package io.github.fsspec_commit.spark;
 
+import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /** Writes that cannot be committed safely, each refused before any work, with its sentence. */
 final class Refusals {
@@ -11,7 +13,7 @@ final class Refusals {
 
   private Refusals() {}
 
-  static void check(String sparkJobId, Path destination, Configuration conf) {
+  static void check(String sparkJobId, Path destination, Configuration conf) throws IOException {
     // Spark gives a write a random UUID, and a batch of its streaming sink its number.
     if (sparkJobId.matches("\\d+")) {
       throw new FsspecCommitException(
@@ -21,6 +23,7 @@ final class Refusals {
               + " foreachBatch, and unset spark.sql.streaming.commitProtocolClass");
     }
     checkHiveStaging(destination, conf);
+    checkUser(destination);
     checkPlatform(destination, conf);
     checkNativeWriter(conf, "spark.comet.parquet.write.enabled", "Comet");
     checkNativeWriter(conf, "spark.gluten.sql.native.writer.enabled", "Gluten");
@@ -52,6 +55,20 @@ final class Refusals {
                 + " USING parquet (or orc), or set spark.sql.hive.convertMetastoreParquet and"
                 + " spark.sql.hive.convertMetastoreOrc to true");
       }
+    }
+  }
+
+  /** The driver process has the ticket of the one who started the JVM, and is nobody's proxy. */
+  private static void checkUser(Path destination) throws IOException {
+    UserGroupInformation user = UserGroupInformation.getCurrentUser();
+    if (user.getAuthenticationMethod() == UserGroupInformation.AuthenticationMethod.PROXY
+        && destination.toUri().getScheme().endsWith("hdfs")) {
+      throw new FsspecCommitException(
+          "the JVM acts for "
+              + user.getShortUserName()
+              + " by a proxy, and the files in "
+              + destination
+              + " would be committed as somebody else: run the job as that user");
     }
   }
 
