@@ -1,0 +1,111 @@
+"""What the jar costs an unchanged Spark job, beside Spark's own committer in the same session.
+
+5 million rows of 11 columns by `local[2]` to a disk: plain (goal: at most 1.03 times), into 50 Hive
+partitions (1.03), and appends of one row in a warm session (goal: 0.1 s more).
+
+    python -m tests.benchmarks.bench_spark_jar [--quick] [--rounds N]
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+import fsspec_commit as fc
+from tests.benchmarks.interleaved import Report, arguments, disk, interleave, scratch, seconds_of
+from tests.spark.conftest import COMMIT_PROTOCOL, SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+RATIO = 1.03
+MORE_S = 0.1
+PARTITIONS = 50
+TASKS = 4
+COLUMNS = (
+    "id",
+    f"CAST(id * 31 % {PARTITIONS} AS INT) AS day",
+    "CAST(id % 1000 AS INT) AS a",
+    "CAST(id % 7 AS INT) AS b",
+    "CAST(hash(id) AS INT) AS c",
+    "rand(1) AS x",
+    "randn(2) AS y",
+    "concat('label ', id % 1000) AS label",
+    "uuid() AS name",
+    "timestamp_micros(1700000000000000 + id * 1000) AS at",
+    "id % 2 = 0 AS even",
+)
+
+
+def session(folder: Path) -> SparkSession:
+    """Two threads; each side sets its commit protocol."""
+    builder = SparkSession.builder.master("local[2]").appName("bench_spark_jar")
+    settings = SETTINGS | {
+        "spark.driver.memory": "4g",
+        "spark.driver.extraJavaOptions": "",
+        "spark.local.dir": str(folder / "local"),
+        "spark.log.level": "OFF",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return fc.spark.configure(builder).getOrCreate()
+
+
+def timed(
+    spark: SparkSession, protocol: str, destination: Path, write: Callable[[str], object]
+) -> Callable[[], float]:
+    """One write by one commit protocol, to a destination that is then removed."""
+
+    def side() -> float:
+        spark.conf.set(COMMIT_PROTOCOL, protocol)
+        seconds = seconds_of(lambda: write(str(destination)))
+        assert (destination / "_SUCCESS").exists()
+        shutil.rmtree(destination)
+        return seconds
+
+    return side
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    report = Report("spark_jar", options.quick)
+    count = 20_000 if options.quick else 5_000_000
+    rounds = options.rounds or (1 if options.quick else 7)
+    with scratch(disk()) as folder:
+        spark = session(folder)
+        ours = spark.conf.get(COMMIT_PROTOCOL)
+        assert ours is not None
+        protocols = {"ours": ours, "Spark's": SETTINGS[COMMIT_PROTOCOL]}
+        frame: DataFrame = spark.range(0, count, 1, TASKS).selectExpr(*COLUMNS)
+        one = spark.range(1)
+        writes: dict[str, Callable[[str], object]] = {
+            "plain": frame.write.parquet,
+            f"{PARTITIONS} partitions": lambda path: frame.write.partitionBy("day").parquet(path),
+            "one row": lambda path: one.write.mode("append").parquet(path),
+        }
+        for name, write in writes.items():
+            samples = interleave(
+                {
+                    side: timed(spark, protocol, folder / "out", write)
+                    for side, protocol in protocols.items()
+                },
+                rounds=rounds * 5 if name == "one row" else rounds,
+                warmups=0 if options.quick else 5 if name == "one row" else 1,
+            )
+            for side, sample in samples.items():
+                report.add(f"{name}: {side}", sample, unit="s")
+            goal = None if name == "one row" else RATIO
+            report.compare(
+                f"{name}: ours / Spark's", samples["ours"], samples["Spark's"], at_most=goal
+            )
+        spark.stop()
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
