@@ -11,18 +11,16 @@ if TYPE_CHECKING:
     from fsspec_commit.engines.spark.checks.committers import Committers
     from fsspec_commit.engines.spark.checks.session import Session
 
+_AT_ONCE: Final = "jobs that write to one destination at the same time share"
 _CONCURRENT: Final = {
     "v1": (
-        "jobs that write to one destination at the same time share _temporary/0: the first to "
-        "commit publishes what the others have not committed, and removes it from them"
+        f"{_AT_ONCE} _temporary/0: the first to commit publishes what tasks of the others have "
+        "committed, and removes what they are writing"
     ),
-    "v2": (
-        "jobs that write to one destination at the same time share _temporary/0: the first to "
-        "commit removes what the others are writing"
-    ),
+    "v2": f"{_AT_ONCE} _temporary/0: the first to commit removes what the others are writing",
     "manifest": (
-        "jobs that write to one destination at the same time share _temporary: the first to "
-        "commit removes it, and the others fail"
+        f"{_AT_ONCE} _temporary: the first to commit removes what tasks of the others have "
+        "committed, so that they fail, or end well with rows missing"
     ),
     "magic": (
         "a job that commits aborts every pending upload below its destination, those of other jobs "
