@@ -54,7 +54,7 @@ nitpick_ignore_regex = [
     # Short names in annotations that are imported for the type checker only.
     (
         r"py:class",
-        r"(AbstractFileSystem|Callback|Any|Self|UPath|UniversalPath|Unpack|ArrowStreamExportable)",
+        r"(AbstractFileSystem|Callback|DataFrame|SparkSession(\.Builder)?|Any|Self|UPath|UniversalPath|Unpack|ArrowStreamExportable)",
     ),
 ]
 

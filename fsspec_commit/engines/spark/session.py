@@ -16,13 +16,11 @@ _JAR = Path(__file__).parent / "jvm" / "fsspec-commit-spark.jar"
 
 
 def jar() -> str:
-    r"""The path of the jar for Spark 3.5 to 4.3, which is in the wheel.
+    """The path of the jar for Spark 3.5 to 4.3, which is in the wheel.
 
-    With it and two settings the unchanged jobs of a session commit through this library::
-
-        spark-submit --jars "$(python -c 'import fsspec_commit as fc; print(fc.spark.jar())')" \\
-            --conf spark.sql.sources.commitProtocolClass=\
-io.github.fsspec_commit.spark.FsspecCommitProtocol …
+    With it in ``spark.jars``, and ``spark.sql.sources.commitProtocolClass`` set to
+    ``io.github.fsspec_commit.spark.FsspecCommitProtocol``, the unchanged jobs of a session commit
+    through this library. :func:`configure` sets both for a session of one's own.
 
     Raises:
         FileNotFoundError: The package was built without it, for want of a JDK.
