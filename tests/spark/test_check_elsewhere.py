@@ -42,6 +42,10 @@ def test_the_cloud_module_alone_binds_every_scheme(spark_jars: str, tmp_path: Pa
         report["commit_protocol"].endswith(".PathOutputCommitProtocol") for report in reports
     )
     assert any("keeps the old rows" in limit for limit in reports[2]["limits"])
+    # Who does not want that says so.
+    off = {**started, "spark.hadoop.fs.s3a.committer.magic.enabled": "false"}
+    [report] = ask("classic", off, ABFS)
+    assert report["commit_protocol"].endswith(".SQLHadoopMapReduceCommitProtocol")
 
 
 @pytest.mark.slow

@@ -48,12 +48,9 @@ _OTHERS_PROTOCOLS: Final = {
         "fails leaves a part of itself"
     ),
 }
-_NATIVE_WRITERS: Final = {
-    "spark.comet.parquet.write.enabled": "Comet's",
-    "spark.comet.write.parquet.enabled": "Comet's",
-    "spark.gluten.sql.native.writer.enabled": "Gluten's",
-    "spark.gluten.sql.columnar.backend.velox.native.writer.enabled": "Gluten's",
-}
+# By the names of older releases and of newer ones.
+_COMET: Final = ("spark.comet.parquet.write.enabled", "spark.comet.write.parquet.enabled")
+_GLUTEN: Final = "spark.gluten.sql.native.writer.enabled"
 _OF_S3A: Final = (S3A_COMMITTER, S3A_MAGIC, S3A_IN_MEMORY)
 
 
@@ -183,12 +180,14 @@ def what_dynamic_does(found: "Committers") -> str | None:
 
 
 def _of_native_writers(session: "Session", found: "Committers") -> Iterator[str]:
-    for name, whose in _NATIVE_WRITERS.items():
+    why = "which fsspec-commit does not see" if OURS in found.names else "by ways of its own"
+    for name in _COMET:
         if session.setting(name) == "true":
-            why = (
-                "which fsspec-commit does not see" if OURS in found.names else "by ways of its own"
-            )
-            yield f"{whose} native writer writes Parquet, {why}: set {name}=false"
+            yield f"Comet's native writer writes Parquet, {why}: set {name}=false"
+    # From Spark 3.4 on it writes unless it is told not to.
+    loaded = "GlutenPlugin" in (session.setting("spark.plugins") or "")
+    if session.setting(_GLUTEN) == "true" or (loaded and session.setting(_GLUTEN) is None):
+        yield f"Gluten's native writer writes Parquet, {why}: set {_GLUTEN}=false"
 
 
 def _of_names(session: "Session", scheme: str) -> Iterator[str]:

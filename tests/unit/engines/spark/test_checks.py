@@ -156,3 +156,11 @@ def test_native_writers_beside_ours() -> None:
     comet = {"spark.comet.parquet.write.enabled": "true"}
     _, [problem], _ = asked(OtherSession({PROTOCOL: OURS} | comet), url="file:/out")
     assert "which fsspec-commit does not see" in problem
+
+
+def test_gluten_writes_unless_it_is_told_not_to() -> None:
+    plugin = {"spark.plugins": "org.apache.gluten.GlutenPlugin"}
+    off = {"spark.gluten.sql.native.writer.enabled": "false"}
+    [problem] = asked(OtherSession(plugin), url="file:/out")[1]
+    assert "set spark.gluten.sql.native.writer.enabled=false" in problem
+    assert asked(OtherSession(plugin | off), url="file:/out")[1] == []
