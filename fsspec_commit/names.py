@@ -183,8 +183,11 @@ def uniquely_named(name: Target, suffix: str) -> Target:
 
 
 def is_named_with(name: str, suffix: str) -> bool:
-    """Whether the file name of *name* has this :func:`unique_suffix`, and not a longer number."""
-    return re.search(rf"{re.escape(suffix)}(?![^.-])", name.rpartition("/")[2]) is not None
+    """Whether *suffix* is the :func:`unique_suffix` in *name*: the last one, if it has several."""
+    file_name = name.rpartition("/")[2]
+    begins = [found.start() for found in _JOB_IN_NAME.finditer(file_name)]
+    last = file_name[begins[-1] :] if begins else ""
+    return re.match(rf"{re.escape(suffix)}(?![^.-])", last) is not None
 
 
 def job_named_in(name: str) -> JobId | None:

@@ -164,7 +164,8 @@ def retiring(store: ConfirmedStore, facts: Capabilities) -> Retirement:
 
 def _retiring_in_order(store: ConfirmedStore, facts: Capabilities) -> RetiringInOrder:
     leftovers = leftover_uploads(store, facts)
-    return RetiringInOrder(store, leftovers, adopts=_adopts_uploads(facts))
+    adopts = store.uploads is not None and store.uploads.adopts
+    return RetiringInOrder(store, leftovers, adopts=adopts)
 
 
 def _bind_v1(store: ConfirmedStore, facts: Capabilities) -> Bound:
@@ -200,7 +201,6 @@ def _bind_magic(store: ConfirmedStore, facts: Capabilities, *, delete_by_name: b
             store,
             uploads,
             records_all=facts.uploads_listable is not True and not _uploads_go_by_themselves(facts),
-            adopts=_adopts_uploads(facts),
         ),
         ConditionalRemoval(
             store,
@@ -232,11 +232,6 @@ def _uploads_go_by_themselves(facts: Capabilities) -> bool:
     Azure drops them a week after the last one, so there is no need to record them.
     """
     return facts.upload_keyed_by == "path" and facts.uploads_listable is False
-
-
-def _adopts_uploads(facts: Capabilities) -> bool:
-    """Whether another program's upload can be completed, by its id alone."""
-    return facts.upload_keyed_by == "upload_id"
 
 
 def _deletes_by_token(facts: Capabilities) -> bool:

@@ -19,7 +19,9 @@ class AdoptedFile:
         size_bytes: Its size.
         upload_id: The id of its pending upload, where tasks upload. Elsewhere the file stands in
             the attempt's working directory, and this is ``None``.
-        part_tokens: The etags of the upload's parts, in order.
+        part_tokens: The etags of the upload's parts, in order, with or without quotation marks. If
+            checksums were sent with the parts, the store lists them; for one that does not
+            (SeaweedFS), append them: ``<etag>;CRC32=<base64>``.
     """
 
     name: str

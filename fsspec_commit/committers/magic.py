@@ -37,7 +37,7 @@ from fsspec_commit.records.pending_set import (
     marker_upload,
 )
 from fsspec_commit.records.upload import UploadRecord
-from fsspec_commit.store import DirectWriter, Expect, Part, PendingUpload, Token, Writer
+from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token, Writer
 
 _UPLOADING = "cannot upload: "
 _LOST = (
@@ -63,14 +63,12 @@ class MagicAttempt:
         *,
         budget: PartBudget,
         records_all: bool,
-        adopts: bool,
     ) -> None:
         self._store = store
         self._uploads = uploads
         self._layout = layout
         self._budget = budget
         self._records_all = records_all
-        self._adopts = adopts
         self._has_recorded = False
         self._finished: dict[Target, PendingFile] = {}
         self._begun: dict[tuple[StorePath, str], PendingUpload] = {}
@@ -103,35 +101,38 @@ class MagicAttempt:
     async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
         """Take the pending uploads of *files*, which another program has begun.
 
-        Their sizes are believed, since the store shows none before an upload is completed.
+        The parts of each are listed first. An upload that could not be completed must not be found
+        after the decision: the job could be neither finished nor aborted.
 
         Raises:
-            RequestError: A file has no upload, or the store completes only uploads of this library.
+            RequestError: A file has no upload, or another one than it was described with; or the
+                store completes only uploads of this library.
             JobNotActiveError: The job was settled meanwhile.
         """
-        for name, file in files.items():
-            if not self._adopts:
-                why = "an upload to this store can be completed only by the library that began it"
-                raise not_adopted(self._layout, file, why)
-            if not file.upload_id or not file.part_tokens:
-                why = "tasks upload here, and it has no upload_id or no part_tokens"
-                raise not_adopted(self._layout, file, why)
-            tokens = enumerate(map(Token, file.part_tokens), 1)
-            upload = PendingUpload(
-                path=self._layout.job.destination.final(name),
-                upload_id=file.upload_id,
-                nonce=Nonce(""),
-                parts=tuple(Part(number, token, None) for number, token in tokens),
-                object_bytes=file.size_bytes,
-            )
-            self._finished[name] = PendingFile(name, file.size_bytes, upload)
 
-        async def record(file: PendingFile) -> None:
-            await self._record(file.target, file.upload, self._store.ids.nonce())
+        async def adopt(one: tuple[Target, AdoptedFile]) -> None:
+            await self._adopt(*one)
 
+        adopting = batches_of([*files.items()])
+        await for_each(adopting, adopt, in_flight_max=self._store.in_flight_max)
+
+    async def _adopt(self, name: Target, file: AdoptedFile) -> None:
+        if not file.upload_id or not file.part_tokens:
+            why = "tasks upload here, and it has no upload_id or no part_tokens"
+            raise not_adopted(self._layout, file, why)
+        upload = PendingUpload(
+            path=self._layout.job.destination.final(name),
+            upload_id=file.upload_id,
+            nonce=Nonce(""),
+            object_bytes=file.size_bytes,
+        )
+        parts = await self._uploads.adopted(upload, file.part_tokens)
+        if isinstance(parts, str):
+            raise not_adopted(self._layout, file, parts)
+        upload = replace(upload, parts=tuple(replace(part, size_bytes=None) for part in parts))
+        self._finished[name] = PendingFile(name, file.size_bytes, upload)
         if self._records_all:
-            recording = batches_of(self._files())
-            await for_each(recording, record, in_flight_max=self._store.in_flight_max)
+            await self._record(name, upload, self._store.ids.nonce())
 
     async def seal(self, rows: int | None) -> bytes:
         """Abort every upload that belongs to no finished file, and list the others.
@@ -214,18 +215,16 @@ class MagicCommitter:
         store: Holds the records.
         uploads: Holds the files.
         records_all: Whether every upload is recorded, since the store cannot list them.
-        adopts: Whether another program's upload can be completed, by its id alone.
     """
 
     name: CommitterName = "magic"
 
     def __init__(
-        self, store: ConfirmedStore, uploads: ConfirmedUploads, *, records_all: bool, adopts: bool
+        self, store: ConfirmedStore, uploads: ConfirmedUploads, *, records_all: bool
     ) -> None:
         self._store = store
         self._uploads = uploads
         self._records_all = records_all
-        self._adopts = adopts
         self._budget = PartBudget()
 
     def attempt(self, layout: AttemptLayout) -> AttemptOutput:
@@ -236,7 +235,6 @@ class MagicCommitter:
             layout,
             budget=self._budget,
             records_all=self._records_all,
-            adopts=self._adopts,
         )
 
     def read(self, manifest: ManifestBytes) -> AttemptFiles:

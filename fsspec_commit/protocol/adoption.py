@@ -8,20 +8,25 @@ from collections.abc import Iterable, Mapping
 
 from fsspec_commit.committers import AttemptOutput, ManifestBytes
 from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import CommitFailedError, RequestError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import (
     ROOT_PARTITION,
     Target,
     is_named_with,
+    is_unicode,
     partition_of,
     target,
     unique_suffix,
 )
 from fsspec_commit.protocol.attempt import commit_attempt
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.decision import settled_as
+from fsspec_commit.protocol.job_records import standing_decision
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
+
+_BYTES_MAX = (1 << 63) - 1
 
 
 async def adopt_attempt(
@@ -50,14 +55,21 @@ async def adopt_attempt(
             )
         return True
 
-    return await commit_attempt(
-        layout,
-        written,
-        job.store,
-        rows=None,
-        collect=job.record.collect,
-        is_as_good=is_as_good,
-    )
+    try:
+        return await commit_attempt(
+            layout,
+            written,
+            job.store,
+            rows=None,
+            collect=job.record.collect,
+            is_as_good=is_as_good,
+        )
+    except (RequestError, CommitFailedError) as error:
+        # Its files may be gone because they are published.
+        decision = await standing_decision(job.store, job.layout)
+        if decision is None:
+            raise
+        raise settled_as(job.layout, decision) from error
 
 
 class _Written:
@@ -108,7 +120,14 @@ def _check_form(layout: AttemptLayout, file: object) -> None:
         )
     size: object = file.size_bytes
     tokens: object = file.part_tokens
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+    upload_id: object = file.upload_id
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= _BYTES_MAX:
         raise not_adopted(layout, file, f"size_bytes is a number of bytes, not {size!r}")
-    if not isinstance(tokens, tuple) or not all(isinstance(one, str) and one for one in tokens):
+    if not isinstance(tokens, tuple) or not all(map(_is_text, tokens)):
         raise not_adopted(layout, file, f"part_tokens is a tuple of etags, not {tokens!r}")
+    if upload_id is not None and not _is_text(upload_id):
+        raise not_adopted(layout, file, f"upload_id is a text, not {upload_id!r}")
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str) and given != "" and is_unicode(given)

@@ -1,6 +1,7 @@
 """What a store is: the contract that an adapter's author reads, and nothing else."""
 
 from fsspec_commit.store.abilities import (
+    AdoptsUploads,
     Ask,
     CompletesUploads,
     DirectWriter,
@@ -28,6 +29,7 @@ from fsspec_commit.store.values import (
 )
 
 __all__ = [
+    "AdoptsUploads",
     "Ask",
     "AtomicRename",
     "Capabilities",

@@ -192,12 +192,33 @@ class MakesDirectories(Protocol):
         """
 
 
+class AdoptsUploads(Protocol):
+    """An upload can be completed that another program has begun, by its id alone."""
+
+    async def stored_parts(self, upload: PendingUpload) -> Sequence[Part] | None:
+        """Every part that is stored, by number, all pages, with its size and the token to use.
+
+        ``None`` if there is no such upload: it was completed or aborted, or is of another path.
+        """
+
+    def told_as(self, stored: Part, etag: str) -> Part | None:
+        """The part *stored* as it is to be completed; ``None`` if *etag* is another one's.
+
+        *etag* is what the other program was answered for it, with or without a checksum in the form
+        of this store's tokens: completing may take one that the store does not list.
+        """
+
+
 class CompletesUploads(Protocol):
     """An upload can be completed later, by any process, from plain data."""
 
     @property
     def part_bytes(self) -> int | None:
         """The length of every part but the last; ``None`` if parts may differ in length."""
+
+    @property
+    def adopting(self) -> AdoptsUploads | None:
+        """Completing what others have begun; ``None`` if only this adapter can begin an upload."""
 
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         """Begin an upload of *path* that carries *nonce* in its metadata; nothing is visible."""
@@ -345,6 +366,7 @@ class Store(Protocol):
 
 
 __all__ = [
+    "AdoptsUploads",
     "CompletesUploads",
     "DirectWriter",
     "Durability",

@@ -186,7 +186,8 @@ class Job:
         working directory, or are pending uploads of their final names on stores to which tasks
         upload; see "Files that another program has written" in the documentation of the protocol.
         Safe to repeat, by this driver or by another one: an attempt that was adopted before with
-        the same files has the same message.
+        the same files has the same message. That the store has the files, and the parts of the
+        uploads, as they are described is looked at here, by a request for each upload.
 
         Args:
             task_id: The number of the part of the work.
@@ -199,7 +200,7 @@ class Job:
         Raises:
             RequestError: A file is not there, is not as described, or its name does not include
                 the ids of the job and of the task; or the attempt was adopted with other files.
-            JobNotActiveError: The job was settled meanwhile.
+            JobNotActiveError: The job was settled meanwhile, or decided: see its ``outcome``.
             CommitFailedError: It did not happen: call again, or run the task again.
         """
         self._check_process()
@@ -207,7 +208,7 @@ class Job:
         self._refuse_unless_open(bound, "adopts nothing")
         check_task_id(task_id, bound.record)
         self._is_shared = True
-        return bridge.run(adopt_attempt(bound, task_id, attempt_id, files))
+        return bridge.run(adopt_attempt(bound, task_id, attempt_id, tuple(files)))
 
     def commit(self, messages: Iterable[TaskCommit] | None = None) -> CommitResult:
         """Make exactly the chosen attempts visible.

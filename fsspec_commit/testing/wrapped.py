@@ -7,6 +7,7 @@ from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
+    AdoptsUploads,
     Capabilities,
     CompletesUploads,
     Content,
@@ -51,6 +52,7 @@ VERBS = (
     "complete",
     "abort",
     "pending",
+    "stored_parts",
 )
 """All calls. ``create`` is a ``put`` with ``Expect.ABSENT``, and ``put`` is any other one."""
 
@@ -296,6 +298,11 @@ class _WrappedUploads:
         self._uploads = uploads
         self._carry = carry
 
+    @property
+    def adopting(self) -> AdoptsUploads | None:
+        adopting = self._uploads.adopting
+        return None if adopting is None else _WrappedAdoption(adopting, self._carry)
+
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         return await self._carry("start", path, lambda: self._uploads.start(path, nonce))
 
@@ -319,6 +326,18 @@ class _WrappedUploads:
             "pending", prefix, lambda: _all(self._uploads.pending(prefix))
         ):
             yield upload
+
+
+class _WrappedAdoption:
+    def __init__(self, adopting: AdoptsUploads, carry: Carry) -> None:
+        self._adopting = adopting
+        self._carry = carry
+        self.told_as = adopting.told_as
+
+    async def stored_parts(self, upload: PendingUpload) -> Sequence[Part] | None:
+        return await self._carry(
+            "stored_parts", upload.path, lambda: self._adopting.stored_parts(upload)
+        )
 
 
 async def _all(listing: AsyncIterator[T]) -> list[T]:

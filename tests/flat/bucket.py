@@ -216,6 +216,14 @@ class Bucket:
             self._pending(upload).parts[number] = bytes(data)
             return Part(number, Token(_etag(data)), len(data))
 
+    def stored_parts(self, upload: PendingUpload) -> list[Part] | None:
+        with self._lock:
+            found = self.uploads.get(upload.upload_id)
+            if found is None or found.path != upload.path:
+                return None
+            stored = sorted(found.parts.items())
+            return [Part(number, Token(_etag(data)), len(data)) for number, data in stored]
+
     def complete(self, upload: PendingUpload, expecting: Expectation) -> None:
         with self._lock:
             if upload.upload_id in self._consumed and self.habits.again == 200:

@@ -228,6 +228,19 @@ class FlatRenames:
         self._bucket.make_directory(StorePath(path.rpartition("/")[0]))
 
 
+class FlatAdoption:
+    """Parts, as one request lists them."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    async def stored_parts(self, upload: PendingUpload) -> list[Part] | None:
+        return self._bucket.stored_parts(upload)
+
+    def told_as(self, stored: Part, etag: str) -> Part | None:
+        return stored if stored.token == etag else None
+
+
 class FlatUploads:
     """Uploads, one request each."""
 
@@ -235,6 +248,7 @@ class FlatUploads:
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
+        self.adopting = FlatAdoption(bucket) if bucket.habits.keyed_by == "upload_id" else None
 
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         return self._bucket.start(path, nonce)

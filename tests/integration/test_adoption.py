@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -51,6 +52,13 @@ class Engine:
         base = f"__magic_job-{job_id}/tasks/{task_id}/{ATTEMPT}/__base/{directory}".rstrip("/")
         for left, data in ((file_name, b""), (f"{file_name}.pending", record.encode())):
             self._s3.pipe_file(f"{self._bucket}/{self._prefix}/{base}/{left}", data)
+
+    def end(self, file: fc.AdoptedFile, operation: str) -> None:
+        where = {"Bucket": self._bucket, "Key": f"{self._prefix}/{file.name}"}
+        numbered = enumerate(file.part_tokens, 1)
+        parts = [{"PartNumber": number, "ETag": etag} for number, etag in numbered]
+        more = {"MultipartUpload": {"Parts": parts}} if operation.startswith("complete") else {}
+        self._s3.call_s3(operation, **where, UploadId=file.upload_id, **more)
 
     def uploads(self) -> list[str]:
         """The keys of all pending uploads."""
@@ -195,3 +203,41 @@ def test_what_a_live_job_writes_is_left_alone(
         f"a-{job.job_id}-0.csv"
     ]
     assert_no_leftovers(job.destination, storage_options=options)
+
+
+def test_a_file_of_another_name_s_upload_is_refused(started: tuple[fc.Job, Engine]) -> None:
+    """Its job could be neither finished nor given up, once it had decided.
+
+    And where a server takes whatever it is given, SeaweedFS, a part of the file was missing.
+    """
+    job, engine = started
+    one = engine.write(f"one-{job.job_id}-0.csv", b"a" * (5 << 20), b"tail")
+    other = engine.write(f"other-{job.job_id}-0.csv", b"a" * (5 << 20), b"tail")
+    first, last = one.part_tokens
+    for wrong in (
+        replace(one, upload_id=other.upload_id),
+        replace(one, upload_id="none"),
+        replace(one, size_bytes=one.size_bytes + 1),
+        replace(one, part_tokens=(first,), size_bytes=5 << 20),
+        replace(one, part_tokens=(last, first)),
+        replace(one, part_tokens=(first, last, last)),
+        replace(one, part_tokens=(first, "0" * 32)),
+        replace(one, part_tokens=(first, "\ud800")),
+    ):
+        with pytest.raises(fc.RequestError, match="cannot adopt") as caught:
+            job.adopt(0, ATTEMPT, [wrong])
+        assert (caught.value.kind, caught.value.outcome) == ("cannot_adopt", "not_committed")
+    quoted = replace(one, part_tokens=(f'"{first}"', f'"{last}"'))
+    assert job.commit([job.adopt(0, ATTEMPT, [quoted])]).bytes == one.size_bytes
+    assert engine.read(one.name) == b"a" * (5 << 20) + b"tail"
+    assert engine.uploads() == []
+
+
+@pytest.mark.parametrize("done", ["complete_multipart_upload", "abort_multipart_upload"])
+def test_an_upload_that_is_over_is_refused(started: tuple[fc.Job, Engine], done: str) -> None:
+    job, engine = started
+    file = engine.write(f"part-{job.job_id}-0.csv", b"a")
+    engine.end(file, done)
+    with pytest.raises(fc.RequestError, match="no such upload of that name is pending"):
+        job.adopt(0, ATTEMPT, [file])
+    job.abort()

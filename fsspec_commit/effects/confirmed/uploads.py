@@ -10,7 +10,7 @@ of its size under that name is its file.
 """
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -48,6 +48,7 @@ class ConfirmedUploads(Counted):
 
     Attributes:
         part_bytes: The length of every part but the last; ``None`` if parts may differ in length.
+        adopts: Whether an upload can be completed that another program has begun.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class ConfirmedUploads(Counted):
     ) -> None:
         super().__init__(store, pace, statistics)
         self._ability = ability
+        self._adopting = ability.adopting
         self._ids = ids
         self.part_bytes = ability.part_bytes
+        self.adopts = self._adopting is not None
 
     async def start(self, path: StorePath) -> PendingUpload:
         """Begin an upload of *path*.
@@ -158,6 +161,38 @@ class ConfirmedUploads(Counted):
             raise StoreError(
                 str(error), path=error.path, retry_after_s=error.retry_after_s
             ) from error
+
+    async def adopted(self, upload: PendingUpload, etags: Sequence[str]) -> tuple[Part, ...] | str:
+        """The parts of an upload that another program has begun; or why they are not as it says.
+
+        Args:
+            upload: The upload, with the size of its object.
+            etags: What the other program was answered for its parts, in their order.
+
+        Raises:
+            StoreError: They could not be listed.
+        """
+        adopting = self._adopting
+        if adopting is None:
+            return "an upload to this store can be completed only by the library that began it"
+        parts = await self._ask("multipart_upload_list", lambda: adopting.stored_parts(upload))
+        if parts is None:
+            return (
+                "no such upload of that name is pending: it was completed, or aborted, or never was"
+            )
+        numbers, count = [part.number for part in parts], len(etags)
+        if numbers != list(range(1, count + 1)):
+            return f"its upload has the parts {numbers}, and should have 1 to {count}"
+        told: list[Part] = []
+        for part, etag in zip(parts, etags, strict=True):
+            same = adopting.told_as(part, etag)
+            if same is None:
+                return f"part {part.number} of its upload is {part.token!r}, and not {etag!r}"
+            told.append(same)
+        size_bytes = sum(part.size_bytes or 0 for part in parts)
+        if size_bytes != upload.object_bytes:
+            return f"its upload has {size_bytes} bytes, and should have {upload.object_bytes}"
+        return tuple(told)
 
     async def abort(self, upload: PendingUpload, permit: Permit) -> None:
         """Drop an upload and its parts; one that is gone, or completed, is done.

@@ -24,11 +24,12 @@ from fsspec_commit.testing.committer_contract.given import (
     Files,
     Given,
     Place,
+    raises,
     request_refused,
     shown,
 )
 from fsspec_commit.testing.committer_contract.lost_replies import fail_each
-from fsspec_commit.testing.faults import Kind
+from fsspec_commit.testing.faults import Crash, Fault, Kind, inject
 from fsspec_commit.testing.sweeps import Sweep
 
 
@@ -164,6 +165,30 @@ class AdoptionContract(_Adopting):
         job.commit([job.adopt(1, "0123456789abcdef", files)])
         adopting.assert_committed(TASKS[0])
 
+    def test_a_name_belongs_to_one_task(self, adopting: Place) -> None:
+        """Two tasks adopted files of one name: one of them was lost, and both were counted."""
+        job = adopting.job().start()
+        both = f"part-{job.job_id}-0-{job.job_id}-1.txt"
+        adopting.put({f"_commit/{job.job_id}/tasks/0/0123456789abcdef/{both}.pending": b"0"})
+        with request_refused("cannot_adopt"):
+            job.adopt(0, "0123456789abcdef", [fc.AdoptedFile(both, 1)])
+        job.abort()
+
+    @gives_up_files
+    def test_a_driver_that_comes_late_is_told_of_the_decision(self, adopting: Place) -> None:
+        """The files are published by then, and were refused: to be written again (P7, P8)."""
+        job = adopting.job().start()
+        files = written(adopting, job, 0, "0123456789abcdef", TASKS[0])
+        message = job.adopt(0, "0123456789abcdef", files)
+        faults = [Fault(verb, 2, "crash_before") for verb in ("rename", "complete")]
+        with inject(*faults), pytest.raises(Crash):
+            adopting.driver(job.spec).commit([message])
+        assert [found.state for found in fc.jobs(adopting.url, **adopting.how)] == ["decided"]
+        with raises(fc.JobNotActiveError, "committed"):
+            adopting.driver(job.spec).adopt(0, "0123456789abcdef", files)
+        fc.resume(adopting.url, job.job_id, **adopting.how)
+        adopting.assert_committed(TASKS[0])
+
     def test_an_aborted_job_leaves_nothing_of_another_program(self, adopting: Place) -> None:
         """Neither of an adopted attempt nor of one that is at work (P5)."""
         adopting.put({"old-6a0d9b8e-5c0f-4a55-9f0e-0123456789ab.txt": b"old"})
@@ -205,11 +230,22 @@ def _wrong(files: Sequence[fc.AdoptedFile], *, is_uploaded: bool) -> list[list[f
         [replace(one, name=f"{stem}2.{extension}")],
         [one, *others, one],
     ]
-    if is_uploaded:
-        return [*named, [replace(one, upload_id=None)], [replace(one, part_tokens=())]]
-    return [
-        *named,
+    different = [
         [replace(one, size_bytes=one.size_bytes + 1)],
+        [replace(one, size_bytes=1 << 63)],
         [replace(one, name=f"other-{one.name}")],
         [replace(one, upload_id="upload", part_tokens=("etag",))],
+        [*others, replace(one, size_bytes=one.size_bytes - 1)],
+    ]
+    if not is_uploaded:
+        return [*named, *different]
+    (token,) = one.part_tokens
+    return [
+        *named,
+        *different,
+        [replace(one, upload_id=None)],
+        [replace(one, part_tokens=())],
+        [replace(one, part_tokens=("0" * 32,))],
+        [replace(one, part_tokens=(token, token))],
+        [replace(one, upload_id=others[0].upload_id)],
     ]

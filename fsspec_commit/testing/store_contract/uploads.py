@@ -83,6 +83,26 @@ class UploadsContract(Given):
         assert all(isinstance(part, Part) for part in upload.parts)
 
     @driven
+    async def test_the_parts_of_an_upload_are_listed(self, store: Store, at: At) -> None:
+        """While it is pending, and of that path only."""
+        adopting = _uploads(store).adopting
+        if adopting is None:
+            pytest.skip("only this adapter can begin an upload that it completes")
+        upload = await _uploaded(store, at("a"), b"1" * _PART_BYTES, b"end")
+        listed = await adopting.stored_parts(upload)
+        assert listed is not None
+        assert [(part.number, part.size_bytes) for part in listed] == [(1, _PART_BYTES), (2, 3)]
+        first, second = (part.token for part in upload.parts)
+        told = (adopting.told_as(listed[0], first), adopting.told_as(listed[1], second))
+        assert told == upload.parts
+        assert adopting.told_as(listed[0], second) is None
+        for other in (replace(upload, path=at("b")), replace(upload, upload_id="none")):
+            assert await adopting.stored_parts(other) is None
+        await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+        assert (await entry(store, at("a"))).size_bytes == _PART_BYTES + 3
+        assert await adopting.stored_parts(upload) is None
+
+    @driven
     async def test_an_empty_file_is_uploaded(self, store: Store, at: At, read_raw: ReadRaw) -> None:
         """One part of no bytes."""
         upload = await _uploaded(store, at("a"), b"")

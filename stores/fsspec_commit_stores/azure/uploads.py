@@ -41,6 +41,7 @@ class BlockUploads:
     """`CompletesUploads` in one container."""
 
     part_bytes = None
+    adopting = None
 
     def __init__(self, container: Container) -> None:
         self._container = container

@@ -79,6 +79,12 @@ OPERATIONS = {
         "s3:AbortMultipartUpload",
         status=HTTPStatus.NO_CONTENT,
     ),
+    "list_parts": Operation(
+        "ListParts",
+        "list the parts of the upload of",
+        "s3:ListMultipartUploadParts",
+        ("ListPartsResult",),
+    ),
     "list_multipart_uploads": Operation(
         "ListMultipartUploads",
         "list the uploads below",

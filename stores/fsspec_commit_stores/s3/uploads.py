@@ -9,6 +9,7 @@ come back when the upload is completed, so that S3 checks that it puts together 
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -16,7 +17,7 @@ from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
-from fsspec_commit_stores.http.listings import Continuations
+from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.contents import condition_of, etag_of, match_of, metadata_of
@@ -60,11 +61,66 @@ def _object_bytes(upload: PendingUpload) -> int:
     return sum(part.size_bytes or 0 for part in upload.parts)
 
 
+class S3Adoption:
+    """`AdoptsUploads` on one bucket."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    @raising_store_errors
+    async def stored_parts(self, upload: PendingUpload) -> list[Part] | None:
+        """Every part that is stored, by number, all pages; ``None`` if there is no such upload.
+
+        Raises:
+            StoreError: A page was not given, or is that of another upload.
+        """
+        method = "list_parts"
+        found: dict[int, Part] = {}
+        place: dict[str, Any] = {}
+        continuations = Continuations(self._bucket, method, upload.path)
+        while True:
+            try:
+                page = await self._bucket.request(
+                    method, upload.path, UploadId=upload.upload_id, **place
+                )
+            except RequestFailedError as error:
+                if error.is_not_found("NoSuchUpload", "NoSuchKey"):
+                    return None
+                raise
+            if page.get("UploadId", upload.upload_id) != upload.upload_id:
+                raise self._bucket.doubt(method, upload.path, ANOTHER_PLACE)
+            # Only checksums of parts are asked for when an upload is completed.
+            is_of_parts = page.get("ChecksumType") != "FULL_OBJECT"
+            for one in page.get("Parts") or ():
+                if not etag_of(one) or "Size" not in one or "PartNumber" not in one:
+                    why = "the store listed a part without its number, its etag or its size"
+                    raise self._bucket.doubt(method, upload.path, why)
+                token = token_of_part(one) if is_of_parts else Token(etag_of(one))
+                number = int(one["PartNumber"])
+                found[number] = Part(number, token, int(one["Size"]))
+            if not page.get("IsTruncated"):
+                return [part for _, part in sorted(found.items())]
+            place = {"PartNumberMarker": page.get("NextPartNumberMarker")}
+            continuations.check(*place.values())
+
+    def told_as(self, stored: Part, etag: str) -> Part | None:
+        """The part *stored*, with the checksum in *etag* if the store lists none (SeaweedFS).
+
+        Quotation marks do not matter. ``None`` if it has another etag, or another checksum.
+        """
+        plain, _, checksum = etag.partition(";")
+        known, _, listed = stored.token.partition(";")
+        if etag_of({"ETag": plain}) != known or (listed and checksum and listed != checksum):
+            return None
+        return replace(stored, token=Token(f"{known};{checksum}")) if checksum else stored
+
+
 class S3Uploads:
     """`CompletesUploads` on one bucket."""
 
     def __init__(self, bucket: Bucket, versions: Versions, *, part_bytes: int | None) -> None:
         self.part_bytes = part_bytes
+        self.adopting = S3Adoption(bucket)
         self._bucket = bucket
         self._versions = versions
 

@@ -58,6 +58,7 @@ _OPERATIONS: dict[str, Callable[[Bucket, Request], Reply]] = {
     "HeadObject": objects.head_object,
     "ListMultipartUploads": listings.list_uploads,
     "ListObjectsV2": listings.list_objects,
+    "ListParts": uploads.list_parts,
     "PutObject": objects.put_object,
     "RenameObject": objects.rename_object,
     "UploadPart": uploads.upload_part,

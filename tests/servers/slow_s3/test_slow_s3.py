@@ -237,12 +237,28 @@ def test_buckets(client: Any, bucket: str) -> None:
 def test_what_it_cannot_do_it_does_not_pretend_to(client: Any, bucket: str) -> None:
     client.put_object(Bucket=bucket, Key="a", Body=b"one")
     source = {"Bucket": bucket, "Key": "a"}
+    part = {"UploadId": "none", "PartNumber": 1}
     no = (501, "NotImplemented")
     assert code_of(client.copy_object, Bucket=bucket, Key="b", CopySource=source) == no
     assert code_of(client.list_object_versions, Bucket=bucket) == no
     assert code_of(client.get_bucket_acl, Bucket=bucket) == no
     assert code_of(client.delete_bucket, Bucket=bucket) == no
-    assert code_of(client.list_parts, **source, UploadId="none") == no
+    assert code_of(client.upload_part_copy, **source, **part, CopySource=source) == no
+
+
+def test_parts_are_listed_page_by_page(client: Any, bucket: str) -> None:
+    where = {"Bucket": bucket, "Key": "a"}
+    upload_id = client.create_multipart_upload(**where)["UploadId"]
+    where["UploadId"] = upload_id
+    for number in range(1, 6):
+        client.upload_part(**where, PartNumber=number, Body=b"x" * number)
+    pages = client.get_paginator("list_parts").paginate(**where, PaginationConfig={"PageSize": 2})
+    parts = [part for page in pages for part in page["Parts"]]
+    assert [(part["PartNumber"], part["Size"]) for part in parts] == [(n, n) for n in range(1, 6)]
+    assert code_of(client.list_parts, Bucket=bucket, Key="b", UploadId=upload_id) == (
+        404,
+        "NoSuchUpload",
+    )
 
 
 def test_calls_are_counted_by_operation(slow: SlowS3, client: Any, bucket: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _CHECKSUM = "x-amz-checksum-"
 _CHECKSUMS = ("CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256")
 _PARTS_MAX = 10_000
+_PARTS_LISTED_MAX = 1000
 _SIZE_BYTES_MIN = 5 << 20  # of every part but the last
 EQUAL_PARTS = "equal-parts-"
 """What the name of a bucket begins with that takes parts of one length only, as R2 does."""
@@ -69,6 +70,32 @@ def complete_upload(bucket: Bucket, request: Request) -> Reply:
         f"<ETag>&quot;{etag}&quot;</ETag>"
     )
     return document("CompleteMultipartUploadResult", content)
+
+
+def list_parts(bucket: Bucket, request: Request) -> Reply:
+    upload = bucket.upload(request.key, request.query["uploadId"])
+    after = request.number("part-number-marker", default=0)
+    room = request.number("max-parts", default=_PARTS_LISTED_MAX)
+    left = [number for number in sorted(upload.parts) if number > after]
+    shown = left[:room]
+    following = f"<NextPartNumberMarker>{shown[-1]}</NextPartNumberMarker>" if shown else ""
+    content = "".join(
+        f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{part.etag}&quot;</ETag>"
+        f"<Size>{part.size_bytes}</Size>{_listed(part.checksums)}</Part>"
+        for number, part in ((number, upload.parts[number]) for number in shown)
+    )
+    return document(
+        "ListPartsResult",
+        f"<Bucket>{escape(request.bucket)}</Bucket><Key>{escape(request.key)}</Key>"
+        f"<UploadId>{upload.upload_id}</UploadId><PartNumberMarker>{after}</PartNumberMarker>"
+        f"{following}<MaxParts>{room}</MaxParts>"
+        f"<IsTruncated>{'true' if len(left) > room else 'false'}</IsTruncated>{content}",
+    )
+
+
+def _listed(checksums: dict[str, str]) -> str:
+    given = ((name, checksums.get(f"{_CHECKSUM}{name.lower()}")) for name in _CHECKSUMS)
+    return "".join(f"<Checksum{name}>{value}</Checksum{name}>" for name, value in given if value)
 
 
 def abort_upload(bucket: Bucket, request: Request) -> Reply:

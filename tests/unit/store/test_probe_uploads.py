@@ -34,6 +34,7 @@ class Uploads:
 
     def __init__(self, store: MemoryStore, lie: str = "", part_bytes: int | None = None) -> None:
         self.store, self.lie, self.part_bytes = store, lie, part_bytes
+        self.adopting = None
         self.begun: dict[str, PendingUpload] = {}
         self.parts: dict[tuple[str, int], bytes] = {}
 

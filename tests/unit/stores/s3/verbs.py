@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from fsspec_commit.store import Expect, Part, PendingUpload, Token
+from fsspec_commit.store import AdoptsUploads, Expect, Part, PendingUpload, Store, Token
 from tests.unit.stores import verbs
 from tests.unit.stores.verbs import NONCE, PATH, Verb, all_of, uploads
 
 UPLOAD = PendingUpload(
     path=PATH, upload_id="u1", nonce=NONCE, parts=(Part(1, Token("e1;CRC32=AAAAAA=="), 3),)
 )
+
+
+def adopting(store: Store) -> AdoptsUploads:
+    found: AdoptsUploads | None = uploads(store).adopting
+    assert found is not None
+    return found
+
+
 CHANGES = {
     "put": Verb(verbs.put, "write", "s3:PutObject"),
     "delete": Verb(verbs.delete, "delete", "s3:DeleteObject"),
@@ -32,6 +40,11 @@ VERBS = {
     "tree": Verb(verbs.list_tree, "list", "s3:ListBucket"),
     "children": Verb(verbs.list_children, "list", "s3:ListBucket"),
     "delete tree": Verb(verbs.delete_tree, "list", "s3:ListBucket"),
+    "parts": Verb(
+        lambda s: adopting(s).stored_parts(UPLOAD),
+        "list the parts of the upload of",
+        "s3:ListMultipartUploadParts",
+    ),
     "pending": Verb(
         lambda s: all_of(uploads(s).pending(PATH)),
         "list the uploads below",

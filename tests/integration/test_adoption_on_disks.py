@@ -1,0 +1,88 @@
+"""Files that a JVM has written to the directory of an attempt on a disk, adopted by a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing import Crash, Fault, assert_committed, assert_no_leftovers, inject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fsspec_commit.testing.faults import Kind
+
+ATTEMPT = "0123456789abcdef"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> fc.Job:
+    job = fc.Job(tmp_path / "out").start()
+    job._begun_here = False  # It is settled by others, too.
+    return job
+
+
+def directory(job: fc.Job, tmp_path: Path) -> Path:
+    return tmp_path / "out" / "_commit" / job.job_id / "tasks" / "0" / ATTEMPT
+
+
+def written(job: fc.Job, tmp_path: Path, stem: str = "part", data: bytes = b"x") -> fc.AdoptedFile:
+    name = f"{stem}-{job.job_id}-0.csv"
+    path = directory(job, tmp_path) / f"{name}.pending"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return fc.AdoptedFile(name, len(data))
+
+
+def test_what_is_beside_the_files_is_left_out(job: fc.Job, tmp_path: Path) -> None:
+    """Such as the checksums of Spark's local file system."""
+    files = [written(job, tmp_path), written(job, tmp_path, "day=1/part")]
+    beside = directory(job, tmp_path)
+    (beside / f".{files[0].name}.pending.crc").write_bytes(b"crc")
+    (beside / "foreign.csv").write_bytes(b"foreign")
+    (beside / "temporary").mkdir()
+    job.commit([job.adopt(0, ATTEMPT, files)])
+    assert_committed(job.destination, file_count=2)
+    assert_no_leftovers(job.destination)
+    left = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert left == {name.rpartition("/")[2] for name in (files[0].name, files[1].name)} | {
+        "_SUCCESS",
+        *(path.name for path in (tmp_path / "out" / "_commit").iterdir()),
+    }
+
+
+def test_an_attempt_without_a_directory_is_not_there(job: fc.Job, tmp_path: Path) -> None:
+    """It was told that the job was settled, which is open."""
+    missing = fc.AdoptedFile(f"part-{job.job_id}-0.csv", 1)
+    with pytest.raises(fc.RequestError, match="there is no directory") as caught:
+        job.adopt(0, ATTEMPT, [missing])
+    assert (caught.value.kind, caught.value.outcome) == ("cannot_adopt", "not_committed")
+    job.commit([job.adopt(0, ATTEMPT, [written(job, tmp_path)])])
+    assert_committed(job.destination, file_count=1)
+
+
+@pytest.mark.guarantees("P6", "P8")
+@pytest.mark.parametrize("dies", ["after the rename", "after the manifest"])
+def test_a_late_writer_is_not_in_the_way_of_another_driver(
+    job: fc.Job, tmp_path: Path, dies: str
+) -> None:
+    """Whatever it writes where the files were, they are adopted again, and published."""
+    file = written(job, tmp_path, data=b"right")
+    kind: Kind = "crash_before" if dies == "after the rename" else "crash_after"
+    with inject(Fault("create", 1, kind)), pytest.raises(Crash):
+        fc.Job.from_spec(job.spec).adopt(0, ATTEMPT, [file])
+    written(job, tmp_path, data=b"wrong")
+    message = job.adopt(0, ATTEMPT, [file])
+    assert fc.Job.from_spec(job.spec).adopt(0, ATTEMPT, [file]) == message
+    job.commit([message])
+    assert (tmp_path / "out" / file.name).read_bytes() == b"right"
+    assert_no_leftovers(job.destination)
+
+
+@pytest.mark.parametrize("attempt_id", [None, 7, "0" * 15, f"{ATTEMPT}\n"])
+def test_an_attempt_id_is_sixteen_digits(job: fc.Job, tmp_path: Path, attempt_id: str) -> None:
+    with pytest.raises(fc.RequestError) as caught:
+        job.adopt(0, attempt_id, [written(job, tmp_path)])
+    assert caught.value.kind == "invalid_attempt_id"
