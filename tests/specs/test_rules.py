@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from tests.specs import job_over, late_deletes, trash, void_area
+from tests.specs import adoption, job_over, late_deletes, trash, void_area
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Each with a number of states below which it would have explored next to nothing.
 RULES: dict[str, tuple[Callable[[], Found], int]] = {
+    "adoption": (adoption.search, 100),
     "job over": (job_over.search, 10_000),
     "late deletes": (late_deletes.search, 1_000),
     "trash": (trash.search, 1_000),
@@ -25,6 +26,7 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
 WEAKENED = [
     pytest.param(partial(search, weakened), id=f"{model}: {weakened}")
     for model, search, rules in (
+        ("adoption", adoption.search, adoption.Weakened),
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
         ("trash", trash.search, trash.Weakened),
