@@ -242,9 +242,29 @@ def test_a_secret_is_in_nothing_that_it_says(driver: Driver, tmp_path: Path) -> 
     answer = driver.ask("start", mode="append", partitions=[], **request)
     assert "error" in answer
     assert SECRET not in str(answer)
-    # A line that is none ends it, and is not repeated either.
-    driver.tell("start", id=7, settings=SECRET)
-    _, errors = driver.process.communicate(timeout=60)
-    assert driver.process.returncode != 0
+    # A line that is no request is not repeated either.
+    answer = driver.ask("start", settings=SECRET)
+    assert "is no request" in answer["error"]
+    driver.tell("adopt", settings=SECRET)
+    errors = driver.end()
     assert "is no request" in errors
     assert SECRET not in errors
+
+
+def test_a_line_that_is_no_request_harms_no_other_job(driver: Driver, tmp_path: Path) -> None:
+    job = begun(driver, tmp_path)
+    driver.tell("adopt", job=job["job_id"], adopted=write(tmp_path, job, 0))
+    assert "is no request" in driver.ask("start", settings=None)["error"]
+    driver.tell("vanish")
+    driver.ask("commit", job=job["job_id"], chosen=chosen(0))
+    assert seen(tmp_path) == [b"data"]
+
+
+def test_the_jvm_is_killed_in_the_midst_of_a_line(driver: Driver, tmp_path: Path) -> None:
+    job = begun(driver, tmp_path)
+    driver.tell("adopt", job=job["job_id"], adopted=write(tmp_path, job, 0))
+    assert driver.process.stdin is not None
+    driver.process.stdin.write('{"do": "commit", "id": 9, "jo')
+    assert "is no request" in driver.end()
+    assert seen(tmp_path) == []
+    assert fc.jobs(str(tmp_path)) == []

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from fsspec_commit.engines.spark.driver_process.requests import Start
     from fsspec_commit.layout import StorePath
 
     T = TypeVar("T")
@@ -49,6 +50,8 @@ class DriverFaults:
     def __init__(self, place: Path) -> None:
         self.python = place / "python"
         self._due = place / "due.json"
+        self._pids = place / "pids"
+        self._modes = place / "modes"
 
     def install(self) -> str:
         """Make a program that runs the driver process as this interpreter would, with faults."""
@@ -68,6 +71,28 @@ class DriverFaults:
         except FileNotFoundError:
             return False
         return True
+
+    def note_process(self) -> None:
+        """Note that this process is a driver process of the session."""
+        with self._pids.open("a", encoding="utf-8") as pids:
+            pids.write(f"{os.getpid()}\n")
+
+    def pids(self) -> list[int]:
+        """The driver processes that the session has had, in the order of their starts."""
+        with suppress(FileNotFoundError):
+            return [int(pid) for pid in self._pids.read_text("utf-8").split()]
+        return []
+
+    def note_start(self, mode: str) -> None:
+        """Note what a driver process was asked to begin."""
+        with self._modes.open("a", encoding="utf-8") as modes:
+            modes.write(f"{mode}\n")
+
+    def modes(self) -> list[str]:
+        """The modes of the session's jobs, in the order of their starts."""
+        with suppress(FileNotFoundError):
+            return self._modes.read_text("utf-8").split()
+        return []
 
     def due(self) -> End | None:
         """What is set."""
@@ -110,14 +135,16 @@ def main(place: Path) -> None:
     from fsspec_commit.testing.wrapped import WrappedStore
 
     faults = DriverFaults(place)
+    faults.note_process()
     started = served_job.ServedJob.start
     kept = ExitStack()
 
-    def start(*given: Any, **named: Any) -> Any:
+    def start(request: Start, **named: Any) -> Any:
+        faults.note_start(request.mode)
         if faults.due() is not None:
             carry = Ending(faults).carry
             kept.enter_context(wrapping(lambda store: WrappedStore(store, carry)))
-        return started(*given, **named)
+        return started(request, **named)
 
     served_job.ServedJob.start = start  # type: ignore[method-assign]
     sys.argv[1:] = []

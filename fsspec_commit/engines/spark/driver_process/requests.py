@@ -92,6 +92,12 @@ Request: TypeAlias = Start | Attach | Adopt | Commit | Abort
 _DECODER = msgspec.json.Decoder(Request)
 
 
+class _Numbered(Struct, frozen=True):
+    """What is read of a line that is no request."""
+
+    id: int | None = None
+
+
 def decoded(line: bytes) -> Request:
     """The request of a line.
 
@@ -103,3 +109,11 @@ def decoded(line: bytes) -> Request:
     except msgspec.DecodeError as error:
         raise ValueError(f"a line of {len(line)} bytes is no request: {error}") from None
     return request
+
+
+def number_of(line: bytes) -> int | None:
+    """The id of a line that is no request, if it has one: somebody waits for the answer."""
+    try:
+        return msgspec.json.decode(line, type=_Numbered).id
+    except msgspec.DecodeError:
+        return None

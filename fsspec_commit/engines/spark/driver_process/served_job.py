@@ -1,7 +1,7 @@
 """One job of the JVM's: what is asked for it is done here, by the public job."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from typing import Any, Self
 
 from fsspec.callbacks import Callback
@@ -86,7 +86,7 @@ class ServedJob:
         return attempts_to_adopt(self.job.job_id, uploading=self.is_uploaded)
 
     def adopt(self, attempt: Attempt, executor: Executor) -> None:
-        """Begin to adopt what a task attempt has written; the commit waits for it."""
+        """Begin to adopt what a task attempt has written; the commit and the abort wait for it."""
         adopting = executor.submit(self.job.adopt, attempt.task, attempt.attempt, attempt.adopted())
         self._adopting[attempt.task, attempt.attempt] = (attempt, adopting)
 
@@ -115,6 +115,9 @@ class ServedJob:
         Raises:
             JobNotActiveError: It is decided, or somebody else has settled it.
         """
+        # One that came later would write into an area that is removed.
+        adopting = [future for _, future in list(self._adopting.values()) if not future.cancel()]
+        wait(adopting)
         self.job.abort()
 
     def _message(self, task_id: int, attempt_id: str) -> TaskCommit:

@@ -14,6 +14,7 @@ from fsspec_commit.engines.spark.driver_process.requests import (
     Request,
     Start,
     decoded,
+    number_of,
 )
 from fsspec_commit.engines.spark.driver_process.served_job import ServedJob
 
@@ -36,9 +37,25 @@ class Serving:
         """Serve every request; when they end, finish what is under way, and abort the rest."""
         try:
             for line in lines:
-                self._take(decoded(line))
+                try:
+                    request = decoded(line)
+                except ValueError as error:
+                    self._refuse(line, error)
+                else:
+                    self._take(request)
         finally:
             self._end()
+
+    def _refuse(self, line: bytes, error: ValueError) -> None:
+        """Refuse a line that is no request: the jobs of other threads have no part in it.
+
+        The last one of a JVM that is killed may be half a line.
+        """
+        number = number_of(line)
+        if number is None:
+            _log.warning("%s", error)
+        else:
+            self._channel.send(id=number, error=str(error))
 
     def _take(self, request: Request) -> None:
         if isinstance(request, Adopt):

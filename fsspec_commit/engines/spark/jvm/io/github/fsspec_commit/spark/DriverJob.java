@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.slf4j.Logger;
@@ -30,9 +31,13 @@ final class DriverJob {
   private final JobPaths paths;
   /** Task messages that the process was told of, by task. */
   private final Map<Integer, String> told = new HashMap<>();
+  /** Whoever holds it talks of the job. */
+  private final ReentrantLock settling = new ReentrantLock();
 
   private DriverProcess process;
   private boolean isCommitted;
+  /** Whether any process has said so: its data will stand, whoever finishes. */
+  private boolean isDecided;
 
   private DriverJob(DriverProcess process, ObjectNode place, String spec, JobPaths paths) {
     this.process = process;
@@ -76,17 +81,35 @@ final class DriverJob {
     return paths;
   }
 
-  /** Tells of a task's files early: the process adopts them while others are still written. */
-  synchronized void taskCommitted(String message) {
+  /**
+   * Tells of a task's files early: the process adopts them while others are still written.
+   *
+   * <p>Spark's scheduler calls it, and must not wait: a job that is being settled has no use for it.
+   */
+  void taskCommitted(String message) {
+    if (!settling.tryLock()) {
+      return;
+    }
     try {
       tell(message);
     } catch (IOException e) {
-      LOG.debug("the driver process has ended; another one is told at the commit", e);
+      throw new FsspecCommitException("the message of a task cannot be read", e);
+    } finally {
+      settling.unlock();
     }
   }
 
   /** Commits exactly these messages. */
-  synchronized void commit(List<String> messages) {
+  void commit(List<String> messages) {
+    settling.lock();
+    try {
+      committed(messages);
+    } finally {
+      settling.unlock();
+    }
+  }
+
+  private void committed(List<String> messages) {
     for (int ended = 0; ; ended++) {
       try {
         attach();
@@ -113,7 +136,16 @@ final class DriverJob {
    *
    * @return whether the job is aborted
    */
-  synchronized boolean abort() {
+  boolean abort() {
+    settling.lock();
+    try {
+      return aborted();
+    } finally {
+      settling.unlock();
+    }
+  }
+
+  private boolean aborted() {
     if (isCommitted) {
       LOG.warn("job {} to {} is committed, and stays so", id(), paths.destination);
       return false;
@@ -136,16 +168,14 @@ final class DriverJob {
     if (process.isRunning()) {
       return;
     }
-    boolean isDecided = process.hasDecided(id());
+    isDecided |= process.hasDecided(id());
+    process.forget(id());
     process = DriverProcess.running();
     told.clear();
     ObjectNode request = place.deepCopy();
     request.put("spec", spec);
     request.put("is_decided", isDecided);
     process.ask("attach", request);
-    if (isDecided) {
-      process.noteDecided(id());
-    }
   }
 
   /** Tells the process of a task attempt, once; answers with its task and attempt. */

@@ -1,19 +1,23 @@
 package io.github.fsspec_commit.spark;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.OutputStreamWriter;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -27,13 +31,16 @@ final class DriverProcess {
   private static final ObjectMapper JSON = new ObjectMapper();
   /** What both sides say that they speak. */
   private static final int PROTOCOL = 1;
+  /** A Python that is slow to start is on a disk far away; one that says nothing for so long hangs. */
+  private static final long GREETING_WAIT_S = 120;
 
   private static DriverProcess running;
 
   private final Process process;
   private final PythonCommand command;
   private final HadoopSettings settings;
-  private final BufferedWriter in;
+  /** Lines on their way: tasks are told of by Spark's scheduler, which must never wait for a pipe. */
+  private final BlockingQueue<byte[]> lines = new LinkedBlockingQueue<>();
   private final AtomicLong requests = new AtomicLong();
   private final Map<Long, CompletableFuture<JsonNode>> waiting = new ConcurrentHashMap<>();
   private final Set<String> decided = ConcurrentHashMap.newKeySet();
@@ -64,18 +71,17 @@ final class DriverProcess {
     } catch (IOException e) {
       throw new FsspecCommitException(command.cannotStart(e.getMessage()), e);
     }
-    in =
-        new BufferedWriter(
-            new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
     errors = new LastLines(process.getErrorStream());
     BufferedReader out =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
-    String greeting = out.readLine();
-    if (greeting == null) {
-      throw new FsspecCommitException(command.cannotStart(errors.last()));
+    JsonNode spoken;
+    try {
+      spoken = greeting(out);
+    } catch (RuntimeException e) {
+      process.destroyForcibly();
+      throw e;
     }
-    JsonNode spoken = JSON.readTree(greeting);
     if (spoken.path("protocol").asInt() != PROTOCOL) {
       process.destroy();
       throw new FsspecCommitException(
@@ -86,9 +92,46 @@ final class DriverProcess {
               + " are of different releases: take the jar that fsspec_commit.spark.jar() names there");
     }
     settings = new HadoopSettings(spoken);
-    Thread reader = new Thread(() -> read(out), "fsspec-commit-answers");
-    reader.setDaemon(true);
-    reader.start();
+    inThread("fsspec-commit-answers", () -> read(out));
+    inThread("fsspec-commit-requests", this::write);
+  }
+
+  private JsonNode greeting(BufferedReader out) {
+    CompletableFuture<String> said = new CompletableFuture<>();
+    inThread(
+        "fsspec-commit-greeting",
+        () -> {
+          try {
+            said.complete(out.readLine());
+          } catch (IOException e) {
+            said.complete(null);
+          }
+        });
+    try {
+      String line = said.get(GREETING_WAIT_S, TimeUnit.SECONDS);
+      if (line == null) {
+        throw new FsspecCommitException(command.cannotStart(errors.last()));
+      }
+      JsonNode spoken = JSON.readTree(line);
+      if (spoken.has("protocol")) {
+        return spoken;
+      }
+      throw new FsspecCommitException(command.cannotStart("it printed: " + line));
+    } catch (TimeoutException e) {
+      throw new FsspecCommitException(
+          command.cannotStart("it said nothing for " + GREETING_WAIT_S + " s"));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new FsspecCommitException("the write was interrupted before it began", e);
+    } catch (ExecutionException | JsonProcessingException e) {
+      throw new FsspecCommitException(command.cannotStart("it printed what is no greeting"), e);
+    }
+  }
+
+  private static void inThread(String name, Runnable work) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    thread.start();
   }
 
   /** What it wants to know of Hadoop's settings. */
@@ -105,17 +148,13 @@ final class DriverProcess {
     return decided.contains(jobId);
   }
 
-  void noteDecided(String jobId) {
-    decided.add(jobId);
-  }
-
   /** Forgets a job that is over. */
   void forget(String jobId) {
     decided.remove(jobId);
   }
 
-  /** Sends a request that has no answer. */
-  void tell(String what, ObjectNode request) throws EndedException {
+  /** Sends a request that has no answer; it is lost if the process ends. */
+  void tell(String what, ObjectNode request) {
     send(request.put("do", what));
   }
 
@@ -165,16 +204,28 @@ final class DriverProcess {
     }
   }
 
-  private void send(ObjectNode request) throws EndedException {
+  /** Puts a request in line: whether it arrives, an answer shows, or the end of the process. */
+  private void send(ObjectNode request) {
     try {
-      String line = JSON.writeValueAsString(request);
-      synchronized (in) {
+      byte[] line = JSON.writeValueAsBytes(request);
+      lines.add(line);
+    } catch (JsonProcessingException e) {
+      throw new FsspecCommitException("a request cannot be written down", e);
+    }
+  }
+
+  private void write() {
+    try (OutputStream in = process.getOutputStream()) {
+      while (isRunning) {
+        byte[] line = lines.take();
         in.write(line);
         in.write('\n');
-        in.flush();
+        if (lines.isEmpty()) {
+          in.flush();
+        }
       }
-    } catch (IOException e) {
-      throw hasEnded();
+    } catch (IOException | InterruptedException e) {
+      // It ends, and is waited for where it is read from.
     }
   }
 
@@ -195,6 +246,7 @@ final class DriverProcess {
       process.destroyForcibly();
     } finally {
       isRunning = false;
+      lines.add(new byte[0]); // The thread that writes to it ends.
       EndedException end = hasEnded();
       waiting.values().forEach(answer -> answer.completeExceptionally(end));
     }

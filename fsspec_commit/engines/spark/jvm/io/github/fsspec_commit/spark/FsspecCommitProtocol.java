@@ -77,6 +77,9 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
 
   @Override
   public void setupJob(JobContext context) {
+    if (job != null) {
+      throw new FsspecCommitException("job " + job.id() + " began already: one instance, one job");
+    }
     Configuration conf = context.getConfiguration();
     try {
       FileSystem fs = new Path(path).getFileSystem(conf);

@@ -1,0 +1,271 @@
+"""Writes that cannot be committed safely: each is refused in a sentence, and nothing has begun."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+import fsspec_commit as fc
+from tests.spark.own_session import await_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.spark.driver_faults import DriverFaults
+
+PYTHON = "spark.fsspec_commit.python"
+# The file system of local files that runs is kept by Hadoop, whatever the setting says.
+LOCAL = {
+    "EMRFS": (
+        {"fs.file.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"},
+        "EMRFS writes .* write to s3a://",
+    ),
+    "Databricks": (
+        {"fs.file.impl": "com.databricks.s3a.S3AFileSystem"},
+        r"Databricks writes .* use fsspec_commit\.spark\.write there",
+    ),
+    "Comet": ({"spark.comet.parquet.write.enabled": "true"}, "Comet writes files past .* to false"),
+    "Gluten": (
+        {"spark.gluten.sql.native.writer.enabled": "true"},
+        "Gluten writes files past .* to false",
+    ),
+}
+S3A = {
+    "magic is off": (
+        {"fs.s3a.committer.magic.enabled": "false"},
+        "would write visible files .* to true",
+    ),
+    "magic is off for the bucket": (
+        {"fs.s3a.bucket.b.committer.magic.enabled": "false"},
+        "would write visible files .* to true",
+    ),
+    "uploads are kept in memory": (
+        {"fs.s3a.committer.magic.track.commits.in.memory.enabled": "true"},
+        "in the memory of the task .* to false",
+    ),
+}
+
+
+def refusal(spark: SparkSession, url: str, settings: Mapping[str, str], job: str = "a") -> str:
+    """Ask the protocol to begin a job, as Spark does; what it says."""
+    from py4j.protocol import Py4JJavaError
+
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    conf = jvm.org.apache.hadoop.conf.Configuration(spark.sparkContext._jsc.hadoopConfiguration())
+    for name, value in settings.items():
+        conf.set(name, value)
+    protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol(job, url)
+    context = jvm.org.apache.hadoop.mapreduce.Job.getInstance(conf)
+    with pytest.raises(Py4JJavaError) as raised:
+        protocol.setupJob(context)
+    protocol.abortJob(context)
+    return str(raised.value.java_exception.getMessage())
+
+
+@pytest.mark.parametrize("case", LOCAL)
+def test_who_would_write_past_the_protocol(
+    committing: SparkSession, driver_faults: DriverFaults, tmp_path: Path, case: str
+) -> None:
+    settings, sentence = LOCAL[case]
+    committing.range(1).write.parquet(str(tmp_path / "other"))
+    jobs = len(driver_faults.modes())
+    assert re.search(sentence, refusal(committing, str(tmp_path / "out"), settings))
+    assert len(driver_faults.modes()) == jobs
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_native_writer_that_a_session_turns_on(committing: SparkSession, tmp_path: Path) -> None:
+    name = "spark.comet.parquet.write.enabled"
+    committing.conf.set(name, "true")
+    try:
+        with pytest.raises(Exception, match="Comet writes files past the commit protocol"):
+            committing.range(1).write.parquet(str(tmp_path / "out"))
+    finally:
+        committing.conf.unset(name)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("case", S3A)
+def test_uploads_that_nobody_else_could_complete(
+    committing: SparkSession, driver_faults: DriverFaults, spark_jars: str, case: str
+) -> None:
+    settings, sentence = S3A[case]
+    jobs = len(driver_faults.modes())
+    # Nobody is there, and nobody is asked.
+    nobody = {
+        "fs.s3a.endpoint": "http://127.0.0.1:9",
+        "fs.s3a.endpoint.region": "eu-central-1",
+        "fs.s3a.access.key": "a",
+        "fs.s3a.secret.key": "b",
+        "fs.s3a.impl.disable.cache": "true",
+    }
+    said = refusal(committing, "s3a://b/out", {**nobody, **settings})
+    assert re.search(sentence, said), said
+    assert len(driver_faults.modes()) == jobs
+
+
+def test_a_directory_that_hive_moves(committing: SparkSession, tmp_path: Path) -> None:
+    staging = tmp_path / "t" / ".hive-staging_hive_2026-11-23" / "-ext-10000"
+    said = refusal(committing, str(staging), {})
+    assert re.search("Hive moves the files .*convertMetastoreParquet", said)
+    said = refusal(committing, str(tmp_path / "s" / "x"), {"hive.exec.stagingdir": "/a/s"})
+    assert "Hive moves the files" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scheme_that_nobody_can_commit_on(committing: SparkSession) -> None:
+    said = refusal(committing, "http://127.0.0.1:9/out", {})
+    assert re.search("http", said), said
+    assert "fsspec-commit: " in said
+
+
+def test_an_instance_begins_one_job(committing: SparkSession, tmp_path: Path) -> None:
+    jvm = committing.sparkContext._jvm
+    assert jvm is not None
+    context = jvm.org.apache.hadoop.mapreduce.Job.getInstance(
+        committing.sparkContext._jsc.hadoopConfiguration()
+    )
+    protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol("a", str(tmp_path / "out"))
+    protocol.abortJob(context)  # Before it has begun there is nothing to abort.
+    protocol.setupJob(context)
+    with pytest.raises(Exception, match="began already"):
+        protocol.setupJob(context)
+    local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(context.getConfiguration())
+    with pytest.raises(Exception, match="before the job begins"):
+        protocol.deleteWithJob(local, jvm.org.apache.hadoop.fs.Path(str(tmp_path / "out")), True)
+    protocol.abortJob(context)
+    protocol.abortJob(context)
+    assert not (tmp_path / "out").exists()
+
+
+def test_sparks_streaming_sink(committing: SparkSession, tmp_path: Path) -> None:
+    """Its readers go by a log of its own, and would see nothing."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "1.csv").write_text("1\n")
+    name = "spark.sql.streaming.commitProtocolClass"
+    committing.conf.set(name, committing.conf.get("spark.sql.sources.commitProtocolClass") or "")
+    out = tmp_path / "out"
+    try:
+        frame = committing.readStream.schema("id long").csv(str(tmp_path / "source"))
+        writer = frame.writeStream.format("parquet").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(tmp_path / "c")).start(str(out))
+        with pytest.raises(Exception, match="write each batch in foreachBatch"):
+            query.awaitTermination()
+    finally:
+        committing.conf.unset(name)
+    assert not list(out.rglob("*.parquet"))
+    assert fc.jobs(str(out)) == []
+
+
+@pytest.fixture
+def elsewhere(committing: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """A table with a partition that is kept elsewhere."""
+    name = f"t{uuid4().hex}"
+    sql = committing.sql
+    sql(f"CREATE TABLE {name} (id INT, g INT) USING parquet PARTITIONED BY (g)")
+    sql(f"INSERT INTO {name} VALUES (0, 0), (1, 1)")
+    sql(f"ALTER TABLE {name} ADD PARTITION (g = 7) LOCATION '{tmp_path / 'seven'}'")
+    yield name
+    sql(f"DROP TABLE {name}")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "INSERT INTO {} VALUES (2, 0), (3, 7)",
+        "INSERT INTO {} PARTITION (g = 7) VALUES (3)",
+        "INSERT OVERWRITE {} PARTITION (g = 7) VALUES (3)",
+        "INSERT OVERWRITE {} VALUES (2, 0), (3, 7)",
+    ],
+)
+def test_a_partition_that_is_kept_elsewhere(
+    committing: SparkSession, elsewhere: str, tmp_path: Path, write: str
+) -> None:
+    with pytest.raises(Exception, match="ALTER TABLE … PARTITION"):
+        committing.sql(write.format(elsewhere))
+    table = committing.table(elsewhere)
+    assert sorted(tuple(row) for row in table.collect()) == [(0, 0), (1, 1)]
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+# Without the Python that commits.
+
+
+@pytest.fixture
+def no_process(committing: SparkSession, driver_faults: DriverFaults) -> Iterator[Any]:
+    """No driver process runs; what Spark was started with is changed by the test, and put back."""
+    for pid in driver_faults.pids():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        await_end(pid)
+    conf = committing.sparkContext._jsc.sc().conf()
+    before = conf.get(PYTHON)
+    yield conf
+    conf.set(PYTHON, before)
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("exit 3", r"cannot start the Python that commits \(it said nothing\)"),
+        ("echo 'No module named fsspec_commit' >&2; exit 1", "No module named fsspec_commit"),
+        ("echo hello; exec sleep 600", "it printed what is no greeting"),
+        ("echo '{}'; exec sleep 600", "it printed: {}"),
+        (
+            """echo '{"protocol": 99, "version": "9.9"}'; exec sleep 600""",
+            r"9\.9 of .* of different releases",
+        ),
+        pytest.param("exec sleep 600", "it said nothing for 120 s", marks=pytest.mark.slow),
+    ],
+)
+def test_a_python_that_cannot_commit(
+    committing: SparkSession, no_process: Any, tmp_path: Path, script: str, sentence: str
+) -> None:
+    python, pid = tmp_path / "python", tmp_path / "pid"
+    python.write_text(f"#!/bin/sh\necho $$ > {pid}\n{script}\n")
+    python.chmod(0o755)
+    no_process.set(PYTHON, str(python))
+    with pytest.raises(Exception, match=sentence):
+        committing.range(1).write.parquet(str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    await_end(int(pid.read_text()))
+
+
+def test_a_python_that_is_not_there(
+    committing: SparkSession, no_process: Any, tmp_path: Path
+) -> None:
+    no_process.set(PYTHON, str(tmp_path / "no" / "python"))
+    command = f"Try it: {tmp_path}/no/python -P -m .*driver_process --check"
+    with pytest.raises(Exception, match=command):
+        committing.range(1).write.parquet(str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_who_may_change_a_session_does_not_choose_what_is_run(
+    committing: SparkSession, no_process: Any, tmp_path: Path
+) -> None:
+    python, ran = tmp_path / "python", tmp_path / "ran"
+    python.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    python.chmod(0o755)
+    before = committing.conf.get(PYTHON)
+    committing.conf.set(PYTHON, str(python))
+    try:
+        writer = committing.range(3).write.option("fsspec_commit.python", str(python))
+        writer.option(PYTHON, str(python)).parquet(str(tmp_path / "out"))
+        committing.sql(f"SET {PYTHON}={python}")
+        committing.range(3).write.mode("append").parquet(str(tmp_path / "out"))
+    finally:
+        committing.conf.set(PYTHON, before or "")
+    assert committing.read.parquet(str(tmp_path / "out")).count() == 6
+    assert not ran.exists()
