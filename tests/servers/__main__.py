@@ -19,6 +19,7 @@ from tests.servers.installation import (
     remove_all,
 )
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
+from tests.servers.pyspark_versions import PYSPARK_VERSIONS
 
 # Programs of others that are no servers.
 PEERS = (HADOOP, HADOOP_ON_SPARK)
@@ -43,7 +44,7 @@ def _install(*, nightly: bool) -> int:
     print(f"servers are kept in {installation.SERVERS}", flush=True)
     missing = False
     needed = [*(kind.installation for kind in EVERY_RUN), *OTHER_STORES, *PEERS]
-    by_night = [*(kind.installation for kind in NIGHTLY), HADOOP_ON_GCS]
+    by_night = [*(kind.installation for kind in NIGHTLY), HADOOP_ON_GCS, *PYSPARK_VERSIONS]
     further = by_night if nightly else []
     for one in (*needed, *further):
         what = f"{one.name} {one.version}"

@@ -1,0 +1,97 @@
+"""Task attempts that go on when their job is over: copies of the protocol, as on executors."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Attempts:
+    """The driver's protocol, and what a task scheduler does with it."""
+
+    def __init__(self, spark: SparkSession, out: Path) -> None:
+        jvm = spark.sparkContext._jvm
+        assert jvm is not None
+        self._jvm = jvm
+        self._conf = spark.sparkContext._jsc.hadoopConfiguration()
+        self.job = jvm.org.apache.hadoop.mapreduce.Job.getInstance(self._conf)
+        self.protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol("a", str(out))
+        self.protocol.setupJob(self.job)
+
+    def begun(self, number: int) -> tuple[Any, Any]:
+        """An attempt at task 0 on an executor: its protocol and its context."""
+        mapreduce = self._jvm.org.apache.hadoop.mapreduce
+        job = mapreduce.JobID("202611230000", 0)
+        task = mapreduce.TaskID(job, mapreduce.TaskType.MAP, 0)
+        attempt = mapreduce.TaskAttemptID(task, number)
+        context = mapreduce.task.TaskAttemptContextImpl(self._conf, attempt)
+        copy = self._jvm.org.apache.commons.lang3.SerializationUtils.clone(self.protocol)
+        copy.setupTask(context)
+        return copy, context
+
+    def opened(self, attempt: tuple[Any, Any]) -> Path:
+        """A file of the attempt's, as Spark's writer opens it."""
+        copy, context = attempt
+        path = Path(copy.newTaskTempFile(context, self._jvm.scala.Option.empty(), ".txt")[5:])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def commit(self, *messages: object) -> None:
+        given = self._jvm.java.util.ArrayList()
+        for message in messages:
+            given.add(message)
+        converters = self._jvm.scala.jdk.javaapi.CollectionConverters
+        self.protocol.commitJob(self.job, converters.asScala(given).toSeq())
+
+
+def seen(out: Path) -> list[str]:
+    return [path.read_text() for path in sorted(out.glob("part-*"))]
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "aborted"])
+def test_an_attempt_that_is_late_changes_nothing(
+    committing: SparkSession, tmp_path: Path, *, is_committed: bool
+) -> None:
+    out = tmp_path / "out"
+    attempts = Attempts(committing, out)
+    late, good, later = (attempts.begun(number) for number in range(3))
+    begun = attempts.opened(late)
+    begun.write_text("late")
+    attempts.opened(good).write_text("good")
+    message = good[0].commitTask(good[1])
+    if is_committed:
+        attempts.commit(message)
+    else:
+        attempts.protocol.abortJob(attempts.job)
+    expected = ["good"] * is_committed
+    assert seen(out) == expected
+    assert fc.jobs(str(out)) == []
+
+    # One was in the midst of it, the other had written nothing so far; a third one gives up.
+    begun.parent.mkdir(parents=True, exist_ok=True)
+    begun.write_text("late, and longer")
+    attempts.opened(later).write_text("later")
+    for copy, context in (late, later):
+        # It reports to a driver for whom the job is over.
+        attempts.protocol.onTaskCommit(copy.commitTask(context))
+    failing = attempts.begun(3)
+    attempts.opened(failing).write_text("failing")
+    failing[0].abortTask(failing[1])
+    assert seen(out) == expected
+    assert list(out.rglob("*.pending"))
+
+    committing.range(1, numPartitions=1).selectExpr("'next' AS value").write.mode("append").text(
+        str(out)
+    )
+    assert seen(out) == [*expected, "next\n"]
+    fc.clean(str(out), older_than=timedelta(0), dry_run=False)
+    assert not list(out.rglob("*.pending"))
+    assert seen(out) == [*expected, "next\n"]
