@@ -28,7 +28,7 @@ $(INSTALLED): pyproject.toml tests/constraints.txt $(JAVA_SOURCES)
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --no-build-isolation --editable '.[arrow,cli,testing]'
 	touch $@
 
-.PHONY: help install demo test smoke nightly servers servers-nightly docs clean clean-servers
+.PHONY: help install demo demo-spark test smoke nightly servers servers-nightly docs clean clean-servers
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -37,6 +37,9 @@ install: $(INSTALLED) ## make .venv with every development dependency, pinned
 
 demo: $(INSTALLED) ## watch jobs commit, fail and recover on this machine
 	$(BIN)/python tests/demo/run.py
+
+demo-spark: $(INSTALLED) servers ## watch an unchanged Spark job lose an executor, then its driver (needs Java)
+	$(BIN)/python -m tests.demo.spark
 
 # Where every server runs, what the tests found must be what docs/guarantees.md says. To write it anew:
 # make test TEST_OPTIONS=--guarantees=write
