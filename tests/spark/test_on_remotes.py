@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @on(
     *("ministack", "versitygw", "strict-gcs", "gen2", "hdfs"),
-    by_night=("seaweedfs", "fake-gcs-server", "azurite", "webhdfs"),
+    by_night=("seaweedfs", "azurite", "webhdfs"),
 )
 def test_append_overwrite_and_partitions(spark: SparkSession, remote: Remote) -> None:
     place = remote.place()

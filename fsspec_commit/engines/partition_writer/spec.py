@@ -50,8 +50,8 @@ class WriteSpec:
     max_rows_per_file: int = 0
     max_open_files: int = 100
     row_group_bytes: int = 64 * _MIB
-    buffered_bytes: int = 96 * _MIB
-    held_bytes: int = 96 * _MIB
+    buffered_bytes: int = 64 * _MIB
+    held_bytes: int = 64 * _MIB
 
     @property
     def file_schema(self) -> pa.Schema:

@@ -134,13 +134,18 @@ def _zone(name: str) -> tzinfo:
 
 
 def _double(value: float) -> str:
-    return _java(repr(abs(value)), value)
+    shortest = repr(abs(value))
+    # Of two digits, which Java writes at least, others may be closer than one and a zero.
+    return _java(f"{abs(value):.1e}" if len(_scientific(shortest)[0]) == 1 else shortest, value)
 
 
 def _float(value: float) -> str:
-    """The shortest text that is read as this float of 32 bits."""
+    """The shortest text that is read as this float of 32 bits.
+
+    A Java before 19 gives some floats one digit more.
+    """
     magnitude = abs(value)
-    for digits in range(1, _DIGITS_OF_FLOAT):
+    for digits in range(2, _DIGITS_OF_FLOAT):
         text = f"{magnitude:.{digits}g}"
         if _as_float(float(text)) == magnitude:
             return _java(text, value)

@@ -22,7 +22,7 @@ def write_partition(batches: Iterable[pa.RecordBatch], spec: WriteSpec, task_id:
     driver, says that the attempt counts.
 
     Args:
-        batches: The rows of the partition; their schema is that of the spec.
+        batches: The rows of the partition; their columns are those of the spec, in its order.
         spec: How to write them.
         task_id: The number of the partition, from 0 on. Task 0 writes a file also for no rows,
             unless they are partitioned: a reader finds the schema there, as after Spark's writer.
@@ -53,12 +53,13 @@ def _parts(rows: pa.RecordBatch, spec: WriteSpec) -> Iterable[tuple[str, pa.Reco
 
 
 def _portions(batches: Iterable[pa.RecordBatch], spec: WriteSpec) -> Iterator[pa.RecordBatch]:
-    """The rows of *batches*, together if they will be split."""
+    """The rows of *batches*, together if they will be split; names are those of the spec."""
     gathered: list[pa.RecordBatch] = []
     size_bytes = 0
-    for batch in batches:
-        if not batch.num_rows:
+    for given in batches:
+        if not given.num_rows:
             continue
+        batch = pa.RecordBatch.from_arrays(given.columns, names=spec.schema.names)
         if not spec.partition_by:
             yield batch
             continue

@@ -40,6 +40,21 @@ def is_year_month(kind: object) -> bool:
     return isinstance(kind, str) and _YEAR_MONTH.fullmatch(kind) is not None
 
 
+def refuse_months(schema: dict[str, Any], partition_by: Sequence[str]) -> None:
+    """Refuse to make directories of intervals of months, which are numbers when they get here.
+
+    Raises:
+        RequestError: Such a column is one of *partition_by*.
+    """
+    for one in schema["fields"]:
+        if one["name"] in partition_by and is_year_month(one["type"]):
+            message = (
+                f"cannot partition by {one['name']!r}: no directory is named by a value of type "
+                f"{one['type']!r}; cast the column to a string"
+            )
+            raise RequestError(message, kind="invalid_option")
+
+
 def arrow_schema(schema: dict[str, Any]) -> "pa.Schema":
     """The Arrow schema of the batches that Spark makes of rows of *schema*, Spark's JSON.
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from fsspec_commit.engines.spark.frame_options import SparkOptions, check_spark_options
-from fsspec_commit.engines.spark.schemas import is_year_month
+from fsspec_commit.engines.spark.schemas import is_year_month, refuse_months
 from fsspec_commit.engines.spark.write_plan import FramePlan, message_of, messages_of
 from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.result import CommitResult
@@ -58,7 +58,8 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
         )
         raise RequestError(message, kind="invalid_option")
     schema = df.schema.jsonValue()
-    frame, carried = _carried(df, schema, partition_by)
+    refuse_months(schema, partition_by)
+    frame, carried = _carried(df, schema)
     plan = FramePlan(schema, options, partition_by, carried=carried)
     with Job(destination, **job_options) as job:
         if not job.skipped:
@@ -82,27 +83,31 @@ def _of_no_rows(
     return write_partition([], plan.spec(replace(job, storage_options=storage_options), None), 0)
 
 
-def _carried(
-    df: "DataFrame", schema: dict[str, Any], partition_by: list[str]
-) -> tuple["DataFrame", dict[str, Any]]:
-    """*df* with numbers of months for such intervals, which PySpark cannot take to Python."""
+def _carried(df: "DataFrame", schema: dict[str, Any]) -> tuple["DataFrame", dict[str, Any]]:
+    """*df* as PySpark can take it to Python, and the schema of that, with the names of *df*.
+
+    An interval of months becomes a number of them, which it is in Parquet, too. Names that hold a
+    dot or a backtick are replaced, since ``mapInArrow`` reads them as parts of others.
+    """
     fields = schema["fields"]
-    months = {one["name"]: one["type"] for one in fields if is_year_month(one["type"])}
-    if not months.keys() - {*partition_by}:
+    has_months = any(is_year_month(one["type"]) for one in fields)
+    if not has_months and not any({".", "`"} & set(one["name"]) for one in fields):
         return df, schema
-    expressions = []
-    for one in df.columns:
-        name = f"`{one.replace('`', '``')}`"
-        number = {
+    expressions, carried = [], []
+    for number, one in enumerate(fields):
+        name = f"c{number}"
+        months = {
             "interval month": f"CAST({name} AS INT)",
             "interval year": f"CAST({name} AS INT) * 12",
         }.get(
-            months.get(one, ""),
+            str(one["type"]),
             f"CAST(EXTRACT(YEAR FROM {name}) * 12 + EXTRACT(MONTH FROM {name}) AS INT)",
         )
-        expressions.append(f"{number} AS {name}" if one in months else name)
-    carried = [{**one, "type": "integer"} if one["name"] in months else one for one in fields]
-    return df.selectExpr(*expressions), {**schema, "fields": carried}
+        is_months = is_year_month(one["type"])
+        expressions.append(f"{months} AS {name}" if is_months else name)
+        carried.append({**one, "type": "integer"} if is_months else one)
+    plain = df.toDF(*(f"c{number}" for number in range(len(fields))))
+    return plain.selectExpr(*expressions), {**schema, "fields": carried}
 
 
 def _run(frame: "DataFrame", spec: "WriteSpec") -> list[TaskCommit]:

@@ -207,3 +207,40 @@ def test_dictionaries_are_for_values_that_repeat() -> None:
     columns = [group.column(number) for number in range(group.num_columns)]
     with_one = [one.path_in_schema for one in columns if one.has_dictionary_page]
     assert with_one == dictionary_columns(batch)
+
+
+class TestAttempts:
+    """What an engine does with attempts that it has given up, or never knew of."""
+
+    def test_one_without_a_message_is_not_committed(self, tmp_path: Path) -> None:
+        """A stream that was cut off looks like one that has ended; its message goes nowhere."""
+        with fc.Job(tmp_path) as job:
+            spec = WriteSpec(job=job.spec, schema=rows().schema, partition_by=("day",))
+            write_partition(rows().slice(0, 1_000).to_batches(), spec, 0)
+            job.commit([write_partition(rows().to_batches(), spec, 0)])
+        assert read(tmp_path).equals(rows())
+
+    def test_a_late_one_changes_nothing(self, tmp_path: Path) -> None:
+        def late() -> Iterator[pa.RecordBatch]:
+            first, *rest = rows().to_batches(max_chunksize=1_000)
+            yield first
+            job.commit([chosen])
+            yield from rest
+
+        job = fc.Job(tmp_path).start()
+        spec = WriteSpec(job=job.spec, schema=rows().schema)
+        chosen = write_partition(rows().to_batches(), spec, 0)
+        with pytest.raises(fc.JobNotActiveError):
+            write_partition(late(), spec, 0)
+        assert read(tmp_path).equals(rows())
+        with pytest.raises(fc.JobNotActiveError):
+            write_partition(rows().to_batches(), spec, 0)
+        assert read(tmp_path).equals(rows())
+
+    def test_one_after_abort_leaves_nothing_visible(self, tmp_path: Path) -> None:
+        job = fc.Job(tmp_path).start()
+        spec = WriteSpec(job=job.spec, schema=rows().schema)
+        job.abort()
+        with pytest.raises(fc.JobNotActiveError):
+            write_partition(rows().to_batches(), spec, 0)
+        assert list(tmp_path.rglob("*.parquet")) == []
