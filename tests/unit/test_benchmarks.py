@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("bench_*.py"))
 ON_SERVERS = ["bench_magic_commit", "bench_manifest_commit", "bench_s3_throughput"]
 """Each takes seconds to start servers and to import SDKs."""
+BY_NIGHT = ["bench_spark_write"]
+"""What starts a Spark."""
 ON_ONE = {"bench_manifest_commit": ["--on", "Gen2"]}
 """What of them runs on several servers runs on one by day."""
 
@@ -42,7 +44,7 @@ def test_the_quick_form_of_one_with_a_server(sweep: Sweep) -> None:
 
 @pytest.mark.parametrize("every", [6])
 def test_the_quick_form_of_some_without(sweep: Sweep) -> None:
-    for name in sweep(name for name in BENCHMARKS if name not in ON_SERVERS):
+    for name in sweep(name for name in BENCHMARKS if name not in ON_SERVERS + BY_NIGHT):
         run_quickly(name)
 
 
