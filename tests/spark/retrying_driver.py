@@ -64,6 +64,9 @@ IN_THE_TASK: dict[str, Callable[[Iterator[Any]], Iterator[Any]]] = {
     "dies-after-its-commit": dies_at_its_end,
 }
 
+IN_THE_COMMIT = ("unheard", "unpublished")
+"""Commits that fail when they are over, and when they are decided: Spark then calls `abort`."""
+
 
 def message_of_scene(scene: str, batches: Any, spec: Any) -> str:
     """As `message_of`, but what the scene says happens to the first attempt at one task."""
@@ -79,10 +82,22 @@ class SceneWriter(FrameWriter):
     scene = ""
 
     def write(self, iterator: Any) -> Any:
-        message = super().write(IN_THE_TASK[self.scene](iterator))
+        happens = IN_THE_TASK.get(self.scene, dies_at_its_end)
+        message = super().write(happens(iterator))
         if self.scene == "dies-after-its-commit" and is_to_fail():
             os.kill(os.getpid(), signal.SIGKILL)
         return message
+
+    def commit(self, messages: Any) -> None:
+        if self.scene == "unpublished":
+            vars(import_module("fsspec_commit.protocol.commit"))["publish_files"] = fails
+        super().commit(messages)
+        if self.scene == "unheard":
+            raise RuntimeError("the answer was lost")
+
+
+async def fails(*_: Any, **__: Any) -> Any:
+    raise fc.StoreError("the store has gone")
 
 
 class SceneSource(FsspecCommitDataSource):
@@ -155,6 +170,11 @@ def main() -> None:
                 write(frame, scene, str(place / name))
             except Exception as error:  # noqa: BLE001  # told to the test
                 raised[name] = repr(error)[:2_000]
+    for scene in IN_THE_COMMIT:
+        try:
+            by_data_source(frame, scene, str(place / scene))
+        except Exception as error:  # noqa: BLE001  # told to the test
+            raised[scene] = str(error)
     (place / "raised.json").write_text(json.dumps(raised))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset as ds
 import pytest
 
+import fsspec_commit as fc
 from tests.spark.frames import has_no_job
 from tests.spark.retrying_driver import ROWS
 
@@ -47,8 +48,30 @@ def played(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.mark.parametrize("scene", SCENES)
 def test_each_row_is_there_once(played: Path, scene: str, way: str) -> None:
     name = f"{scene}-{way}"
-    raised = json.loads((played / "raised.json").read_text())
-    assert raised.get(name) is None
-    found = ds.dataset(played / name, format="parquet").to_table(columns=["id"])
-    assert sorted(found["id"].to_pylist()) == [*range(ROWS)]
+    assert raised(played, name) == ""
+    assert ids(played / name) == [*range(ROWS)]
     assert has_no_job(played / name)
+
+
+def raised(played: Path, scene: str) -> str:
+    found: str = json.loads((played / "raised.json").read_text()).get(scene, "")
+    return found
+
+
+def ids(place: Path) -> list[int]:
+    found = ds.dataset(place, format="parquet").to_table(columns=["id"])
+    return sorted(found["id"].to_pylist())
+
+
+def test_abort_after_the_commit_does_nothing(played: Path) -> None:
+    assert "the answer was lost" in raised(played, "unheard")
+    assert ids(played / "unheard") == [*range(ROWS)]
+    assert has_no_job(played / "unheard")
+
+
+def test_abort_after_the_decision_leaves_it_to_resume(played: Path) -> None:
+    assert "the store has gone" in raised(played, "unpublished")
+    (left,) = fc.jobs(played / "unpublished")
+    assert left.state == "decided"
+    fc.resume(played / "unpublished", left.job_id)
+    assert ids(played / "unpublished") == [*range(ROWS)]
