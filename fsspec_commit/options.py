@@ -11,6 +11,7 @@ from fsspec_commit.ids import IdSource
 from fsspec_commit.names import declared_partition, is_unicode
 from fsspec_commit.records.job import (
     MODES,
+    TASKS_MAX,
     Collect,
     CommitterName,
     Durability,
@@ -91,7 +92,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "durability": get_args(Durability),
 }
 _FLAGS = ("allow_empty", "probe", "single_writer", "delete_by_name", "share_secrets")
-_TASKS_MAX = 1 << 31
 
 
 def check_options(options: JobOptions) -> None:
@@ -147,7 +147,7 @@ def check_choice(name: str, value: object) -> None:
 
 def _check_numbers(given: dict[str, Any]) -> None:
     tasks = given.get("tasks")
-    if tasks is not None and not (_is_int(tasks) and 0 < tasks < _TASKS_MAX):
+    if tasks is not None and not (_is_int(tasks) and 0 < tasks < TASKS_MAX):
         raise _invalid(f"tasks={tasks!r} is no count of tasks: at least 1, or leave it out")
     concurrency = given.get("concurrency")
     if concurrency is not None and not (_is_int(concurrency) and concurrency > 0):

@@ -12,7 +12,7 @@ from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.location import locate
 from fsspec_commit.records import JsonRecord, text_bytes
-from fsspec_commit.records.job import JobRecord
+from fsspec_commit.records.job import TASKS_MAX, JobRecord
 from fsspec_commit.store import OpenOptions
 
 if TYPE_CHECKING:
@@ -124,11 +124,12 @@ def check_task_id(task_id: object, job: JobRecord) -> None:
     """Refuse an id that no task of the job can have.
 
     Raises:
-        RequestError: *task_id* is not an integer from 0; or, with ``collect="store"``, it is not
-            below the number of tasks that the driver will read.
+        RequestError: *task_id* is not an integer that a record can hold; or, with
+            ``collect="store"``, it is not below the number of tasks that the driver will read.
     """
-    if isinstance(task_id, bool) or not isinstance(task_id, int) or task_id < 0:
-        message = f"a task id is a number from 0 on, not {task_id!r}"
+    is_flag = isinstance(task_id, bool)
+    if is_flag or not isinstance(task_id, int) or not 0 <= task_id < TASKS_MAX:
+        message = f"a task id is a number from 0 on, {TASKS_MAX - 1} at most, not {task_id!r}"
         raise RequestError(message, kind="invalid_task_id", job_id=job.job_id)
     if job.collect == "store" and job.tasks is not None and task_id >= job.tasks:
         message = (

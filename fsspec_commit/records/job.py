@@ -25,6 +25,8 @@ AttemptIdText: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 ShortText: TypeAlias = Annotated[str, Meta(max_length=4096)]
+TASKS_MAX = 1 << 31
+"""Tasks are numbered below it."""
 _MESSAGE_BYTES_MAX = 64 << 10
 
 
@@ -48,7 +50,7 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     mode: Mode
     partitions: tuple[ShortText, ...] = ()
     names: Names = "unique"
-    tasks: Annotated[int, Meta(ge=1, lt=1 << 31)] | None = None
+    tasks: Annotated[int, Meta(ge=1, lt=TASKS_MAX)] | None = None
     collect: Collect = "messages"
     key_digest: Digest | None = None
     success: Success = "marker"
@@ -82,7 +84,7 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         chosen: With ``collect="store"``: whether this attempt of the task came first.
     """
 
-    task_id: Annotated[int, Meta(ge=0, lt=1 << 31)]
+    task_id: Annotated[int, Meta(ge=0, lt=TASKS_MAX)]
     attempt_id: AttemptIdText
     file_count: Count
     bytes: Count

@@ -86,3 +86,20 @@ def test_an_attempt_id_is_sixteen_digits(job: fc.Job, tmp_path: Path, attempt_id
     with pytest.raises(fc.RequestError) as caught:
         job.adopt(0, attempt_id, [written(job, tmp_path)])
     assert caught.value.kind == "invalid_attempt_id"
+
+
+@pytest.mark.guarantees("P8")
+def test_a_task_id_is_one_that_a_resumer_can_read(job: fc.Job, tmp_path: Path) -> None:
+    """A job with a larger one was decided, and its decision was damaged to all others."""
+    for task_id in (1 << 31, 10**30):
+        with pytest.raises(fc.RequestError, match="2147483647") as caught:
+            job.adopt(task_id, ATTEMPT, [])
+        assert caught.value.kind == "invalid_task_id"
+        with pytest.raises(fc.RequestError, match="2147483647"):
+            job.task(task_id)
+    largest = (1 << 31) - 1
+    message = job.adopt(largest, ATTEMPT, [])
+    file = written(job, tmp_path)
+    with inject(Fault("rename", 1, "crash_before")), pytest.raises(Crash):
+        fc.Job.from_spec(job.spec).commit([message, job.adopt(0, ATTEMPT, [file])])
+    assert fc.resume(job.destination, job.job_id).file_count == 1
