@@ -33,6 +33,10 @@ LOCAL = {
         r"Databricks writes .* use fsspec_commit\.spark\.write there",
     ),
     "Comet": ({"spark.comet.parquet.write.enabled": "true"}, "Comet writes files past .* to false"),
+    "Comet by its other name": (
+        {"spark.comet.write.parquet.enabled": "true"},
+        "Comet writes files past .* to false",
+    ),
     "Gluten": (
         {"spark.gluten.sql.native.writer.enabled": "true"},
         "Gluten writes files past .* to false",
@@ -92,6 +96,20 @@ def test_a_native_writer_that_a_session_turns_on(committing: SparkSession, tmp_p
     finally:
         committing.conf.unset(name)
     assert not (tmp_path / "out").exists()
+
+
+def test_gluten_writes_unless_it_is_told_not_to(committing: SparkSession, tmp_path: Path) -> None:
+    started_with = committing.sparkContext._jsc.sc().conf()
+    started_with.set("spark.plugins", "org.apache.gluten.GlutenPlugin")
+    name = "spark.gluten.sql.native.writer.enabled"
+    try:
+        with pytest.raises(Exception, match=f"Gluten writes files past .* {name} to false"):
+            committing.range(1).write.parquet(str(tmp_path / "out"))
+        committing.conf.set(name, "false")
+        committing.range(1).write.parquet(str(tmp_path / "out"))
+    finally:
+        started_with.remove("spark.plugins")
+        committing.conf.unset(name)
 
 
 @pytest.mark.parametrize("case", S3A)

@@ -4,6 +4,7 @@ import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.spark.SparkEnv;
 
 /** Writes that cannot be committed safely, each refused before any work, with its sentence. */
 final class Refusals {
@@ -25,8 +26,11 @@ final class Refusals {
     checkHiveStaging(destination, conf);
     checkUser(destination);
     checkPlatform(destination, conf);
-    checkNativeWriter(conf, "spark.comet.parquet.write.enabled", "Comet");
-    checkNativeWriter(conf, "spark.gluten.sql.native.writer.enabled", "Gluten");
+    checkNativeWriter(conf, "spark.comet.parquet.write.enabled", "Comet", false);
+    checkNativeWriter(conf, "spark.comet.write.parquet.enabled", "Comet", false);
+    // On by itself, once the plugin is loaded.
+    boolean hasGluten = SparkEnv.get().conf().get("spark.plugins", "").contains("GlutenPlugin");
+    checkNativeWriter(conf, "spark.gluten.sql.native.writer.enabled", "Gluten", hasGluten);
     if ("s3a".equals(destination.toUri().getScheme())) {
       checkMagic(destination, conf);
     }
@@ -91,8 +95,9 @@ final class Refusals {
     }
   }
 
-  private static void checkNativeWriter(Configuration conf, String setting, String engine) {
-    if (conf.getBoolean(setting, false)) {
+  private static void checkNativeWriter(
+      Configuration conf, String setting, String engine, boolean absent) {
+    if (conf.getBoolean(setting, absent)) {
       throw new FsspecCommitException(
           engine + " writes files past the commit protocol: set " + setting + " to false");
     }
