@@ -138,7 +138,7 @@ def options_of_texts(texts: Mapping[str, str]) -> dict[str, Any]:
                 "fc.spark.write takes it; or let the executors' environment hold the credentials"
             )
             raise RequestError(message, kind="invalid_option")
-    options = {name: _value(name, text) for name, text in texts.items()}
+    options = {name: value_of_text(name, text) for name, text in texts.items()}
     if "storage_options" in options:
         refuse_secrets(options["storage_options"])
     return options
@@ -174,7 +174,12 @@ def is_open(storage_options: Mapping[str, object] | None) -> bool:
     return True
 
 
-def _value(name: str, text: str) -> Any:
+def value_of_text(name: str, text: str) -> Any:
+    """The value of an option that was given as text, or as JSON.
+
+    Raises:
+        RequestError: The text is no value of this option.
+    """
     if name in _BOOLEANS:
         return _parsed(name, text.lower(), "true or false", bool)
     if name == "wait_s" and text.lower() in {"inf", "infinity"}:

@@ -1,17 +1,20 @@
-"""Options of a job as Spark's settings carry them: all of them text."""
+"""Options of a job as the settings of an unchanged Spark job carry them: all of them text."""
 
 from collections.abc import Mapping
 
+from fsspec_commit.engines.spark.frame_options import value_of_text
 from fsspec_commit.errors import RequestError
 from fsspec_commit.options import JobOptions
 from fsspec_commit.suggestions import option_hint
 
-_TEXTS = ("committer", "durability", "idempotency_key", "success")
-_FLAGS = ("delete_by_name", "probe", "single_writer")
-_NUMBERS = {"concurrency": int, "wait_s": float}
+# What Spark does not say itself, as it does the mode; and what is for the driver alone.
+_OF_A_JOB = (
+    *("committer", "concurrency", "delete_by_name", "durability", "idempotency_key"),
+    *("probe", "single_writer", "success", "wait_s"),
+)
 # Of the jar itself.
 _OTHERS = ("credentials", "python")
-_KNOWN = (*_TEXTS, *_FLAGS, *_NUMBERS, *_OTHERS)
+_KNOWN = (*_OF_A_JOB, *_OTHERS)
 
 
 def job_options(texts: Mapping[str, str]) -> JobOptions:
@@ -22,26 +25,12 @@ def job_options(texts: Mapping[str, str]) -> JobOptions:
     """
     options: JobOptions = {}
     for name, text in texts.items():
-        if name in _OTHERS:
-            continue
         if name not in _KNOWN:
             message = (
                 f"there is no setting spark.fsspec_commit.{name}{option_hint(name, _KNOWN)}"
                 f" (there are: {', '.join(_KNOWN)})"
             )
             raise RequestError(message, kind="invalid_option")
-        options[name] = _value(name, text)  # type: ignore[literal-required]
+        if name in _OF_A_JOB:
+            options[name] = value_of_text(name, text)  # type: ignore[literal-required]
     return options
-
-
-def _value(name: str, text: str) -> object:
-    if name in _TEXTS:
-        return text
-    try:
-        if name in _FLAGS:
-            return {"true": True, "false": False}[text.lower()]
-        return _NUMBERS[name](text)
-    except (KeyError, ValueError):
-        what = "true or false" if name in _FLAGS else "a number"
-        message = f"spark.fsspec_commit.{name} is {what}, not {text!r}"
-        raise RequestError(message, kind="invalid_option") from None

@@ -45,5 +45,5 @@ def test_what_spark_says_itself_is_no_option(name: str, hint: str) -> None:
     [("probe", "yes", "true or false"), ("concurrency", "many", "number"), ("wait_s", "", "num")],
 )
 def test_a_value_that_does_not_fit_is_shown(name: str, text: str, wanted: str) -> None:
-    with pytest.raises(fc.RequestError, match=f"{name} is (a )?{wanted}"):
+    with pytest.raises(fc.RequestError, match=f"'{name}' is (a )?{wanted}"):
         job_options({name: text})
