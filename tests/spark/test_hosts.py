@@ -100,7 +100,7 @@ def test_statements_of_spark_sql(tmp_path: Path) -> None:
     statements = (
         f"CREATE TABLE t (id INT) USING parquet LOCATION '{session.out}';"
         "INSERT INTO t VALUES (1), (2); INSERT INTO t VALUES (3);"
-        "INSERT OVERWRITE t SELECT id + 10 FROM t WHERE id > 1;"
+        "INSERT OVERWRITE t VALUES (12), (13);"
         "SELECT count(*) FROM t;"
     )
     run(tmp_path, str(HOME / "bin" / "spark-sql"), *settings_of(session), "-e", statements)
@@ -112,8 +112,8 @@ def test_statements_of_spark_sql(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_statements_of_a_thrift_server(tmp_path: Path) -> None:
-    """Each is run in a thread of the server's, for a session of its own or for one of many."""
-    session = OwnSession(tmp_path)
+    """Its threads look for the class where the JVM does, and know nothing of `spark.jars`."""
+    session = OwnSession(tmp_path, {"spark.driver.extraClassPath": fc.spark.jar()})
     beeline = (str(HOME / "bin" / "beeline"), "-n", "somebody")
     with thrift_server(session) as url:
         create = f"CREATE TABLE t (id INT) USING parquet LOCATION '{session.out}'"
@@ -122,7 +122,8 @@ def test_a_hundred_statements_of_a_thrift_server(tmp_path: Path) -> None:
             "".join(f"INSERT INTO t VALUES ({number});\n" for number in range(100))
         )
         run(tmp_path, *beeline, "-u", url, "-f", str(tmp_path / "many.sql"))
-        run(tmp_path, *beeline, "-u", url, "-e", "INSERT OVERWRITE t SELECT * FROM t WHERE id > 2")
+        overwrite = "INSERT OVERWRITE t SELECT CAST(id AS INT) FROM range(3, 100)"
+        run(tmp_path, *beeline, "-u", url, "-e", "SELECT count(*) FROM t", "-e", overwrite)
         [pid] = session.faults.pids()
         assert is_running(pid)
     session.await_driver_processes()
