@@ -1,6 +1,6 @@
 """``register``: makes the data source known to a session."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.engines.spark.missing import pyarrow
 from fsspec_commit.errors import RequestError
@@ -13,7 +13,8 @@ def register(spark: "SparkSession") -> None:
     """Register the data source ``fsspec_commit`` with *spark*, for ``df.write.format``.
 
     It takes Spark 4.0 or later, classic or Connect, and this package with ``pyarrow`` on the
-    driver and on every executor. Once for each session; a second time does no harm.
+    driver and on every executor. Once for each session, and once more in each thread of one's own
+    and after Ctrl-C: a classic session looks for data sources where it is the active one.
 
     The options of the data source are those of :func:`fsspec_commit.spark.write`, as texts or as
     JSON. ``.mode("append")`` stands for ``mode="append"``, ``"error"`` or ``"ignore"``,
@@ -33,3 +34,8 @@ def register(spark: "SparkSession") -> None:
         )
         raise RequestError(message, kind="missing_package") from error
     spark.dataSource.register(FsspecCommitDataSource)
+    if type(spark).__module__ == "pyspark.sql.session":
+        # As PySpark does when it makes a frame of rows; else Spark says DATA_SOURCE_NOT_FOUND.
+        session: Any = spark
+        java = session._get_j_spark_session_class(session._jvm)  # noqa: SLF001  # no other way
+        java.setActiveSession(session._jsparkSession)  # noqa: SLF001
