@@ -146,7 +146,9 @@ def test_a_copy_of_a_task_that_is_late_is_never_seen(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_executor_that_is_stopped_and_goes_on_is_never_seen(tmp_path: Path) -> None:
-    run(tmp_path, {"stopped": STOPPED}, **SPECULATIVE)
+    # With one task each, the other task is not stopped as well.
+    one_each = {"spark.executor.cores": "1", "spark.cores.max": "2"}
+    run(tmp_path, {"stopped": STOPPED}, **SPECULATIVE, **one_each)
 
 
 @pytest.mark.slow
