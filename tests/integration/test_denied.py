@@ -99,6 +99,11 @@ LACKING = [
     Lacking(
         *("ministack", "s3:GetBucketVersioning", "nothing", "nothing", "nothing"), probe="nothing"
     ),
+    # Of adopted uploads alone, and no job here has any.
+    Lacking(
+        *("ministack", "s3:ListMultipartUploadParts", "nothing", "nothing", "nothing"),
+        probe="nothing",
+    ),
     Lacking("ministack", "s3:ListBucketVersions", "error", "nothing", "nothing", probe="error"),
     Lacking("strict-gcs", "storage.objects.create", "error", "error", "error"),
     Lacking("strict-gcs", "storage.objects.get", "error", "error", "note"),
