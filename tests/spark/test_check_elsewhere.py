@@ -22,6 +22,7 @@ def quick(tmp_path: Path) -> dict[str, str]:
     return {**QUICK, **{name: str(tmp_path / place) for place, name in places.items()}}
 
 
+@pytest.mark.slow
 def test_pyspark_as_it_is_installed(tmp_path: Path) -> None:
     """No driver of a store, no binding: what `pip install pyspark` gives."""
     local, s3, azure = ask("classic", quick(tmp_path), f"file://{tmp_path}/out", S3A, ABFS)

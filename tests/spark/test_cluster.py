@@ -140,6 +140,7 @@ SPECULATIVE = {
 }
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_task_that_is_late_is_never_seen(tmp_path: Path) -> None:
     run(tmp_path, {"plain": PLAIN, "late": SPECULATION}, **SPECULATIVE)
 

@@ -90,8 +90,10 @@ def test_declared_partitions_are_cleared(spark: SparkSession, tmp_path: Path, wa
     assert ids(spark, tmp_path) == [0, 2, 3, 5, 6, 8]
 
 
-def test_a_task_that_fails_once_is_run_again(spark: SparkSession, tmp_path: Path, way: str) -> None:
-    """`local[2]` gives a task one chance, so the source itself tries again, as a retry does."""
+def test_what_has_failed_can_be_written_again(
+    spark: SparkSession, tmp_path: Path, way: str
+) -> None:
+    """`local[2,2]` gives a task two chances, and both fail in the first job."""
     frame = failing(spark, tmp_path / "flag", rows=100, at=60)
     with pytest.raises(Exception, match="upstream has failed"):
         write(way, frame, tmp_path / "out", mode="append")
@@ -102,20 +104,22 @@ def test_a_task_that_fails_once_is_run_again(spark: SparkSession, tmp_path: Path
 
 
 def failing(spark: SparkSession, flag: Path, *, rows: int, at: int) -> DataFrame:
-    """Rows of one partition whose source fails at row *at*, the first time it is run."""
+    """Rows of one partition whose source fails at row *at*, the first two times it is run."""
     place = str(flag)
 
-    def fail_once(batches: Iterator[Any]) -> Iterator[Any]:
-        import os
+    def fail_twice(batches: Iterator[Any]) -> Iterator[Any]:
+        from pathlib import Path
 
+        flags = [Path(f"{place}{nth}") for nth in range(2)]
         for batch in batches:
             for row in range(batch.num_rows):
-                if batch.column(0)[row].as_py() == at and not os.path.exists(place):  # noqa: PTH110
-                    os.close(os.open(place, os.O_CREAT))
+                left = [one for one in flags if not one.exists()]
+                if batch.column(0)[row].as_py() == at and left:
+                    left[0].touch()
                     raise RuntimeError("upstream has failed")
                 yield batch.slice(row, 1)
 
-    return spark.range(0, rows, numPartitions=1).mapInArrow(fail_once, "id long")
+    return spark.range(0, rows, numPartitions=1).mapInArrow(fail_twice, "id long")
 
 
 def test_a_failed_overwrite_leaves_the_old_rows(

@@ -79,6 +79,7 @@ def run(place: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_program_in_java(tmp_path: Path) -> None:
     session = OwnSession(tmp_path)
     (tmp_path / "Program.java").write_text(PROGRAM)

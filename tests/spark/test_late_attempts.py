@@ -53,7 +53,7 @@ class Attempts:
 
 
 def seen(out: Path) -> list[str]:
-    return [path.read_text() for path in sorted(out.glob("part-*"))]
+    return sorted(path.read_text() for path in out.glob("part-*"))
 
 
 @pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "aborted"])

@@ -71,7 +71,8 @@ def test_jobs_beside_each_other(spark: SparkSession, tmp_path: Path) -> None:
     assert has_no_job(tmp_path)
 
 
-@pytest.mark.parametrize("when", [pytest.param("undecided", marks=pytest.mark.slow), "decided"])
+@pytest.mark.parametrize("when", ["undecided", "decided"])
+@pytest.mark.slow
 def test_the_driver_is_killed(spark: SparkSession, tmp_path: Path, when: str) -> None:
     out = tmp_path / "out"
     fc.spark.write(spark.range(5), str(out))

@@ -143,7 +143,7 @@ def killed_and_restarted(place: Path, kills: list[str]) -> None:
 def test_the_driver_is_killed_between_commit_and_checkpoint(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    killed_and_restarted(tmp_path, ["committed", "decided"])
+    killed_and_restarted(tmp_path, ["committed"])
 
 
 @pytest.mark.slow

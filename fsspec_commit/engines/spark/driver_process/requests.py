@@ -98,6 +98,9 @@ class _Numbered(Struct, frozen=True):
     id: int | None = None
 
 
+_NUMBERED = msgspec.json.Decoder(_Numbered)
+
+
 def decoded(line: bytes) -> Request:
     """The request of a line.
 
@@ -114,6 +117,6 @@ def decoded(line: bytes) -> Request:
 def number_of(line: bytes) -> int | None:
     """The id of a line that is no request, if it has one: somebody waits for the answer."""
     try:
-        return msgspec.json.decode(line, type=_Numbered).id
+        return _NUMBERED.decode(line).id
     except msgspec.DecodeError:
         return None
