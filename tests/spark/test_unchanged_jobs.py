@@ -87,7 +87,7 @@ def test_a_write_that_fails_changes_nothing(committing: SparkSession, out: Path,
     committing.range(3).write.parquet(str(out))
     before = files(out)
     with pytest.raises(Exception, match="no such row"):
-        committing.range(3).selectExpr(FAILS).write.mode(mode).parquet(str(out))
+        committing.range(0, 3, numPartitions=1).selectExpr(FAILS).write.mode(mode).parquet(str(out))
     assert files(out) == before
     assert_settled(out)
 
