@@ -55,13 +55,18 @@ def by_day(
     ]
 
 
-def some_tests_by_day(every: int) -> pytest.MarkDecorator:
+def some_tests_by_day(every: int, *, everywhere: bool = False) -> pytest.MarkDecorator:
     """By day every so-many-th of these tests where servers are not those of `WHOLE_ON`.
 
     For what a second server must be asked as well, but not everything each time. Of the tests for
     one set of guarantees at least one is run on each server. By night all of them are.
+
+    Args:
+        every: One in how many.
+        everywhere: Choose on the servers of `WHOLE_ON`, too: what is tried there is tried on
+            another store as well, whole, or in each run of many days.
     """
-    return pytest.mark.some_by_day(every)
+    return pytest.mark.some_by_day(every, everywhere=everywhere)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,8 +75,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     groups = defaultdict[tuple[str, ...], list[pytest.Item]](list)
     for item in items:
         if (
-            item.get_closest_marker("some_by_day")
-            and (server := _second_server(item))
+            (mark := item.get_closest_marker("some_by_day"))
+            and (server := _server_to_choose_on(item, everywhere=mark.kwargs["everywhere"]))
             and not item.get_closest_marker("slow")
         ):
             test_class = item.nodeid.partition("[")[0].rpartition("::")[0]
@@ -88,10 +93,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
 
 
-def _second_server(item: pytest.Item) -> str:
+def _server_to_choose_on(item: pytest.Item, *, everywhere: bool) -> str:
     callspec = getattr(item, "callspec", None)
     for fixture, server in () if callspec is None else callspec.params.items():
-        if fixture in OF_SERVERS and server not in WHOLE_ON.values():
+        if fixture in OF_SERVERS and (everywhere or server not in WHOLE_ON.values()):
             return str(server)
     return ""
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import fsspec_commit as fc
 from tests.benchmarks.interleaved import Report, arguments, disk, interleave, scratch, seconds_of
-from tests.spark.conftest import COMMIT_PROTOCOL, SETTINGS
+from tests.spark.conftest import COMMIT_PROTOCOL, PLAIN_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,9 +45,8 @@ COLUMNS = (
 def session(folder: Path) -> SparkSession:
     """Two threads; each side sets its commit protocol."""
     builder = SparkSession.builder.master("local[2]").appName("bench_spark_jar")
-    settings = SETTINGS | {
+    settings = PLAIN_SETTINGS | {
         "spark.driver.memory": "4g",
-        "spark.driver.extraJavaOptions": "",
         "spark.local.dir": str(folder / "local"),
         "spark.log.level": "OFF",
     }
@@ -80,7 +79,7 @@ def main() -> None:
         spark = session(folder)
         ours = spark.conf.get(COMMIT_PROTOCOL)
         assert ours is not None
-        protocols = {"ours": ours, "Spark's": SETTINGS[COMMIT_PROTOCOL]}
+        protocols = {"ours": ours, "Spark's": PLAIN_SETTINGS[COMMIT_PROTOCOL]}
         frame: DataFrame = spark.range(0, count, 1, TASKS).selectExpr(*COLUMNS)
         one = spark.range(1)
         writes: dict[str, Callable[[str], object]] = {

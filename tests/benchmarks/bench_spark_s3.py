@@ -21,7 +21,7 @@ from tests.benchmarks.interleaved import Report, arguments, disk, interleave, sc
 from tests.servers.hadoop import on_s3
 from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
 from tests.servers.slow_s3.server import SlowS3
-from tests.spark.conftest import COMMIT_PROTOCOL, SETTINGS
+from tests.spark.conftest import COMMIT_PROTOCOL, PLAIN_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,9 +38,8 @@ FASTER = {"spark.hadoop.fs.s3a.committer.threads": "64"}
 
 def session(folder: Path, server: SlowS3) -> SparkSession:
     """As many threads as a small cluster has; each side sets its committer."""
-    settings = SETTINGS | {
+    settings = PLAIN_SETTINGS | {
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": "",
         "spark.driver.extraClassPath": f"{HADOOP_ON_SPARK.program.parents[1]}/lib/*",
         "spark.local.dir": str(folder),
         "spark.hadoop.fs.s3a.connection.maximum": "200",

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 import fsspec_commit as fc
 from tests.benchmarks.driven_jobs import empty_interpreter
 from tests.benchmarks.interleaved import Report, Sample, arguments, kind_of, scratch, tmpfs
-from tests.spark.conftest import SETTINGS
+from tests.spark.conftest import PLAIN_SETTINGS
 
 FILES = 100_000
 TASKS = (100,)
@@ -53,10 +53,9 @@ class Counted:
 
 def session(folder: Path, python: Path) -> SparkSession:
     """Two threads."""
-    settings = SETTINGS | {
+    settings = PLAIN_SETTINGS | {
         "spark.driver.memory": "4g",
         "spark.driver.maxResultSize": "0",
-        "spark.driver.extraJavaOptions": "",
         "spark.local.dir": str(folder / "local"),
     }
     builder = SparkSession.builder.master("local[2]").appName("bench_spark_scale")

@@ -15,6 +15,7 @@ from fsspec_commit_stores.hdfs import HdfsStore
 from tests.contract import test_azure, test_gcs, test_s3
 from tests.scenes.remotes import on
 from tests.servers.impostors import AnsweringProxy
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,6 +35,7 @@ STORES: dict[str, Any] = {
 }
 
 
+@some_tests_by_day(2, everywhere=True)
 @on("ministack", "strict-gcs", "gen2", "azurite", by_night=("webhdfs",))
 class TestRemote(AnsweredForContract):
     @pytest.fixture

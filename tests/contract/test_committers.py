@@ -113,6 +113,7 @@ class Versioned(OnS3):
 on_ministack = pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
 
 
+@some_tests_by_day(2, everywhere=True)
 @on_ministack
 class TestS3Commits(OnS3, Usual, SupersededContract, NeighboursContract):
     """All that is S3's own. Damaged records are tried by day on other kinds of stores."""
@@ -128,6 +129,7 @@ class TestS3Names(OnS3, NamesContract):
     test_an_emptied_directory_in_the_way_is_refused = NOT_BY_DAY
 
 
+@some_tests_by_day(2, everywhere=True)
 @on_ministack
 class TestS3VersionedCommits(Versioned, ModesContract, PartitionsContract):
     """What replaces files."""
@@ -184,6 +186,7 @@ strict = pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
 """The other one, fake-gcs-server, is refused."""
 
 
+@some_tests_by_day(2, everywhere=True)
 @strict
 class TestGcsCommits(
     OnGcs,
@@ -228,6 +231,7 @@ on_gen2 = pytest.mark.parametrize("azure_server", ["gen2"], indirect=True)
 on_azurite = pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
 
 
+@some_tests_by_day(2, everywhere=True)
 @on_gen2
 class TestGen2Commits(
     OnAzure, Usual, SupersededContract, ModesContract, NamesContract, NeighboursContract
@@ -237,7 +241,7 @@ class TestGen2Commits(
     chosen = "manifest"
 
 
-@some_tests_by_day(2)
+@some_tests_by_day(3)
 @on_azurite
 class TestFlatCommits(OnAzure, Usual, SupersededContract, ModesContract):
     """What depends on uploads that are keyed by path."""
@@ -301,6 +305,7 @@ class OnHdfs(OnServer):
         return PlaceOnCluster(url=destination, storage_options=storage_options, above=bucket)
 
 
+@some_tests_by_day(2, everywhere=True)
 @pytest.mark.parametrize("hdfs_directory", ["hdfs"], indirect=True)
 class TestHdfsCommits(
     OnHdfs, Usual, SupersededContract, ModesContract, NamesContract, NeighboursContract
@@ -308,6 +313,7 @@ class TestHdfsCommits(
     """All but what the committer does alike on a local disk."""
 
 
+@some_tests_by_day(2)
 @pytest.mark.parametrize("hdfs_directory", ["webhdfs"], indirect=True)
 class TestWebHdfsCommits(OnHdfs, DriversContract):
     """What its client could do otherwise; whom others overtake, they overtake before any client."""

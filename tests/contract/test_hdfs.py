@@ -11,6 +11,7 @@ from fsspec_commit.testing import StoreContract
 from fsspec_commit_stores.hdfs import HdfsStore
 from tests.contract.on_bucket import OnBucket
 from tests.servers.hdfs.kinds import LISTED_AT_ONCE
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     import asyncio
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tests.servers.hdfs.plugin import HdfsDirectory
 
 
+@some_tests_by_day(2, everywhere=True)
 class TestHdfsStore(OnBucket, StoreContract):
     page_entries = LISTED_AT_ONCE
 

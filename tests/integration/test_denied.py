@@ -21,6 +21,7 @@ from tests.scenes.remotes import on
 from tests.scenes.requests_of_jobs import AZURITE, GCS, GEN2
 from tests.scenes.scene import Scene, named
 from tests.servers.faults import AnswerInstead, Rule
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,6 +221,7 @@ def settle(
         assert write(place.url, place.how["storage_options"]).warnings == ()
 
 
+@some_tests_by_day(3, everywhere=True)
 @every(*LACKING)
 def test_an_overwrite(remote: Remote, lacking: Lacking) -> None:
     place = laid_out(remote, OVERWRITE, lacking)
@@ -229,6 +231,7 @@ def test_an_overwrite(remote: Remote, lacking: Lacking) -> None:
     settle(OVERWRITE, place, told, message)
 
 
+@some_tests_by_day(3, everywhere=True)
 @every(*LACKING, MOVE)
 def test_an_append(remote: Remote, lacking: Lacking) -> None:
     place = laid_out(remote, APPEND, lacking)
@@ -239,6 +242,7 @@ def test_an_append(remote: Remote, lacking: Lacking) -> None:
     settle(APPEND, place, told, message)
 
 
+@some_tests_by_day(3, everywhere=True)
 @every(*LACKING)
 def test_a_job_whose_work_fails(remote: Remote, lacking: Lacking) -> None:
     place = laid_out(remote, APPEND, lacking)

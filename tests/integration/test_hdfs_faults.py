@@ -77,7 +77,7 @@ FAULTS: dict[str, Fault] = {
 IN_EVERY_RUN = {"reply lost"}
 STEP = 3
 """So many requests of a job are tried in one test."""
-BY_DAY = {4 * STEP, 5 * STEP}
+BY_DAY = {4 * STEP}
 every_fault = pytest.mark.parametrize(
     "fault",
     [

@@ -13,6 +13,7 @@ import pytest
 
 from tests.scenes.attempts import learn
 from tests.scenes.costs import ONE_FILE, directories_of, exchanged, requests_of, shapes
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     from tests.scenes.places import RemotePlace
@@ -89,6 +90,7 @@ def place(remote: Remote, proxy: FaultProxy) -> RemotePlace:
     return place
 
 
+@some_tests_by_day(2, everywhere=True)
 @on_each
 @pytest.mark.parametrize("tasks", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("others", [0, 2], ids=["first", "after others"])
@@ -112,6 +114,7 @@ def test_a_job(
     assert len(exchanges) <= most, exchanged(exchanges)
 
 
+@some_tests_by_day(2, everywhere=True)
 @on_each
 def test_an_append_of_unique_names_lists_no_files(
     place: RemotePlace, proxy: FaultProxy, cost: Cost

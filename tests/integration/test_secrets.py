@@ -29,6 +29,7 @@ from tests.scenes.places import LocalPlace, Place
 from tests.scenes.remotes import on
 from tests.scenes.requests_of_jobs import GCS, GEN2, S3
 from tests.servers.faults import AnswerInstead, LoseReply, Rule
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,6 +220,7 @@ FAULTS = {
 }
 
 
+@some_tests_by_day(3, everywhere=True)
 @pytest.mark.parametrize(
     ("remote", "fault"),
     [pytest.param(name.partition(",")[0], name, id=name) for name in FAULTS],
@@ -356,6 +358,7 @@ def test_secrets_of_the_environment(tmp_path: Path, ears: Ears) -> None:
     ears.check(LocalPlace(tmp_path / "out").snapshot())
 
 
+@some_tests_by_day(2, everywhere=True)
 @on(*REMOTES)
 @pytest.mark.parametrize("how", ["--debug", "--json"])
 def test_the_command(how: str, remote: Remote, kept: Kept, ears: Ears) -> None:

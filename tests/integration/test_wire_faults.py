@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class S3Faults(WireFaults, LongFiles):
-    by_day: ClassVar = {"reply lost": 1, "503": 3}
+    by_day: ClassVar = {"reply lost": 4, "503": 9}
     asked_by_day = by_day
-    expires_by_day = 10
+    expires_by_day = 14
     sees_every_state = True
     workers = 2, 5
 
@@ -95,7 +95,7 @@ def settle_without_marker(scene: Scene, place: RemotePlace) -> None:
 @on("strict-gcs")
 class TestGcs(WireFaults, LongFiles, KilledServer):
     requests = GCS
-    expires_by_day = 9
+    expires_by_day = 20
 
     def test_a_token_that_expires_is_renewed_by_the_way(self, remote: Remote, wire: Wire) -> None:
         """Nobody hears of it: what was refused for it is asked again with another."""
@@ -106,7 +106,7 @@ class TestGcs(WireFaults, LongFiles, KilledServer):
 class OnAzure(WireFaults):
     asked_by_day: ClassVar[Mapping[str, int]] = {}
     first_by_day = ("reply lost",)
-    expires_by_day = 18
+    expires_by_day = 36
 
 
 @on("gen2")
@@ -114,11 +114,11 @@ class TestGen2(OnAzure, KilledServer):
     """Killed is our own server alone: Azurite keeps its blobs in memory."""
 
     requests = GEN2
-    by_day: ClassVar = {"reply lost": 1, "503": 4}
+    by_day: ClassVar = {"reply lost": 4, "503": 9}
     killed_by_day = ("after the decision", "after the second file")
 
 
 @on("azurite")
 class TestAzurite(OnAzure):
     requests = AZURITE
-    by_day: ClassVar = {"reply lost": 4, "503": 4}
+    by_day: ClassVar = {"reply lost": 8, "503": 9}

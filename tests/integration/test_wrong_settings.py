@@ -172,7 +172,7 @@ def check_that_nothing_stays(remote: Remote) -> None:
     assert leftovers(remote.place()) == []
 
 
-@some_tests_by_day(4)
+@some_tests_by_day(4, everywhere=True)
 @each(WRONG)
 def test_a_job_and_a_question(remote: Remote, wrong: Wrong) -> None:
     """The same where no probe fails in the job's place: on a server that is known."""
@@ -250,6 +250,7 @@ def answered(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("remote", "fault", "words"), cases, indirect=["remote"])
 
 
+@some_tests_by_day(2, everywhere=True)
 @pytest.mark.parametrize("is_known", [False, True], ids=["unknown", "known"])
 @answered()
 def test_an_answer_to_everything(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.spark.places import SparkPlace
 
 COMMIT_PROTOCOL = "spark.sql.sources.commitProtocolClass"
-SETTINGS = {
+PLAIN_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -44,8 +44,13 @@ SETTINGS = {
     ),
     "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
     "spark.hadoop.fs.s3a.committer.name": "file",
-    # Quick to start: tests write a few rows each.
+}
+# Tests write a few rows each: to compile code for them takes longer than to be without.
+SETTINGS = {
+    **PLAIN_SETTINGS,
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 

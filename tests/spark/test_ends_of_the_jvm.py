@@ -55,9 +55,8 @@ def ended(session: OwnSession, end: End) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    "nth", [BY_DAY[1], *by_night(n for n in range(1, CALLS_MAX) if n != BY_DAY[1])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("nth", range(1, CALLS_MAX))
 def test_the_driver_process_goes_on_alone(tmp_path: Path, nth: int) -> None:
     """It finishes what is decided, or under way to it, and aborts the rest."""
     session = OwnSession(tmp_path)

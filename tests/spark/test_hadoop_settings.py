@@ -95,8 +95,9 @@ def test_on_a_disk_as_well(spark: SparkSession, tmp_path: Path) -> None:
     [
         "s3a://bucket/out",
         "gs://bucket/out",
-        "hdfs://namenode/out",
-        "webhdfs://namenode/out",
+        # By its name a test would be given to the worker that has the cluster.
+        pytest.param("hdfs://namenode/out", id="NameNode"),
+        pytest.param("webhdfs://namenode/out", id="NameNode by its web interface"),
         "file:/out",
     ],
 )

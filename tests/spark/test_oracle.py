@@ -130,7 +130,7 @@ SESSION_ONLY = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=4, suppress_health_check=SESSION_ONLY)
+@settings(max_examples=3, suppress_health_check=SESSION_ONLY)
 @given(case=cases())
 def test_rows_come_back(
     spark: SparkSession, tmp_path: Path, way: str, case: tuple[str, list[str], Steps]

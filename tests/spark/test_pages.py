@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/spark.md that need a Spark, each page in a session of its own.
+"""The examples of README.md and docs/spark.md that need a Spark, in one process.
 
 `tests/docs/test_examples.py` runs all others, in a process that must not keep a JVM.
 """
@@ -26,11 +26,19 @@ OF_SPARK = re.compile(
 QUIET = {name: value for name, value in SETTINGS.items() if "commit" not in name.lower()}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/spark.md"])
-def test_the_examples_of_a_page_work(page: str, tmp_path: Path) -> None:
-    blocks = OF_SPARK.findall((ROOT / page).read_text("utf-8"))
-    assert blocks
-    (tmp_path / "page.py").write_text("\n".join(blocks), "utf-8")
+PAGES = ("README.md", "docs/spark.md")
+# The next page begins as its reader does, without a session; another JVM would take longer.
+BETWEEN = """
+for session in filter(None, [SparkSession.getActiveSession()]):
+    session.stop()
+"""
+
+
+def test_the_examples_of_the_pages_work(tmp_path: Path) -> None:
+    pages = [OF_SPARK.findall((ROOT / page).read_text("utf-8")) for page in PAGES]
+    assert all(pages)
+    script = BETWEEN.join("\n".join(blocks) for blocks in pages)
+    (tmp_path / "pages.py").write_text(script, "utf-8")
     settings = "".join(f"{name} {value}\n" for name, value in QUIET.items())
     (tmp_path / "spark-defaults.conf").write_text(settings, "utf-8")
     environment = {
@@ -40,7 +48,7 @@ def test_the_examples_of_a_page_work(page: str, tmp_path: Path) -> None:
         "PYSPARK_PYTHON": sys.executable,
     }
     ran = subprocess.run(
-        [sys.executable, "page.py"],
+        [sys.executable, "pages.py"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

@@ -140,6 +140,7 @@ def killed_and_restarted(place: Path, kills: list[str]) -> None:
     assert has_no_job(place / "out")
 
 
+@pytest.mark.slow
 def test_the_driver_is_killed_between_commit_and_checkpoint(
     spark: SparkSession, tmp_path: Path
 ) -> None:

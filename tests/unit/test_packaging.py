@@ -94,6 +94,7 @@ def test_the_wheel_holds_the_jar(built: tuple[Path, Path], wheel: zipfile.ZipFil
         assert any(member.endswith(name) for member in sdist.getnames())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="the jar is compiled by javac")
 def test_the_same_sources_make_the_same_jar(tmp_path: Path) -> None:
     place = ROOT / "fsspec_commit/engines/spark/jvm"

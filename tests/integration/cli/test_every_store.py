@@ -15,6 +15,7 @@ from tests.demo.flights import FLIGHTS, all_flights
 from tests.integration.cli.command import command
 from tests.scenes.places import LocalPlace
 from tests.scenes.remotes import on
+from tests.sweeps import some_tests_by_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +79,7 @@ def known_to_a_shell(
     return options
 
 
+@some_tests_by_day(2, everywhere=True)
 @on("ministack", "strict-gcs", "gen2", "azurite", "hdfs", "webhdfs")
 def test_a_remote_store(
     flights: Path, remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

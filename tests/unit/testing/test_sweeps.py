@@ -110,12 +110,14 @@ class TestSomeByDay:
     @pytest.fixture
     def cases(self, request: pytest.FixtureRequest) -> list[pytest.Item]:
         """Ten on each of two servers; the last of each is the only one for P2."""
-        session = request.session
+        return self.made(request.session, everywhere=False)
+
+    def made(self, session: pytest.Session, *, everywhere: bool) -> list[pytest.Item]:
         cases: list[pytest.Item] = []
         for server in ("ministack", "seaweedfs"):
             for number in range(10):
                 case = Case.from_parent(session, name=f"test_{number}[{server}]").on(server)
-                case.add_marker(some_tests_by_day(4))
+                case.add_marker(some_tests_by_day(4, everywhere=everywhere))
                 case.add_marker(pytest.mark.guarantees("P2" if number == 9 else "P1"))
                 cases.append(case)
         return cases
@@ -125,6 +127,14 @@ class TestSomeByDay:
         config: Any = SimpleNamespace(option=option)
         pytest_collection_modifyitems(config, cases)
         return [case for case in cases if runs(case)]
+
+    def test_on_every_server(self, request: pytest.FixtureRequest) -> None:
+        cases = self.made(request.session, everywhere=True)
+        chosen = self.choose(cases, marks="not slow", seed=1)
+        assert {cases[9], cases[19]} <= {*chosen}
+        assert all(
+            len([case for case in some if runs(case)]) < 5 for some in (cases[:10], cases[10:])
+        )
 
     @pytest.mark.parametrize("seed", range(3))
     def test_by_day(self, cases: list[pytest.Item], seed: int) -> None:
