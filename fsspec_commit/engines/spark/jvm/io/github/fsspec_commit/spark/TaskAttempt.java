@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -106,13 +105,11 @@ final class TaskAttempt {
     return sizes;
   }
 
-  /** S3A leaves a record of each upload, in the format of its magic committer. */
   private void addUploads(FileSystem fs, ArrayNode files) throws IOException {
+    Map<Path, JsonNode> uploads = UploadRecords.below(fs, paths.attempt(taskId, attemptId));
     for (String name : names) {
-      JsonNode upload;
-      try (InputStream in = fs.open(paths.standing(taskId, attemptId, name))) {
-        upload = JSON.readTree(in);
-      } catch (FileNotFoundException e) {
+      JsonNode upload = uploads.get(paths.standing(taskId, attemptId, name));
+      if (upload == null) {
         continue;
       }
       ArrayNode file = files.addArray();
