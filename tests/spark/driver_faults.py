@@ -83,6 +83,17 @@ class DriverFaults:
             return [int(pid) for pid in self._pids.read_text("utf-8").split()]
         return []
 
+    def running(self) -> list[int]:
+        """Those that run: the number of one that has ended may be a thread's of the JVM by now."""
+        return [pid for pid in self.pids() if self._is_running(pid)]
+
+    def _is_running(self, pid: int) -> bool:
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return words[1:3] == [__file__.encode(), str(self._due.parent).encode()]
+
     def note_start(self, mode: str) -> None:
         """Note what a driver process was asked to begin."""
         with self._modes.open("a", encoding="utf-8") as modes:

@@ -133,7 +133,7 @@ class OwnSession:
 
     def await_driver_processes(self) -> None:
         """Wait until each that has begun has ended."""
-        for pid in self.faults.pids():
+        for pid in self.faults.running():
             await_end(pid)
 
 

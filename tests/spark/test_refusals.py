@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -221,11 +222,9 @@ def test_a_partition_that_is_kept_elsewhere(
 @pytest.fixture
 def no_process(committing: SparkSession, driver_faults: DriverFaults) -> Iterator[Any]:
     """No driver process runs; what Spark was started with is changed by the test, and put back."""
-    for pid in driver_faults.pids():
-        try:
+    for pid in driver_faults.running():
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
         await_end(pid)
     conf = committing.sparkContext._jsc.sc().conf()
     before = conf.get(PYTHON)
