@@ -43,6 +43,16 @@ async def open_new_job(location: Location, options: JobOptions, *, ids: IdSource
         choosing=True,
     )
     destination = await open_destination(location, open_options, ids=ids)
+    return await new_job_at(destination, options, ids=ids)
+
+
+async def new_job_at(destination: OpenDestination, options: JobOptions, *, ids: IdSource) -> NewJob:
+    """Choose the committer of a job with *options* at an opened destination.
+
+    Raises:
+        UnsafeStoreError: No committer is safe here, or the requested one is not. The store is
+            closed after any failure.
+    """
     try:
         selection, committer = await _safe(destination, options)
     except BaseException:  # There is no job yet that would have to be aborted.
@@ -50,7 +60,8 @@ async def open_new_job(location: Location, options: JobOptions, *, ids: IdSource
         raise
 
     def with_new_id() -> BoundJob:
-        record = record_of(options, location.url, committer, selection.capabilities, ids)
+        url = destination.location.url
+        record = record_of(options, url, committer, selection.capabilities, ids)
         return destination.bind(record)
 
     return NewJob(destination.store, selection, with_new_id)

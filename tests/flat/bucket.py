@@ -1,61 +1,18 @@
-"""An object store in memory, whose habits are switches: a server for the tests.
-
-As a rule there are no directories and no renames. Etags repeat for equal bytes. Uploads are
-invisible until they are completed. What servers really do differently was observed on ministack,
-SeaweedFS, versitygw, MinIO and s3s-fs; each habit here is one of theirs, of Google's or of Azure's.
-"""
+"""Buckets of the tests: each a simulated store with the habits of one kind of server."""
 
 from __future__ import annotations
 
-import errno
-from collections import Counter
-from dataclasses import dataclass, field, replace
-from hashlib import md5
-from itertools import count
-from threading import Lock
-from typing import Literal
 from uuid import uuid4
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.ids import Nonce
-from fsspec_commit.layout import StorePath
-from fsspec_commit.store import (
-    AtomicRename,
-    Entry,
-    Expect,
-    Expectation,
-    Part,
-    PendingUpload,
-    Token,
+from fsspec_commit.store import AtomicRename
+from fsspec_commit.testing.simulation.bucket import (
+    Bucket,
+    Habits,
+    ParentMissingError,
+    Upload,
+    refused,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Habits:
-    """What a server does.
-
-    Attributes:
-        versioned: A token is never that of another content; else equal bytes have equal ones.
-        conditional_delete: A delete on condition looks at the condition; else it just deletes.
-        listable: Pending uploads can be listed.
-        keyed_by: Whether two uploads of one path are two, or the first that is completed drops
-            what is pending for the others, as with uncommitted blocks.
-        again: What completing an upload a second time is answered with.
-        uploads: Whether there are any.
-        renames: What one rename moves. Where that is a directory there are directories: a write
-            makes those it needs, a rename finds them missing.
-        keeps_tokens: A renamed object has the token it had; else another, beside its metadata.
-    """
-
-    versioned: bool = False
-    conditional_delete: bool = True
-    listable: bool = True
-    keyed_by: Literal["upload_id", "path"] = "upload_id"
-    again: Literal[200, 403, 404] = 404
-    uploads: bool = True
-    renames: AtomicRename = AtomicRename.NONE
-    keeps_tokens: bool = False
-
 
 AWS = Habits()
 VERSIONED = Habits(versioned=True, again=200)
@@ -69,221 +26,6 @@ RENAMING = {"gcs": GCS, "gen2": GEN2, "express": EXPRESS}
 ALL_HABITS = {**HABITS, **RENAMING}
 
 _buckets: dict[str, Bucket] = {}
-_serials = count(1)
-
-
-@dataclass(frozen=True)
-class Object:
-    """One object: its bytes, and what was sent beside them."""
-
-    data: bytes
-    token: Token
-    nonce: Nonce | None
-
-
-@dataclass
-class Upload:
-    """A pending upload, or one that was consumed."""
-
-    path: StorePath
-    nonce: Nonce
-    parts: dict[int, bytes] = field(default_factory=dict)
-
-
-class Bucket:
-    """Objects by path, and uploads by id; every request is atomic.
-
-    Attributes:
-        moves: Every request to rename an object, or to make a directory, also those in vain.
-    """
-
-    def __init__(self, name: str, habits: Habits) -> None:
-        self.name = name
-        self.habits = habits
-        self.objects: dict[StorePath, Object] = {}
-        self.uploads: dict[str, Upload] = {}
-        self.directories: set[StorePath] = set()
-        self.moves = Counter[str]()
-        self._lock = Lock()
-        self._consumed = set[str]()
-
-    def get(self, path: StorePath) -> Object | None:
-        with self._lock:
-            return self.objects.get(path)
-
-    def keys(self, prefix: str) -> list[StorePath]:
-        """Every path that begins with *prefix*."""
-        with self._lock:
-            return sorted(path for path in self.objects if path.startswith(prefix))
-
-    def put(
-        self, path: StorePath, data: bytes, nonce: Nonce | None, expecting: Expectation
-    ) -> Token:
-        with self._lock:
-            self._check(path, expecting)
-            token = self._token(data)
-            self._make_above(path)
-            self.objects[path] = Object(bytes(data), token, nonce)
-            return token
-
-    def delete(self, path: StorePath, expecting: Expectation) -> None:
-        with self._lock:
-            if path in self.directories:
-                raise refused(path, "it is a directory")
-            if self.habits.conditional_delete:
-                self._check(path, expecting)
-            self.objects.pop(path, None)
-
-    def rename(
-        self, source: StorePath, target: StorePath, token: Token | None, expecting: Expectation
-    ) -> None:
-        with self._lock:
-            self.moves["rename"] += 1
-            found = self.objects.get(source)
-            if found is None or token not in {None, found.token}:
-                raise refused(source, "there is no such object", errno.ENOENT)
-            if target in self.directories:
-                raise refused(target, "it is a directory")
-            if not self._has_parent(target):
-                raise ParentMissingError(target)
-            self._check(target, expecting)
-            if not self.habits.keeps_tokens:
-                found = replace(found, token=self._token(found.data))
-            del self.objects[source]
-            self.objects[target] = found
-
-    def rename_directory(self, source: StorePath, target: StorePath) -> None:
-        with self._lock:
-            if source not in self.directories or f"{target}/".startswith(f"{source}/"):
-                raise refused(source, "there is no such directory, or it is in the way of itself")
-            if target in self.directories or target in self.objects:
-                raise refused(target, "it exists", errno.EEXIST)
-            if not self._has_parent(target):
-                raise ParentMissingError(target)
-            length = len(source)
-            for path in [one for one in self.objects if one.startswith(f"{source}/")]:
-                self.objects[StorePath(target + path[length:])] = self.objects.pop(path)
-            moved = {one for one in self.directories if f"{one}/".startswith(f"{source}/")}
-            self.directories -= moved
-            self.directories |= {StorePath(target + one[length:]) for one in moved}
-
-    def make_directory(self, path: StorePath) -> None:
-        with self._lock:
-            self.moves["make_directory"] += 1
-            self._make_above(StorePath(f"{path}/"))
-
-    def delete_directory(self, path: StorePath) -> None:
-        """With all below it."""
-        with self._lock:
-            if path in self.objects:
-                raise refused(path, "it is no directory")
-            for one in [one for one in self.objects if one.startswith(f"{path}/")]:
-                del self.objects[one]
-            self.directories -= {
-                one for one in self.directories if f"{one}/".startswith(f"{path}/")
-            }
-
-    def _has_parent(self, path: StorePath) -> bool:
-        return (
-            self.habits.renames is not AtomicRename.DIRECTORY
-            or StorePath(path.rpartition("/")[0]) in self.directories
-        )
-
-    def _make_above(self, path: StorePath) -> None:
-        """Make the directories that *path* is in, where there are any."""
-        if self.habits.renames is not AtomicRename.DIRECTORY:
-            return
-        if path in self.directories:
-            raise refused(path, "it is a directory")
-        names = path.split("/")
-        above = [StorePath("/".join(names[:depth])) for depth in range(1, len(names))]
-        for directory in above:
-            if directory in self.objects:
-                raise refused(directory, "it is an object, and no directory")
-        self.directories.update(above)
-
-    def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
-        with self._lock:
-            upload_id = f"upload-{next(_serials)}"
-            self.uploads[upload_id] = Upload(path, nonce)
-            return PendingUpload(path=path, upload_id=upload_id, nonce=nonce)
-
-    def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
-        with self._lock:
-            if self.habits.keyed_by == "path" and upload.upload_id not in self._consumed:
-                # A block is staged whatever became of those before it.
-                self.uploads.setdefault(upload.upload_id, Upload(upload.path, upload.nonce))
-            self._pending(upload).parts[number] = bytes(data)
-            return Part(number, Token(_etag(data)), len(data))
-
-    def stored_parts(self, upload: PendingUpload) -> list[Part] | None:
-        with self._lock:
-            found = self.uploads.get(upload.upload_id)
-            if found is None or found.path != upload.path:
-                return None
-            stored = sorted(found.parts.items())
-            return [Part(number, Token(_etag(data)), len(data)) for number, data in stored]
-
-    def complete(self, upload: PendingUpload, expecting: Expectation) -> None:
-        with self._lock:
-            if upload.upload_id in self._consumed and self.habits.again == 200:
-                return
-            pending = self._pending(upload)
-            pieces = [pending.parts.get(part.number) for part in upload.parts]
-            for piece, part in zip(pieces, upload.parts, strict=True):
-                if piece is None or _etag(piece) != part.token:
-                    raise refused(upload.path, "a part is missing, or another")
-            if not upload.parts or pending.nonce != upload.nonce:
-                raise refused(upload.path, "no such upload")
-            self._check(upload.path, expecting)
-            data = b"".join(filter(None, pieces))
-            self.objects[upload.path] = Object(data, self._token(data), upload.nonce)
-            del self.uploads[upload.upload_id]
-            self._consumed.add(upload.upload_id)
-            if self.habits.keyed_by == "path":
-                for upload_id, other in list(self.uploads.items()):
-                    if other.path == upload.path:
-                        del self.uploads[upload_id]
-
-    def abort(self, upload: PendingUpload) -> None:
-        with self._lock:
-            self.uploads.pop(upload.upload_id, None)
-
-    def pending(self, prefix: str) -> list[PendingUpload]:
-        """The pending uploads of paths that begin with *prefix*, where they can be listed."""
-        if not self.habits.listable:
-            return []
-        with self._lock:
-            return [
-                # No listing says what was sent beside an upload.
-                PendingUpload(path=upload.path, upload_id=upload_id, nonce=Nonce(""))
-                for upload_id, upload in self.uploads.items()
-                if upload.path.startswith(prefix)
-            ]
-
-    def entry(self, path: StorePath) -> Entry | None:
-        found = self.get(path)
-        if found is None:
-            return None
-        size = len(found.data)
-        return Entry(path=path, size_bytes=size, token=found.token, nonce=found.nonce)
-
-    def _pending(self, upload: PendingUpload) -> Upload:
-        pending = self.uploads.get(upload.upload_id)
-        if pending is None or pending.path != upload.path:
-            raise refused(upload.path, "no such upload")
-        return pending
-
-    def _check(self, path: StorePath, expecting: Expectation) -> None:
-        there = self.objects.get(path)
-        if expecting is Expect.ABSENT and there is not None:
-            raise refused(path, "it exists", errno.EEXIST)
-        if not isinstance(expecting, Expect) and (there is None or there.token != expecting):
-            raise refused(path, "it is not what was expected there", errno.EEXIST)
-
-    def _token(self, data: bytes) -> Token:
-        etag = _etag(data)
-        return Token(f"{next(_serials)}:{etag}" if self.habits.versioned else etag)
 
 
 def make_bucket(habits: Habits) -> Bucket:
@@ -307,28 +49,23 @@ def remove_bucket(bucket: Bucket) -> None:
     _buckets.pop(bucket.name, None)
 
 
-class ParentMissingError(Exception):
-    """The directory that an object is to be renamed into is not there."""
-
-
-def refused(path: str, why: str, number: int | None = None) -> StoreError:
-    error = StoreError(f"{path!r}: {why}", reply=Reply.REFUSED, path=path)
-    error.errno = number
-    return error
-
-
-def _etag(data: bytes) -> str:
-    return md5(data, usedforsecurity=False).hexdigest()
-
-
 __all__ = [
     "ALL_HABITS",
+    "AWS",
+    "BY_PATH",
+    "EXPRESS",
+    "GCS",
+    "GEN2",
     "HABITS",
+    "MINIO",
     "RENAMING",
+    "VERSIONED",
     "Bucket",
     "Habits",
     "ParentMissingError",
+    "Upload",
     "bucket_of",
     "make_bucket",
+    "refused",
     "remove_bucket",
 ]

@@ -1,0 +1,42 @@
+"""Simulation: real drivers, resumers, aborters and late tasks over a simulated store.
+
+A :class:`Plan` says everything that a run depends on: the kind of store, the jobs, who else settles
+them, what goes wrong and when, and a schedule. :func:`draw` draws one from an integer, :func:`run`
+runs it, in virtual time and the same way each time, and checks the promises P1 to P11 at every
+change of the store, whenever somebody is told something, and in the end::
+
+    for seed in range(10_000):
+        result = run(draw(seed))
+        assert not result.violations, shrink(result)
+
+A run that fails is printed with its plan, which runs again as it is, and with a trace.
+"""
+
+from fsspec_commit.testing.simulation.drawing import draw
+from fsspec_commit.testing.simulation.families import FAMILIES, Family
+from fsspec_commit.testing.simulation.plan import (
+    AttemptPlan,
+    CleanerPlan,
+    HelperPlan,
+    JobPlan,
+    Plan,
+)
+from fsspec_commit.testing.simulation.process import FaultAt
+from fsspec_commit.testing.simulation.running import Run, run
+from fsspec_commit.testing.simulation.shrinking import search, shrink
+
+__all__ = [
+    "FAMILIES",
+    "AttemptPlan",
+    "CleanerPlan",
+    "Family",
+    "FaultAt",
+    "HelperPlan",
+    "JobPlan",
+    "Plan",
+    "Run",
+    "draw",
+    "run",
+    "search",
+    "shrink",
+]

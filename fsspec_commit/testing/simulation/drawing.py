@@ -1,0 +1,262 @@
+"""Plans drawn from integers, each about something that is hard to get right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from fsspec_commit.records.job import Mode
+from fsspec_commit.testing.simulation.families import FAMILIES, Family
+from fsspec_commit.testing.simulation.plan import (
+    AttemptPlan,
+    CleanerPlan,
+    HelperKind,
+    HelperPlan,
+    JobPlan,
+    Plan,
+    actors_of,
+)
+from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
+
+T = TypeVar("T")
+
+_OFTEN: tuple[Mode, ...] = ("append", "overwrite", "overwrite_partitions")
+_SELDOM: tuple[Mode, ...] = ("error", "ignore")
+_UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
+_OLD = ("a.txt", "old.txt", "day=1/a.txt", "day=1/hour=2/old.txt", "day=2/old.txt")
+_FILES = ("a.txt", "day=1/a.txt", "day=1/b.txt", "day=2/a.txt", "day=3/hour=1/a.txt")
+_ANY: tuple[FaultKind, ...] = (
+    "crash_before",
+    "crash_after",
+    "error",
+    "error_but_applied",
+    "applied_late",
+    "throttled",
+    "hang",
+    "halt",
+    "cut",
+    "outage",
+)
+_DELAYS_S = (0.05, 0.5, 3.0, 20.0, 100.0, 700.0, 5_000.0)
+_CHANGING = ("create", "delete", "rename", "complete", "rename_directory", "read")
+_CALLS_OF_A_VERB = 6
+_CALLS_OF_A_DRIVER = 40
+_CALLS_OF_OTHERS = 20
+
+
+def draw(seed: int, *, family: str | None = None) -> Plan:
+    """Draw a plan: the same one for the same arguments, on every machine.
+
+    Each is about one of these: a driver that stands still while others go on; jobs that conflict;
+    requests that come late; a store that is out; jobs that are cleaned while they begin; anything.
+
+    Args:
+        seed: Any integer.
+        family: The kind of store, a name of :data:`FAMILIES`; ``None`` draws it as well.
+    """
+    random = Random(f"plan {seed}")
+    kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
+    return _Drawing(random, kind, seed).plan()
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    random: Random
+    family: Family
+    seed: int
+
+    def plan(self) -> Plan:
+        about = self.random.choice(
+            (
+                self._overtaken,
+                self._overtaken,
+                self._overtaken,
+                self._conflict,
+                self._conflict,
+                self._late,
+                self._out,
+                self._begin,
+                self._any,
+            )
+        )
+        jobs, faults, cleaners = about()
+        names: tuple[str, ...] = _OLD
+        if not self.family.takes_any_name:
+            names = tuple(name.replace(".txt", f"-{_UUID}.txt") for name in _OLD)
+        return Plan(
+            family=self.family.name,
+            schedule=self.seed,
+            old=tuple(self.random.sample(names, self._one_of(0, 2, len(names)))),
+            same=self._happens(0.3),
+            jobs=jobs,
+            cleaners=cleaners,
+            faults=faults,
+        )
+
+    def _overtaken(self) -> "_Parts":
+        """Somebody stands still, others settle the job, and later jobs go over it."""
+        helpers = tuple(
+            self._helper(self._one_of(1.0, 5.0, 15.0)) for _ in range(self._one_of(1, 1, 2))
+        )
+        first = self._job("a", helpers=helpers, few=True)
+        later = tuple(
+            self._job(name, at_s=self._one_of(3.0, 8.0, 20.0, 8_000.0), few=True)
+            for name in "bc"[: self._one_of(0, 1, 2)]
+        )
+        actor = self._one_of(actors_of(first)[0], actors_of(first)[0], *actors_of(first)[1:])
+        faults = [self._fault(actor, "halt", self._one_of(10.0, 30.0, 100.0, 700.0, 10_000.0))]
+        if self._happens(0.3):
+            faults.append(self._any_fault((first, *later)))
+        return (first, *later), tuple(faults), self._cleaners(0.2)
+
+    def _conflict(self) -> "_Parts":
+        """Jobs that commit at the same time; some die, or stand still."""
+        count = self._one_of(2, 2, 3)
+        jobs = tuple(self._job(name, at_s=self._moment(0.3)) for name in "abc"[:count])
+        faults = tuple(
+            self._fault(
+                f"{self._one_of(*jobs).name}.driver",
+                self._one_of("halt", "halt", "crash_before", "crash_after"),
+                self._one_of(0.3, 3.0, 15.0, 40.0),
+            )
+            for _ in range(self._one_of(0, 1, 1, 2))
+        )
+        return jobs, faults, ()
+
+    def _late(self) -> "_Parts":
+        """Requests that are given up, and are carried out when others have gone on."""
+        jobs = tuple(
+            self._job(name, at_s=at_s)
+            for name, at_s in zip("abc"[: self._one_of(1, 2, 3)], (0.0, 3.0, 60.0), strict=False)
+        )
+        faults = tuple(
+            self._fault(self._one_of(*actors_of(jobs[0])), "applied_late", self._one_of(*_DELAYS_S))
+            for _ in range(self._one_of(1, 1, 2))
+        )
+        return jobs, faults, self._cleaners(0.2)
+
+    def _begin(self) -> "_Parts":
+        """Somebody cleans while a job begins."""
+        job = self._job("a", at_s=0.05)
+        cleaner = CleanerPlan(at_s=self._moment(0.2), skew_s=self._one_of(0.0, 30.0))
+        kinds: tuple[FaultKind, ...] = ("halt", "applied_late", "halt", "crash_after")
+        faults = tuple(
+            FaultAt(
+                self._one_of("a.driver", "cleaner0"),
+                self.random.randint(1, 8),
+                self._one_of(*kinds),
+                self._one_of(0.05, 0.2, 0.5, 3.0, 40.0, 700.0),
+            )
+            for _ in range(self._one_of(1, 2))
+        )
+        return (job,), faults, (cleaner,)
+
+    def _out(self) -> "_Parts":
+        """The store is out for one of the drivers, for longer than it tries."""
+        helpers = (self._helper(2_000.0),) if self._happens(0.5) else ()
+        jobs = tuple(self._job(name, helpers=helpers) for name in "ab"[: self._one_of(1, 1, 2)])
+        driver = f"{self._one_of(*jobs).name}.driver"
+        return jobs, (self._fault(driver, "outage", self._one_of(100.0, 700.0)),), ()
+
+    def _any(self) -> "_Parts":
+        jobs = tuple(
+            self._job(
+                name,
+                at_s=self._moment(3.0),
+                helpers=tuple(self._helper(3.0) for _ in range(self._one_of(0, 0, 1, 2))),
+            )
+            for name in "abc"[: self._one_of(1, 1, 2, 3)]
+        )
+        faults = tuple(self._any_fault(jobs) for _ in range(self._one_of(0, 1, 1, 2, 3)))
+        return jobs, faults, self._cleaners(0.3)
+
+    def _job(
+        self,
+        name: str,
+        *,
+        at_s: float = 0.0,
+        helpers: tuple[HelperPlan, ...] = (),
+        few: bool = False,
+    ) -> JobPlan:
+        mode = self._one_of(*_OFTEN) if self._happens(0.9) else self._one_of(*_SELDOM)
+        may_be_exact = self.family.keeps_names_apart and (
+            self.family.takes_any_name or mode == "append"
+        )
+        exact = may_be_exact and self._happens(0.5)
+        files = self._files(mode, exact=exact, few=few)
+        attempts = tuple(
+            AttemptPlan(
+                task=task,
+                at_s=self._moment(1.0) if nth else 0.0,
+                pause_s=self._moment(30.0) if self._happens(0.1) else 0.0,
+            )
+            for task in range(len(files))
+            for nth in range(self._one_of(1, 1, 1, 2, 3))
+        )
+        return JobPlan(
+            name=name,
+            mode=mode,
+            names="exact" if exact else "unique",
+            files=files,
+            partitions=("day=2",) if mode == _OFTEN[2] and self._happens(0.5) else (),
+            attempts=attempts,
+            helpers=helpers,
+            at_s=at_s,
+            skew_s=self._one_of(0.0, 0.0, 1.0, -1.0, self.family.clocks_within_s / 2),
+            wait_s=self._one_of(0.0, 5.0, 60.0, 60.0),
+            then=self._one_of("again", "again", "abort", "leave"),
+            key="k" if self._happens(0.15) else None,
+            collect=self._happens(0.15),
+            success=self._one_of("marker", "marker", "json", "none"),
+        )
+
+    def _files(self, mode: Mode, *, exact: bool, few: bool) -> tuple[tuple[str, ...], ...]:
+        """Names for one or two tasks, out of *few*; exact ones are those of one task each."""
+        names: tuple[str, ...] = _FILES[1:] if mode == _OFTEN[2] else _FILES
+        names = names[:3] if few else names
+        first = tuple(self.random.sample(names, self._one_of(1, 2)))
+        if self._happens(0.6):
+            return (first,)
+        rest = [name for name in names if not exact or name not in first]
+        return (first, tuple(self.random.sample(rest, 1)))
+
+    def _helper(self, until_s: float) -> HelperPlan:
+        kinds: tuple[HelperKind, ...] = ("twin", "resumer", "resumer", "aborter")
+        return HelperPlan(kind=self._one_of(*kinds), at_s=self._moment(until_s))
+
+    def _cleaners(self, chance: float) -> tuple[CleanerPlan, ...]:
+        if not self._happens(chance):
+            return ()
+        within_s = self.family.clocks_within_s
+        cleaner = CleanerPlan(
+            at_s=self._moment(self._one_of(1.0, 20.0)),
+            older_than_s=self._one_of(0.0, 2.0, 10.0),
+            skew_s=self._one_of(0.0, within_s / 2, -within_s / 2),
+        )
+        return (cleaner,)
+
+    def _any_fault(self, jobs: Sequence[JobPlan]) -> FaultAt:
+        job = self._one_of(*jobs)
+        actor = self._one_of(f"{job.name}.driver", *actors_of(job))
+        return self._fault(actor, self._one_of(*_ANY), self._one_of(*_DELAYS_S))
+
+    def _fault(self, actor: str, kind: FaultKind, delay_s: float) -> FaultAt:
+        if kind != "halt":
+            delay_s = min(delay_s, self.family.request_lives_s)
+        if self._happens(0.4):
+            call = self.random.randint(1, _CALLS_OF_A_VERB)
+            return FaultAt(actor, call, kind, delay_s, self._one_of(*_CHANGING))
+        longest = _CALLS_OF_A_DRIVER if actor.endswith(".driver") else _CALLS_OF_OTHERS
+        return FaultAt(actor, self.random.randint(1, longest), kind, delay_s)
+
+    def _moment(self, until_s: float) -> float:
+        return round(until_s * self.random.random(), 3)
+
+    def _happens(self, chance: float) -> bool:
+        return self.random.random() < chance
+
+    def _one_of(self, *things: T) -> T:
+        return self.random.choice(things)
+
+
+_Parts = tuple[tuple[JobPlan, ...], tuple[FaultAt, ...], tuple[CleanerPlan, ...]]

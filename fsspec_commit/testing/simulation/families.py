@@ -1,0 +1,156 @@
+"""What kinds of stores are simulated: by what they declare, and by the requests that a verb takes.
+
+A verb that is several requests on the real store is several here, since others act in between: a
+listing goes page by page or directory by directory, and what a disk or Gen2 checks before it acts
+may have changed when it acts.
+"""
+
+from dataclasses import dataclass
+
+from fsspec_commit.store import AtomicRename, Capabilities
+from fsspec_commit.testing.simulation.bucket import Habits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One kind of store.
+
+    Attributes:
+        name: Its name among :data:`FAMILIES`.
+        habits: What its server does.
+        capabilities: What its adapter declares.
+        page_entries: How many entries a page of a listing has; ``None`` where a listing is one
+            call for each directory, in no order.
+        checks_area: Whether the directory that a new file must be in is looked for by the request
+            that makes the file; elsewhere by one before it, or, without directories, not at all.
+        makes_area_first: Whether a directory that is missing is made by a request of its own, so
+            that it is seen empty.
+        request_lives_s: How late a request may be carried out: a signature expires.
+        clocks_within_s: How far the clocks of its clients may be apart.
+    """
+
+    name: str
+    habits: Habits
+    capabilities: Capabilities
+    page_entries: int | None = 3
+    checks_area: bool = False
+    makes_area_first: bool = False
+    request_lives_s: float = 100_000.0
+    clocks_within_s: float = 100_000.0
+
+    @property
+    def has_directories(self) -> bool:
+        """Whether there are directories."""
+        return self.habits.renames is AtomicRename.DIRECTORY
+
+    @property
+    def keeps_names_apart(self) -> bool:
+        """Whether attempts that write one name do not hurt each other."""
+        return not (self.habits.uploads and self.habits.keyed_by == "path")
+
+    @property
+    def takes_any_name(self) -> bool:
+        """Whether an overwrite may delete old files whatever their names are."""
+        facts = self.capabilities
+        renames = facts.atomic_rename is not AtomicRename.NONE
+        return facts.delete_if_match is True or renames
+
+
+def _on_disks(*, conditional: bool, unique_tokens: bool) -> Capabilities:
+    return Capabilities(
+        atomic_rename=AtomicRename.DIRECTORY,
+        exclusive_rename=True,
+        consistent_listing=True,
+        paged_listing=False,
+        multipart=False,
+        exclusive_create=True,
+        replace_if_match=conditional,
+        delete_if_match=conditional,
+        whole_object_publish=True,
+        token_survives_rename=True,
+        unique_tokens=unique_tokens,
+    )
+
+
+def _paged(habits: Habits) -> Capabilities:
+    return Capabilities(
+        atomic_rename=habits.renames,
+        exclusive_rename=habits.renames is not AtomicRename.NONE,
+        consistent_listing=True,
+        paged_listing=True,
+        multipart=habits.uploads,
+        upload_keyed_by=habits.keyed_by if habits.uploads else None,
+        uploads_listable=habits.listable if habits.uploads else None,
+        exclusive_create=True,
+        replace_if_match=True,
+        delete_if_match=habits.conditional_delete,
+        whole_object_publish=True,
+        token_survives_rename=habits.keeps_tokens,
+        unique_tokens=habits.versioned,
+    )
+
+
+_DISK = Habits(
+    versioned=True,
+    conditional_delete=False,
+    uploads=False,
+    renames=AtomicRename.DIRECTORY,
+    keeps_tokens=True,
+)
+_MEMORY = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, keeps_tokens=True)
+_GEN2 = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, keeps_tokens=True)
+_GCS = Habits(versioned=True, uploads=False, renames=AtomicRename.FILE)
+_S3 = Habits()
+_VERSIONED = Habits(versioned=True, again=200)
+_MINIO = Habits(conditional_delete=False, listable=False)
+_EXPRESS = Habits(versioned=True, renames=AtomicRename.FILE, again=200)
+_FLAT_AZURE = Habits(versioned=True, keyed_by="path", listable=False, again=403)
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family(
+            name="disk",
+            habits=_DISK,
+            capabilities=_on_disks(conditional=False, unique_tokens=True),
+            page_entries=None,
+            checks_area=True,
+            makes_area_first=True,
+        ),
+        Family(
+            name="hdfs",
+            habits=_DISK,
+            capabilities=_on_disks(conditional=False, unique_tokens=False),
+            page_entries=None,
+            checks_area=True,
+            makes_area_first=True,
+        ),
+        Family(
+            name="memory",
+            habits=_MEMORY,
+            capabilities=_on_disks(conditional=True, unique_tokens=True),
+            page_entries=None,
+            checks_area=True,
+        ),
+        Family(name="gen2", habits=_GEN2, capabilities=_paged(_GEN2)),
+        Family(name="gcs", habits=_GCS, capabilities=_paged(_GCS)),
+        Family(
+            name="s3",
+            habits=_S3,
+            capabilities=_paged(_S3),
+            request_lives_s=1800.0,
+            clocks_within_s=900.0,
+        ),
+        Family(name="s3-versioned", habits=_VERSIONED, capabilities=_paged(_VERSIONED)),
+        Family(
+            name="minio",
+            habits=_MINIO,
+            capabilities=_paged(_MINIO),
+            request_lives_s=1800.0,
+            clocks_within_s=900.0,
+        ),
+        Family(name="s3-express", habits=_EXPRESS, capabilities=_paged(_EXPRESS)),
+        Family(name="azure-flat", habits=_FLAT_AZURE, capabilities=_paged(_FLAT_AZURE)),
+    )
+}
+"""Every simulated store, by name."""

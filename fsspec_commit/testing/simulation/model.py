@@ -1,0 +1,353 @@
+"""What must be true of a run: an independent model, of plain sets and dictionaries.
+
+It sees each change of the store as it happens, and hears what every caller was told. Of the
+product's records it reads two: ``job.json`` stands or not, and ``decision`` says which attempts are
+chosen. What must follow from that it computes from the plan alone.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fsspec_commit.testing.simulation.bucket import Change
+from fsspec_commit.testing.simulation.plan import JobPlan
+from fsspec_commit.testing.simulation.process import Process
+
+JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
+_RECORD = re.compile(
+    rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?/(job\.json|decision|chosen/\d+)"
+)
+_MAY_STAY = re.compile(
+    rf"_commit/(?:epoch-[0-9a-f]{{32}}|done/[0-9a-f]{{64}}|lost/{JOB_ID}"
+    r"|deleted-[0-9]{8}T[0-9]{6}-[0-9a-f]{32}/(?:[0-9a-f]{16}){1,15})"
+)
+_UNIQUE = re.compile(rf"-{JOB_ID}-\d+(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
+Chosen = frozenset[tuple[int, str]]
+"""Tasks, each with the id of its attempt."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a caller was told.
+
+    Attributes:
+        actor: The caller.
+        job_id: The job that it asked for.
+        call: ``"commit"``, ``"resume"`` or ``"abort"``.
+        began_s: When it called.
+        at_s: When it was answered.
+        answer: ``"returned"``, ``"skipped"``, or the outcome of the error.
+        error: The class of the error, if one was raised.
+    """
+
+    actor: str
+    job_id: str
+    call: str
+    began_s: float
+    at_s: float
+    answer: str
+    error: str = ""
+
+
+@dataclass
+class KnownJob:
+    """One job, as far as it has come."""
+
+    job_id: str
+    plan: JobPlan
+    attempts: dict[str, tuple[int, dict[str, bytes]]] = field(default_factory=dict)
+    passed: dict[str, list[Chosen]] = field(default_factory=dict)
+    state: str = "undecided"
+    decided_by: str = ""
+    sent_at_s: float = 0.0
+    new: dict[str, bytes] = field(default_factory=dict)
+    replaced: dict[str, bytes] = field(default_factory=dict)
+    pointers: dict[int, str] = field(default_factory=dict)
+    spec: set[str] = field(default_factory=set)
+    was_begun: bool = False
+    is_over: bool = False
+
+
+def content(name: str, *whose: str) -> bytes:
+    """What a file holds: unless it is to be the same whoever writes it, no two are alike."""
+    return " ".join((name, *whose)).encode()
+
+
+def is_visible(name: str) -> bool:
+    """Whether a reader takes a file for data."""
+    return not any(part.startswith(("_", ".")) for part in name.split("/"))
+
+
+class Model:
+    """The truth about one run.
+
+    Args:
+        root: The destination.
+        old: The visible files that stand there before, by name.
+        clock: The virtual time.
+
+    Attributes:
+        violations: What was not as it must be; each begins with the promise that it breaks.
+        actual: What is visible, by name.
+        serial: What would be, had each decided job happened at once, in the order of decisions.
+    """
+
+    def __init__(self, root: str, old: Mapping[str, bytes], clock: Callable[[], float]) -> None:
+        self.violations: list[str] = []
+        self.actual: dict[str, bytes] = dict(old)
+        self.serial: dict[str, bytes] = dict(old)
+        self.jobs: dict[str, KnownJob] = {}
+        self.told: list[Told] = []
+        self._root = f"{root}/"
+        self._clock = clock
+
+    # What actors report.
+
+    def begun(self, job_id: str, plan: JobPlan) -> None:
+        """A driver takes an id for its job."""
+        self.jobs.setdefault(job_id, KnownJob(job_id, plan))
+
+    def attempted(
+        self, job_id: str, task: int, attempt_id: str, files: Mapping[str, bytes]
+    ) -> None:
+        """An attempt will write *files*, by their final names."""
+        self.jobs[job_id].attempts[attempt_id] = (task, dict(files))
+
+    def passed(self, job_id: str, actor: str, chosen: Iterable[tuple[int, str]]) -> None:
+        """A driver passes in the messages of *chosen*."""
+        self.jobs[job_id].passed.setdefault(actor, []).append(frozenset(chosen))
+
+    def hear(self, told: Told) -> None:
+        """A caller was told what became of its job."""
+        self.told.append(told)
+        job = self.jobs.get(told.job_id)
+        if job is None:
+            return
+        committed, who = job.state == "committed", f"{told.actor} was told {told.answer}"
+        if told.answer == "returned" and told.call in {"commit", "resume"}:
+            if not committed:
+                self._wrong("P1", f"{who}, and job {job.plan.name} is {job.state}")
+            else:
+                self._check_done(job, f"{told.call} returned")
+        elif told.answer == "returned" and committed:
+            self._wrong("P5", f"{told.actor} has aborted job {job.plan.name}, which is committed")
+        elif told.answer in {"committed", "partial"} and not committed:
+            self._wrong("P7", f"{who}, and job {job.plan.name} is {job.state}")
+        elif told.answer == "not_committed" and committed:
+            own = job.decided_by == told.actor and job.sent_at_s >= told.began_s
+            if own or told.error == "JobNotActiveError":
+                self._wrong("P7", f"{who} ({told.error}), and job {job.plan.name} is committed")
+
+    # What the store shows.
+
+    def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
+        """A request has made *changes*, all at one moment."""
+        of_jobs = [found for one in changes if (found := self._record(one, process)) is not None]
+        specs = [(job, change) for job, kind, change in of_jobs if kind == "job.json"]
+        for job, change in specs:
+            self._spec(job, change)
+        for job, kind, change in of_jobs:
+            if kind == "decision":
+                self._decision(job, change, process, sent_at)
+            elif kind.startswith("chosen/") and change.after is not None:
+                message = json.loads(change.after.data)["message"]
+                job.pointers.setdefault(message["task_id"], message["attempt_id"])
+        for job, _ in specs:
+            if job.was_begun and not job.spec:
+                self._end(job)
+
+    def _record(self, change: Change, process: Process) -> tuple[KnownJob, str, Change] | None:
+        """The job and the name of a changed record; a change of anything else is judged."""
+        if not change.path.startswith(self._root):
+            self._wrong("P10", f"{process.name} has changed {change.path}")
+            return None
+        name = change.path.removeprefix(self._root)
+        record = _RECORD.fullmatch(name)
+        if record is not None:
+            return (self.jobs[record[1]], record[2], change) if record[1] in self.jobs else None
+        if is_visible(name):
+            self._show(name, change, process)
+        return None
+
+    def _spec(self, job: KnownJob, change: Change) -> None:
+        if change.after is None:
+            job.spec.discard(change.path)
+        else:
+            job.spec.add(change.path)
+            job.was_begun = True
+            if job.is_over and job.state == "committed":
+                self._wrong("P6", f"job {job.plan.name} is committed and over, and begins again")
+
+    def _decision(self, job: KnownJob, change: Change, process: Process, sent_at: float) -> None:
+        if change.after is None or not job.spec or "/void-" in change.path:
+            if change.after is None and job.spec and job.state != "undecided":
+                area = change.path.rpartition("/")[0]
+                if any(path.startswith(f"{area}/") for path in job.spec):
+                    self._wrong("P7", f"{process.name} has deleted job {job.plan.name}'s decision")
+            return
+        record = json.loads(change.after.data)
+        if job.state == record["state"] and change.before is None and job.decided_by:
+            return  # put back with its area
+        if job.state != "undecided":
+            self._wrong("P7", f"job {job.plan.name} is {job.state}, and now {record['state']}")
+            return
+        job.state, job.decided_by, job.sent_at_s = record["state"], process.name, sent_at
+        if record["state"] == "committed":
+            self._decided(job, record)
+
+    def _decided(self, job: KnownJob, record: Mapping[str, object]) -> None:
+        plan, name = job.plan, job.plan.name
+        listed = record["chosen"]
+        assert isinstance(listed, list)
+        chosen: Chosen = frozenset((one["task_id"], one["attempt_id"]) for one in listed)
+        passed = job.passed.get(job.decided_by, [])
+        if chosen not in ([frozenset(job.pointers.items())] if plan.collect else passed):
+            self._wrong("P3", f"job {name} has chosen other attempts than {job.decided_by} passed")
+        for other in self.jobs.values():
+            if plan.key is not None and other.plan.key == plan.key and _is_another(other, job):
+                self._wrong("P7", f"jobs {other.plan.name} and {name} have one key")
+        tasks = sorted(task for task, _ in chosen)
+        if tasks != list(range(len(plan.files))):
+            self._wrong("P1", f"job {name} has chosen attempts of the tasks {tasks}")
+        for task, attempt_id in chosen:
+            of, files = job.attempts.get(attempt_id, (-1, {}))
+            if of != task:
+                self._wrong("P2", f"job {name} has chosen {attempt_id}, no attempt of {task}")
+            job.new.update(files)
+        if plan.mode in {"error", "ignore"} and self.serial:
+            self._wrong("P11", f"job {name}, mode={plan.mode}, has decided beside data")
+        taken = sorted(job.new.keys() & self.serial.keys())
+        if plan.mode == "append" and taken:
+            self._wrong("P11", f"job {name} has decided to append {taken}, which are taken")
+        job.replaced = {
+            path: data for path, data in self.serial.items() if _replaces(plan, job.new, path)
+        }
+        self.serial = {**self.serial, **job.new}
+        for path in job.replaced.keys() - job.new.keys():
+            del self.serial[path]
+        self._check_told(job)
+
+    def _check_told(self, job: KnownJob) -> None:
+        """Nobody was told before that the job would never be committed, and now it is."""
+        for other in self.told:
+            if (
+                other.job_id == job.job_id
+                and other.answer == "not_committed"
+                and (
+                    other.error == "JobNotActiveError"
+                    or (other.actor == job.decided_by and other.at_s >= job.sent_at_s)
+                )
+            ):
+                self._wrong(
+                    "P7", f"{other.actor} was told not_committed, and then {job.plan.name} decided"
+                )
+            if other.job_id == job.job_id and (other.call, other.answer) == ("abort", "returned"):
+                self._wrong(
+                    "P5", f"job {job.plan.name} is committed, and {other.actor} had aborted it"
+                )
+
+    def _show(self, name: str, change: Change, process: Process) -> None:
+        before = None if change.before is None else change.before.data
+        after = None if change.after is None else change.after.data
+        if after is None:
+            self.actual.pop(name, None)
+        else:
+            self.actual[name] = after
+        deciding = [job for job in self.jobs.values() if job.state == "committed"]
+        live = [job for job in deciding if not job.is_over]
+        who = f"{process.name}: {name!r}"
+        if after is not None and not any(job.new.get(name) == after for job in live):
+            if any(job.replaced.get(name) == after for job in live):
+                return  # taken for identification, and put back
+            ended = any(job.new.get(name) == after for job in deciding)
+            promise = "P6" if ended else "P2"
+            self._wrong(promise, f"{who} appears with {after!r}, which no job publishes now")
+        if before is None or before == after:
+            return
+        for job in live:
+            if job.replaced.get(name) == before:
+                in_place = after is not None and job.new.get(name) == after
+                if in_place or self._is_whole(job):
+                    return
+                self._wrong("P9", f"{who} goes before all of job {job.plan.name} is in place")
+                return
+        self._wrong("P9", f"{who} goes with {before!r}, which no job replaces now")
+
+    def _end(self, job: KnownJob) -> None:
+        """``job.json`` is gone for good: nothing of the job happens any more."""
+        job.is_over = True
+        if job.state == "committed":
+            self._check_done(job, "job.json is gone")
+
+    def _check_done(self, job: KnownJob, when: str) -> None:
+        """Each new file is in place, each old one gone, unless a later job has changed that."""
+        if job.is_over and when != "job.json is gone":
+            return  # checked then
+        if not self._is_whole(job):
+            missing = sorted(name for name in job.new if self.actual.get(name) != job.new[name])
+            self._wrong("P1", f"{when}, and of job {job.plan.name} {missing} are not in place")
+        left = [
+            name
+            for name, data in job.replaced.items()
+            if name not in job.new and self.actual.get(name) == data
+        ]
+        if left:
+            self._wrong("P9", f"{when}, and job {job.plan.name} has left {sorted(left)}")
+
+    def _is_whole(self, job: KnownJob) -> bool:
+        return all(self.actual.get(name) == data for name, data in job.new.items())
+
+    # What must be so in the end.
+
+    def check_visible(self, when: str) -> None:
+        """Exactly what the serial order of the decisions leaves is visible."""
+        if self.actual == self.serial:
+            return
+        missing = sorted(
+            name for name, data in self.serial.items() if self.actual.get(name) != data
+        )
+        surplus = sorted(
+            name for name, data in self.actual.items() if self.serial.get(name) != data
+        )
+        self._wrong("P1 P2 P11", f"{when}: missing {missing}, surplus {surplus}")
+
+    def check_marker(self, there: bytes | None) -> None:
+        """``_SUCCESS`` stands if the last job that was decided, or an earlier one, writes one."""
+        decided = [job for job in self.jobs.values() if job.state == "committed"]
+        if there is None and decided and all(job.plan.success != "none" for job in decided):
+            self._wrong("P1", "every job has written _SUCCESS, and none stands")
+
+    def check_left(self, names: Iterable[str], when: str) -> None:
+        """Nothing but marks is left of any job."""
+        left = [name for name in names if not _MAY_STAY.fullmatch(name)]
+        if left:
+            self._wrong("P5 P6", f"{when}: left {sorted(left)[:6]}")
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the visible files, without the ids of jobs and attempts."""
+        return tuple(sorted(_UNIQUE.sub("", name) for name in self.actual))
+
+    def stuck(self, what: str) -> None:
+        """A job can be neither finished nor aborted, or a caller waits for ever."""
+        self._wrong("P8", what)
+
+    def _wrong(self, promise: str, what: str) -> None:
+        self.violations.append(f"{promise}: {what} (at {self._clock():.3f} s)")
+
+
+def _is_another(one: KnownJob, job: KnownJob) -> bool:
+    return one is not job and one.state == "committed"
+
+
+def _replaces(plan: JobPlan, new: Mapping[str, bytes], path: str) -> bool:
+    """Whether a job replaces the old file *path*."""
+    if plan.mode == "overwrite":
+        return True
+    if plan.mode != "overwrite_partitions":
+        return False
+    directory = path.rpartition("/")[0]
+    written = {name.rpartition("/")[0] for name in new}
+    return directory in written or any(
+        f"{directory}/".startswith(f"{part}/") for part in plan.partitions
+    )

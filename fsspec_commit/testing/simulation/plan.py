@@ -1,0 +1,123 @@
+"""A plan says everything that a simulated run depends on."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from fsspec_commit.records.job import Mode, Names
+from fsspec_commit.testing.simulation.process import FaultAt
+
+HelperKind: TypeAlias = Literal["twin", "resumer", "aborter"]
+Policy: TypeAlias = Literal["again", "abort", "leave"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptPlan:
+    """One attempt at a task.
+
+    Attributes:
+        task: Its task.
+        at_s: When it begins, counted from the start of the job.
+        pause_s: How long it stands still between its files and its commit.
+    """
+
+    task: int
+    at_s: float = 0.0
+    pause_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HelperPlan:
+    """Somebody else who settles a job: a second driver, a resumer or an aborter.
+
+    Attributes:
+        kind: Which of them.
+        at_s: When it begins, counted from the start of the job.
+    """
+
+    kind: HelperKind
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPlan:
+    """One job.
+
+    Attributes:
+        name: Its name in traces, and of its actors: ``a.driver``, ``a.attempt0``, ``a.twin1``.
+        mode: Its mode.
+        names: Whether its names are unique or exact.
+        files: What each task writes.
+        partitions: What it declares.
+        attempts: Its attempts; the driver takes the first message of each task.
+        helpers: Who else settles it.
+        at_s: When its driver begins.
+        skew_s: How much its driver's clock is ahead.
+        wait_s: How long it waits for a conflicting job.
+        patience_s: How long its driver waits for messages.
+        then: What its driver does after an error that leaves a choice: call ``commit`` again, a
+            few times, abort, or leave the job to others.
+        key: Its idempotency key.
+        collect: Whether the store collects its messages.
+        success: Its marker.
+    """
+
+    name: str
+    mode: Mode
+    names: Names = "unique"
+    files: tuple[tuple[str, ...], ...] = (("a.txt",),)
+    partitions: tuple[str, ...] = ()
+    attempts: tuple[AttemptPlan, ...] = (AttemptPlan(task=0),)
+    helpers: tuple[HelperPlan, ...] = ()
+    at_s: float = 0.0
+    skew_s: float = 0.0
+    wait_s: float = 60.0
+    patience_s: float = 60.0
+    then: Policy = "again"
+    key: str | None = None
+    collect: bool = False
+    success: Literal["marker", "json", "none"] = "marker"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanerPlan:
+    """Somebody who calls ``clean``.
+
+    Attributes:
+        at_s: When.
+        older_than_s: The age of the jobs that it aborts.
+        skew_s: How much its clock is ahead.
+    """
+
+    at_s: float
+    older_than_s: float = 0.0
+    skew_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that a run depends on.
+
+    Attributes:
+        family: The kind of store, a name of :data:`~fsspec_commit.testing.simulation.FAMILIES`.
+        schedule: What seeds how long requests and replies take, and all ids.
+        old: The files that stand there before.
+        same: Whether files of one name have the same bytes, whoever writes them.
+        jobs: The jobs.
+        cleaners: Who cleans meanwhile.
+        faults: What goes wrong.
+    """
+
+    family: str
+    schedule: int = 0
+    old: tuple[str, ...] = ()
+    same: bool = False
+    jobs: tuple[JobPlan, ...] = ()
+    cleaners: tuple[CleanerPlan, ...] = ()
+    faults: tuple[FaultAt, ...] = field(default=())
+
+
+def actors_of(job: JobPlan) -> list[str]:
+    """The names of a job's actors, its driver's first."""
+    attempts = [f"{job.name}.attempt{number}" for number in range(len(job.attempts))]
+    helpers = [f"{job.name}.{one.kind}{number}" for number, one in enumerate(job.helpers)]
+    return [f"{job.name}.driver", *attempts, *helpers]

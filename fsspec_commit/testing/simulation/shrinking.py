@@ -1,0 +1,106 @@
+"""From a plan that fails to the smallest one that still does."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from fsspec_commit.testing.simulation.drawing import draw
+from fsspec_commit.testing.simulation.plan import JobPlan, Plan, actors_of
+from fsspec_commit.testing.simulation.running import Run, run
+
+T = TypeVar("T")
+
+
+def search(seeds: Iterable[int], *, family: str | None = None) -> Run | None:
+    """Run the plans of *seeds* until one fails, and shrink that.
+
+    Args:
+        seeds: What to draw plans from.
+        family: The kind of store; ``None`` draws it as well.
+
+    Returns:
+        The smallest run found that fails; ``None`` if every plan was well.
+    """
+    for seed in seeds:
+        found = run(draw(seed, family=family))
+        if found.violations:
+            return shrink(found)
+    return None
+
+
+def shrink(failed: Run, *, schedules: int = 5) -> Run:
+    """The smallest failing run that leaving things out of a failing one leads to.
+
+    Faults, jobs, actors, old files and the rest go one by one, as long as some promise is broken.
+
+    Args:
+        failed: A run with violations.
+        schedules: With how many schedules a smaller plan is tried before it is given up.
+    """
+    smallest = failed
+    went_on = True
+    while went_on:
+        went_on = False
+        for plan in _smaller(smallest.plan):
+            found = _failing(plan, schedules)
+            if found is not None:
+                smallest, went_on = found, True
+                break
+    return smallest
+
+
+def _failing(plan: Plan, schedules: int) -> Run | None:
+    for number in range(schedules):
+        tried = run(replace(plan, schedule=plan.schedule + number * 1_000_003))
+        if tried.violations:
+            return tried
+    return None
+
+
+def _smaller(plan: Plan) -> Iterator[Plan]:
+    """Plans with one thing less, the largest things first."""
+    for jobs in _without_one(plan.jobs):
+        if jobs:
+            yield _of(plan, jobs)
+    for cleaners in _without_one(plan.cleaners):
+        yield replace(plan, cleaners=cleaners)
+    for faults in _without_one(plan.faults):
+        yield replace(plan, faults=faults)
+    for number, job in enumerate(plan.jobs):
+        for smaller in _smaller_jobs(job):
+            yield _of(plan, (*plan.jobs[:number], smaller, *plan.jobs[number + 1 :]))
+    for old in _without_one(plan.old):
+        yield replace(plan, old=old)
+
+
+def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
+    for helpers in _without_one(job.helpers):
+        yield replace(job, helpers=helpers)
+    for attempts in _without_one(job.attempts):
+        if {one.task for one in attempts} == set(range(len(job.files))):
+            yield replace(job, attempts=attempts)
+    if len(job.files) > 1:
+        first = tuple(one for one in job.attempts if one.task == 0)
+        yield replace(job, files=job.files[:1], attempts=first)
+    for number, names in enumerate(job.files):
+        for fewer in _without_one(names):
+            if fewer:
+                yield replace(job, files=(*job.files[:number], fewer, *job.files[number + 1 :]))
+    plain = replace(
+        job, skew_s=0.0, key=None, collect=False, success="marker", partitions=(), at_s=0.0
+    )
+    if plain != job:
+        yield plain
+
+
+def _of(plan: Plan, jobs: tuple[JobPlan, ...]) -> Plan:
+    """With *jobs* alone, and without the faults of who is not there any more."""
+    there = {name for job in jobs for name in actors_of(job)}
+    gone = {name for job in plan.jobs for name in actors_of(job)} - there
+    faults = tuple(one for one in plan.faults if one.actor not in gone)
+    return replace(plan, jobs=jobs, faults=faults)
+
+
+def _without_one(things: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    for number in range(len(things)):
+        yield (*things[:number], *things[number + 1 :])

@@ -1,0 +1,387 @@
+"""A simulated store as one process opens it: each verb is the requests that its family takes."""
+
+import errno
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import partial
+from typing import Self, TypeVar
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import (
+    Capabilities,
+    Content,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    OpenOptions,
+    Store,
+    Token,
+    Writer,
+)
+from fsspec_commit.store.abilities import Ask
+from fsspec_commit.testing.simulation.bucket import Bucket, ParentMissingError, refused
+from fsspec_commit.testing.simulation.families import Family
+from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.uploads import SimulatedUploads
+
+T = TypeVar("T")
+_MOVES_MAX = 4
+
+
+class SimulatedStore:
+    """One destination, as one process sees it.
+
+    Args:
+        root: The destination.
+        bucket: Its state.
+        family: What kind of store it is.
+        process: Sends the requests.
+        ask: Repeats requests for the later pages of a listing, as adapters do.
+    """
+
+    unverified_endpoint = bulk = direct = None
+
+    def __init__(
+        self, root: StorePath, bucket: Bucket, family: Family, process: Process, ask: Ask
+    ) -> None:
+        self.root = root
+        self.capabilities: Capabilities = family.capabilities
+        self._bucket = bucket
+        self._family = family
+        self._request = process.request
+        self._random = process.random
+        self._ask = ask
+        renames = SimulatedRenames(self, bucket, family, process)
+        self.files = None if bucket.habits.renames.value == "none" else renames
+        self.directories = renames if family.has_directories else None
+        # A rename finds a directory missing at the price of a request, where listings are paged.
+        self.directory_creation = (
+            renames if family.has_directories and family.page_entries is not None else None
+        )
+        self.uploads = (
+            SimulatedUploads(bucket, family, process, ask) if (bucket.habits.uploads) else None
+        )
+
+    @classmethod
+    async def open(cls, url: str, options: OpenOptions) -> Self:
+        """Refuse: a simulation makes its stores."""
+        raise TypeError(f"{cls.__name__} is made by a simulation, not for {url!r}, {options}")
+
+    async def stat(self, path: StorePath) -> Entry | Directory | None:
+        """The file or directory at *path*."""
+        return await self._request("stat", path, lambda: self._found(path))
+
+    async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
+        """The whole file at *path*."""
+
+        def read() -> Content | None:
+            entry, there = self._bucket.entry(path), self._bucket.get(path)
+            if entry is None or there is None:
+                return None
+            if entry.size_bytes > limit_bytes:
+                raise refused(path, f"longer than {limit_bytes} bytes")
+            return Content(entry, there.data)
+
+        return await self._request("read", path, read)
+
+    async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
+        """At most *length* bytes from *start*."""
+
+        def read() -> bytes | None:
+            there = self._bucket.get(path)
+            return None if there is None else there.data[start : start + length]
+
+        return await self._request("read_range", path, read)
+
+    async def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        """Every file below *path*: in pages by name, or directory by directory in no order."""
+        if self._family.page_entries is None:
+            async for entry in self._walked(path, without):
+                yield entry
+            return
+        after, size = "", self._family.page_entries
+
+        def page() -> list[Entry]:
+            keys = [
+                key
+                for key in self._bucket.keys(f"{path}/")
+                if key > after and (without is None or not key.startswith(f"{without}/"))
+            ]
+            return _entries(self._bucket, keys[:size])
+
+        while True:
+            entries = await self._page("list_tree", path, page, is_later=bool(after))
+            for entry in entries:
+                yield entry
+            if len(entries) < size:
+                return
+            after = entries[-1].path
+
+    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """Everything directly in *path*."""
+        size = self._family.page_entries
+        if size is None:
+            children = await self._request("list_children", path, lambda: self._children(path))
+            self._random.shuffle(children)
+            for child in children:
+                yield child
+            return
+        after = ""
+
+        def page() -> list[Entry | Directory]:
+            return [child for child in self._children(path) if _key(child) > after][:size]
+
+        while True:
+            children = await self._page("list_children", path, page, is_later=bool(after))
+            for child in children:
+                yield child
+            if len(children) < size:
+                return
+            after = _key(children[-1])
+
+    def writer(
+        self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
+    ) -> Writer[Entry]:
+        """Write the file *path*, which appears when it is finished."""
+        return _Writer(self, path, within, nonce)
+
+    async def put(
+        self,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None = None,
+    ) -> Token:
+        """Write a small file whole."""
+        verb = "create" if expecting is Expect.ABSENT else "put"
+        return await self.place(verb, path, data, expecting=expecting, within=within, nonce=nonce)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        """Delete one file."""
+        await self._request("delete", path, lambda: self._bucket.delete(path, expecting))
+
+    async def delete_tree(self, path: StorePath) -> None:
+        """Delete everything below *path*: at once, or file by file."""
+        if self._family.name not in {"hdfs", "memory", "gen2"}:
+            listed = await self._request("list_tree", path, lambda: self._bucket.keys(f"{path}/"))
+            for key in listed:
+                await self.delete(key, expecting=Expect.ANYTHING)
+        if self.directories is not None:
+            await self._request("delete_tree", path, lambda: self._bucket.delete_directory(path))
+
+    def go_by(self, facts: Capabilities) -> None:
+        """Nothing: tokens have one form."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+    async def place(
+        self,
+        verb: str,
+        path: StorePath,
+        data: bytes,
+        *,
+        expecting: Expectation,
+        within: StorePath | None,
+        nonce: Nonce | None,
+    ) -> Token:
+        """Write a file; what must be there is looked for as the family does."""
+        bucket, parent = self._bucket, StorePath(path.rpartition("/")[0])
+        if within is None and self._family.makes_area_first:
+            await self._request("make_directory", parent, lambda: bucket.make_directory(parent))
+            within = parent
+        if within is not None and self._family.has_directories:
+            await self._look_for(within, path)
+
+        def put() -> Token:
+            if within is not None and self._family.checks_area:
+                self._check_stands(within, path)
+            return bucket.put(path, data, nonce, expecting)
+
+        return await self._request(verb, path, put)
+
+    async def _look_for(self, within: StorePath, path: StorePath) -> None:
+        """The look before a write, where the write itself does not look."""
+        if not self._family.checks_area:
+            await self._request("stat", within, lambda: self._check_stands(within, path))
+
+    def _check_stands(self, within: StorePath, path: StorePath) -> None:
+        if within not in self._bucket.directories:
+            raise refused(path, f"{within!r} is gone", errno.ENOENT)
+
+    def _found(self, path: StorePath) -> Entry | Directory | None:
+        there = self._bucket.entry(path)
+        if there is None and (path in self._bucket.directories or self._bucket.keys(f"{path}/")):
+            return Directory(path)
+        return there
+
+    def _children(self, path: StorePath) -> list[Entry | Directory]:
+        """Everything directly in *path*, by name."""
+        found: dict[str, Entry | Directory] = {}
+        for key in self._bucket.keys(f"{path}/"):
+            name, slash, _ = key[len(path) + 1 :].partition("/")
+            child = StorePath(f"{path}/{name}")
+            entry = Directory(child) if slash else self._bucket.entry(key)
+            if entry is not None:
+                found[name + slash] = entry
+        for directory in self._bucket.directories:
+            above, _, name = directory.rpartition("/")
+            if above == path:
+                found[f"{name}/"] = Directory(directory)
+        return [found[name] for name in sorted(found)]
+
+    async def _walked(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        directories = [path]
+        while directories:
+            directory = directories.pop()
+            children = await self._request(
+                "list_tree", directory, partial(self._children, directory)
+            )
+            self._random.shuffle(children)
+            for child in children:
+                if isinstance(child, Entry):
+                    yield child
+                elif child.path != without:
+                    directories.append(child.path)
+
+    async def _page(
+        self, verb: str, path: StorePath, page: Callable[[], T], *, is_later: bool
+    ) -> T:
+        def asked() -> Awaitable[T]:
+            return self._request(verb, path, page, is_later_page=is_later)
+
+        return await (self._ask(asked) if is_later else asked())
+
+
+class _Writer:
+    """Collects bytes, and writes the file when it is finished."""
+
+    def __init__(
+        self, store: SimulatedStore, path: StorePath, within: StorePath, nonce: Nonce | None
+    ) -> None:
+        self._store = store
+        self._path = path
+        self._within = within
+        self._nonce = nonce
+        self._data: bytearray | None = bytearray()
+
+    async def write(self, data: bytes) -> None:
+        self._open().extend(data)
+
+    async def finish(self) -> Entry:
+        data = bytes(self._open())
+        try:
+            token = await self._store.place(
+                "finish",
+                self._path,
+                data,
+                expecting=Expect.ANYTHING,
+                within=self._within,
+                nonce=self._nonce,
+            )
+        except StoreError as error:
+            error.can_go_on = error.reply is Reply.NOT_DONE
+            raise
+        self._data = None
+        return Entry(path=self._path, size_bytes=len(data), token=token, nonce=self._nonce)
+
+    async def discard(self) -> None:
+        self._data = None
+
+    def _open(self) -> bytearray:
+        if self._data is None:
+            raise ValueError(f"I/O operation on the closed file {self._path!r}")
+        return self._data
+
+
+class SimulatedRenames:
+    """Renames, and directories where there are any."""
+
+    def __init__(
+        self, store: SimulatedStore, bucket: Bucket, family: Family, process: Process
+    ) -> None:
+        self._store = store
+        self._bucket = bucket
+        self._family = family
+        self._request = process.request
+
+    async def rename(
+        self,
+        source: StorePath,
+        target: StorePath,
+        *,
+        token: Token | None,
+        expecting: Expectation,
+        within: StorePath,
+    ) -> None:
+        """Rename a file; where nothing is conditional, a check comes before it."""
+        if not self._family.capabilities.replace_if_match:
+            if token is not None:
+                await self._request("stat", source, partial(self._check, source, token))
+                token = None
+            if not isinstance(expecting, Expect):
+                await self._request("stat", target, partial(self._check, target, expecting))
+                expecting = Expect.ANYTHING
+
+        def rename() -> None:
+            self._bucket.rename(source, target, token, expecting)
+
+        await self._making_way("rename", rename, target, within)
+
+    async def rename_directory(
+        self, source: StorePath, target: StorePath, *, within: StorePath
+    ) -> None:
+        """Rename a directory."""
+
+        def rename() -> None:
+            self._bucket.rename_directory(source, target)
+
+        await self._making_way("rename_directory", rename, target, within)
+
+    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
+        """Make a directory."""
+
+        def make() -> None:
+            if within not in self._bucket.directories and within != self._store.root:
+                raise refused(path, f"{within!r} is gone", errno.ENOENT)
+            self._bucket.make_directory(path)
+
+        await self._request("make_directory", path, make)
+
+    async def _making_way(
+        self, verb: str, rename: Callable[[], None], target: StorePath, within: StorePath
+    ) -> None:
+        parent = StorePath(target.rpartition("/")[0])
+        for _ in range(_MOVES_MAX):
+            try:
+                await self._request(verb, target, rename)
+            except ParentMissingError:
+                await self.make_directory(parent, within=within)
+            else:
+                return
+        raise refused(target, f"{parent!r} goes again and again", errno.ENOENT)
+
+    def _check(self, path: StorePath, token: Token) -> None:
+        there = self._bucket.entry(path)
+        if there is None or there.token != token:
+            number = errno.ENOENT if there is None else errno.EEXIST
+            raise refused(path, "it is not what was expected there", number)
+
+
+def _key(child: Entry | Directory) -> str:
+    """As a flat store sorts them: a directory is a prefix that ends with a slash."""
+    return f"{child.path}/" if isinstance(child, Directory) else child.path
+
+
+def _entries(bucket: Bucket, keys: Iterable[StorePath]) -> list[Entry]:
+    found = (bucket.entry(key) for key in keys)
+    return [entry for entry in found if entry is not None]
+
+
+_store: type[Store] = SimulatedStore

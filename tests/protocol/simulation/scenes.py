@@ -1,0 +1,76 @@
+"""Small runs, whose single faults are tried one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fsspec_commit.testing.simulation import (
+    FAMILIES,
+    AttemptPlan,
+    HelperPlan,
+    JobPlan,
+    Plan,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
+TWO_TASKS = (("a.txt", "day=1/a.txt"), ("day=2/b.txt",))
+ONCE = (AttemptPlan(task=0), AttemptPlan(task=1))
+TWICE = (AttemptPlan(task=0), AttemptPlan(task=0, at_s=0.1), AttemptPlan(task=1))
+SCENES = {
+    "append": JobPlan(name="a", mode="append", files=TWO_TASKS, attempts=TWICE),
+    "overwrite": JobPlan(name="a", mode="overwrite", files=TWO_TASKS, attempts=ONCE),
+    "overwrite, exact": JobPlan(
+        name="a", mode="overwrite", names="exact", files=TWO_TASKS, attempts=ONCE
+    ),
+    "partitions": JobPlan(
+        name="a",
+        mode="overwrite_partitions",
+        files=(("day=1/a.txt",),),
+        partitions=("day=2",),
+    ),
+    "resumed": JobPlan(
+        name="a",
+        mode="overwrite",
+        then="leave",
+        helpers=(HelperPlan(kind="resumer", at_s=100), HelperPlan(kind="aborter", at_s=200)),
+    ),
+    "two drivers": JobPlan(name="a", mode="overwrite", helpers=(HelperPlan(kind="twin"),)),
+    "collected": JobPlan(name="a", mode="append", collect=True, attempts=TWICE, files=TWO_TASKS),
+}
+
+
+def plan_of(scene: str, family: str) -> Plan | None:
+    """The run of a scene on a kind of store; `None` where it would be refused."""
+    job, kind = SCENES[scene], FAMILIES[family]
+    old: tuple[str, ...] = ("old.txt", "day=1/old.txt", "day=2/old.txt")
+    if not kind.takes_any_name:
+        old = tuple(name.replace("old", f"old-{UUID}") for name in old)
+    if job.names == "exact":
+        if not kind.keeps_names_apart:
+            return None
+        old = (*old[1:], "a.txt")
+    return Plan(family=family, old=old, jobs=(job,))
+
+
+def plans() -> Iterator[pytest.ParameterSet]:
+    """Every scene on every kind of store."""
+    import pytest
+
+    for family in FAMILIES:
+        for scene in SCENES:
+            plan = plan_of(scene, family)
+            if plan is not None:
+                # A test with the name of that store in its own would be one of a cluster.
+                yield pytest.param(plan, id=f"{family.replace('hdfs', 'dfs')}, {scene}")
+
+
+def again(plan: Plan, times: int) -> Iterator[Plan]:
+    """The same with other schedules."""
+    for number in range(times):
+        yield replace(plan, schedule=number)

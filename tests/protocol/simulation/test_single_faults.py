@@ -1,0 +1,46 @@
+"""Every fault at every store call of small runs: P1 to P11 hold at each moment, and in the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+
+from fsspec_commit.testing.simulation import FAMILIES, FaultAt, Plan, Run, run, shrink
+from fsspec_commit.testing.simulation.process import FaultKind
+from fsspec_commit.testing.sweeps import Sweep, sweep_of
+from tests.protocol.simulation.scenes import again, plans
+from tests.sweeps import every_by_day
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DELAYS_S = (0.3, 40.0, 4_000.0)
+
+
+@pytest.fixture(params=every_by_day(300))
+def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
+    yield from sweep_of(request, request.param)
+
+
+def faults_of(found: Run) -> Iterator[FaultAt]:
+    """Every fault at every call of a run but those of who settles in the end."""
+    longest_s = FAMILIES[found.plan.family].request_lives_s
+    for actor, calls in found.calls.items():
+        if actor.startswith("operator"):
+            continue
+        for call in range(1, calls + 1):
+            for kind in get_args(FaultKind):
+                for delay_s in DELAYS_S if kind in {"applied_late", "halt"} else DELAYS_S[:1]:
+                    yield FaultAt(actor, call, kind, min(delay_s, longest_s))
+
+
+@pytest.mark.parametrize("plan", [*plans()])
+def test_p1_to_p11_hold_after_any_single_fault(plan: Plan, sweep: Sweep) -> None:
+    for scheduled in again(plan, 1 if not sweep.is_whole else 5):
+        found = run(scheduled)
+        assert not found.violations, shrink(found)
+        for fault in sweep(faults_of(found)):
+            failed = run(replace(scheduled, faults=(fault,)))
+            assert not failed.violations, shrink(failed)
