@@ -70,7 +70,7 @@ class _Drawing:
             (
                 self._overtaken,
                 self._overtaken,
-                self._overtaken,
+                self._superseded,
                 self._conflict,
                 self._conflict,
                 self._late,
@@ -108,6 +108,19 @@ class _Drawing:
         if self._happens(0.3):
             faults.append(self._any_fault((first, *later)))
         return (first, *later), tuple(faults), self._cleaners(0.2)
+
+    def _superseded(self) -> "_Parts":
+        """A driver stands still while it deletes; its job is finished, and a name comes back."""
+        helpers = (HelperPlan(kind="resumer", at_s=self._one_of(3.0, 6.0)),)
+        first = self._job("a", mode="overwrite", helpers=helpers, few=True)
+        at_s, halted_s = self._one_of(
+            (10.0, 60.0), (10.0, 200.0), (10.0, 700.0), (8_000.0, 9_000.0)
+        )
+        later = self._job("b", mode=self._one_of("append", "overwrite"), at_s=at_s, exact=True)
+        call = self.random.randint(1, _CALLS_OF_A_VERB)
+        verb = self._one_of("delete", "rename", "stat", "read", "create")
+        fault = FaultAt("a.driver", call, self._halt(halted_s), halted_s, verb)
+        return (first, later), (fault,), ()
 
     def _conflict(self) -> "_Parts":
         """Jobs that commit at the same time; some die, or stand still."""
@@ -177,13 +190,15 @@ class _Drawing:
         at_s: float = 0.0,
         helpers: tuple[HelperPlan, ...] = (),
         few: bool = False,
+        mode: Mode | None = None,
+        exact: bool = False,
     ) -> JobPlan:
-        mode = self._one_of(*_OFTEN) if self._happens(0.9) else self._one_of(*_SELDOM)
+        chosen = self._mode() if mode is None else mode
         may_be_exact = self.family.keeps_names_apart and (
-            self.family.takes_any_name or mode == "append"
+            self.family.takes_any_name or chosen == "append"
         )
-        exact = may_be_exact and self._happens(0.5)
-        files = self._files(mode, exact=exact, few=few)
+        exact = may_be_exact and (exact or self._happens(0.5))
+        files = self._files(chosen, exact=exact, few=few)
         attempts = tuple(
             AttemptPlan(
                 task=task,
@@ -195,10 +210,10 @@ class _Drawing:
         )
         return JobPlan(
             name=name,
-            mode=mode,
+            mode=chosen,
             names="exact" if exact else "unique",
             files=files,
-            partitions=("day=2",) if mode == _OFTEN[2] and self._happens(0.5) else (),
+            partitions=("day=2",) if chosen == _OFTEN[2] and self._happens(0.5) else (),
             attempts=attempts,
             helpers=helpers,
             at_s=at_s,
@@ -207,8 +222,11 @@ class _Drawing:
             then=self._one_of("again", "again", "abort", "leave"),
             key="k" if self._happens(0.15) else None,
             collect=self._happens(0.15),
-            success=self._one_of("marker", "marker", "json", "none"),
+            success=self._one_of("marker", "json") if self.seed % 8 else "none",
         )
+
+    def _mode(self) -> Mode:
+        return self._one_of(*(_OFTEN if self._happens(0.9) else _SELDOM))
 
     def _files(self, mode: Mode, *, exact: bool, few: bool) -> tuple[tuple[str, ...], ...]:
         """Names for one or two tasks, out of *few*; exact ones are those of one task each."""
@@ -241,13 +259,21 @@ class _Drawing:
         return self._fault(actor, self._one_of(*_ANY), self._one_of(*_DELAYS_S))
 
     def _fault(self, actor: str, kind: FaultKind, delay_s: float) -> FaultAt:
-        if kind != "halt":
+        if kind == "halt":
+            kind = self._halt(delay_s)
+        else:
             delay_s = min(delay_s, self.family.request_lives_s)
         if self._happens(0.4):
             call = self.random.randint(1, _CALLS_OF_A_VERB)
             return FaultAt(actor, call, kind, delay_s, self._one_of(*_CHANGING))
         longest = _CALLS_OF_A_DRIVER if actor.endswith(".driver") else _CALLS_OF_OTHERS
         return FaultAt(actor, self.random.randint(1, longest), kind, delay_s)
+
+    def _halt(self, delay_s: float) -> FaultKind:
+        """Where signatures expire, nobody stands still for so long between signing and sending."""
+        if delay_s > self.family.request_lives_s:
+            return "halt_after"
+        return self._one_of("halt", "halt_after")
 
     def _moment(self, until_s: float) -> float:
         return round(until_s * self.random.random(), 3)

@@ -23,6 +23,7 @@ FaultKind: TypeAlias = Literal[
     "throttled",
     "hang",
     "halt",
+    "halt_after",
     "cut",
     "outage",
 ]
@@ -41,12 +42,13 @@ class FaultAt:
         call: Which of its calls, counted from 1; repeated calls count.
         verb: If given, only calls of this verb count, one of
             :data:`fsspec_commit.testing.wrapped.VERBS`.
-        kind: As of :class:`fsspec_commit.testing.Fault`. Beside those, ``"halt"``: the process
-            stands still before it sends the call, and goes on later. ``"cut"``: a later page of a
+        kind: As of :class:`fsspec_commit.testing.Fault`. Beside those, ``"halt"`` and
+            ``"halt_after"``: the process stands still before it sends the call, or before it hears
+            the answer, and goes on later. ``"cut"``: a later page of a
             listing is refused; elsewhere like ``"error"``. ``"outage"``: from this call on none is
             answered, for a while; some of them are applied.
         delay_s: How late the call is applied (``"applied_late"``), for how long the process
-            stands still (``"halt"``) or the store is out (``"outage"``).
+            stands still or the store is out (``"outage"``).
     """
 
     actor: str
@@ -136,10 +138,12 @@ class Process:
             if fault is not None and kind == "applied_late":
                 travels_s = fault.delay_s
                 self._answer(reply, self._unknown(verb, path), after_s=TIMEOUT_S)
-            sent_at = loop.time()
+            sent_at, delay_s = loop.time(), 0.0 if fault is None else fault.delay_s
             loop.call_later(
                 travels_s,
-                lambda: self._arrive(verb, path, apply, reply, sent_at=sent_at, kind=kind),
+                lambda: self._arrive(
+                    verb, path, apply, reply, sent_at=sent_at, kind=kind, delay_s=delay_s
+                ),
             )
         try:
             return await reply
@@ -155,6 +159,7 @@ class Process:
         *,
         sent_at: float,
         kind: FaultKind | None,
+        delay_s: float,
     ) -> None:
         """Carry a request out, whatever has become of its sender, and send the reply."""
         changes: list[Change] = []
@@ -174,6 +179,9 @@ class Process:
             self._die()
         elif kind == "error_but_applied":
             self._answer(reply, self._unknown(verb, path))
+        elif kind == "halt_after":
+            self._halted_until = asyncio.get_running_loop().time() + delay_s
+            self._answer(reply, answer, after_s=delay_s)
         elif kind != "applied_late":
             self._answer(reply, answer)
 

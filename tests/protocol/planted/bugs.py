@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
+from fsspec_commit.testing.simulation import CleanerPlan, FaultAt, HelperPlan, JobPlan, Plan
 from tests.protocol.planted import of_commits, of_decisions, of_effects
+
+if TYPE_CHECKING:
+    from fsspec_commit.testing.simulation.process import FaultKind
 
 
 @dataclass(frozen=True)
@@ -23,52 +28,108 @@ class Bug:
         breaks: The promises of which at least one must be found broken.
         family: The kind of store on which it is looked for; `None` for any.
         first: The seed to begin with: it, or one soon after it, finds the bug.
+        plan: What is run instead, where only one run of some thousand finds the bug.
     """
 
     plant: Callable[[pytest.MonkeyPatch], None]
     breaks: tuple[str, ...]
     family: str | None = None
     first: int = 0
+    plan: Plan | None = None
 
+
+def superseded(family: str, verb: str, call: int, kind: FaultKind, *, until_s: float) -> Plan:
+    """A driver stands still in an overwrite, a resumer finishes it, and a name comes back."""
+    first = JobPlan(
+        name="a",
+        mode="overwrite",
+        files=(("day=1/b.txt",),),
+        helpers=(HelperPlan(kind="resumer", at_s=3),),
+    )
+    later = JobPlan(name="b", mode="append", names="exact", at_s=until_s)
+    return Plan(
+        family=family,
+        same=family == "s3",
+        old=("a.txt",),
+        jobs=(first, later),
+        faults=(FaultAt("a.driver", call, kind, delay_s=until_s + 50, verb=verb),),
+    )
+
+
+BESIDE_THE_START = Plan(
+    family="disk",
+    jobs=(JobPlan(name="a", mode="append", files=(("a.txt", "day=1/a.txt"),)),),
+    cleaners=(CleanerPlan(at_s=0.2),),
+    faults=(
+        FaultAt("a.driver", 1, "halt", delay_s=0.6, verb="create"),
+        FaultAt("cleaner0", 2, "halt", delay_s=1.5, verb="list_tree"),
+    ),
+)
+"""A cleaner looks between the directory of an area and its `job.json`, and deletes later."""
 
 BUGS = {
     "publishes before its decision": Bug(of_commits.publishes_before_its_decision, ("P2", "P5")),
     "deletes before it publishes": Bug(of_commits.deletes_before_it_publishes, ("P9",)),
     "leaves the old files": Bug(of_commits.leaves_the_old_files, ("P9",)),
-    "publishes no marker": Bug(of_commits.publishes_no_marker, ("P1",)),
-    "leaves out the last file": Bug(of_commits.leaves_out_the_last_file, ("P1", "P9")),
-    "sees no other claim": Bug(of_decisions.sees_no_other_claim, ("P9", "P11")),
-    "looks before it claims": Bug(of_decisions.looks_before_it_claims, ("P9", "P11")),
-    "takes a decided job for over": Bug(of_decisions.takes_a_decided_job_for_over, ("P9", "P11")),
-    "fences with nothing": Bug(of_decisions.fences_with_nothing, ("P9", "P11")),
-    "overwrites the decision": Bug(of_decisions.overwrites_the_decision, ("P7",)),
+    "publishes no marker": Bug(of_commits.publishes_no_marker, ("P1",), first=1),
+    "leaves out the last file": Bug(of_commits.leaves_out_the_last_file, ("P1", "P9"), first=138),
+    "sees no other claim": Bug(of_decisions.sees_no_other_claim, ("P1", "P9", "P11"), first=5),
+    "looks before it claims": Bug(
+        of_decisions.looks_before_it_claims, ("P1", "P9", "P11"), first=309
+    ),
+    "takes a decided job for over": Bug(
+        of_decisions.takes_a_decided_job_for_over, ("P1", "P9", "P11"), first=30
+    ),
+    "fences with nothing": Bug(of_decisions.fences_with_nothing, ("P8", "P9", "P11"), first=81),
+    "overwrites the decision": Bug(of_decisions.overwrites_the_decision, ("P7",), first=26),
     "believes its decision in a void area": Bug(
-        of_decisions.believes_its_decision_in_a_void_area, ("P5", "P7"), "gcs"
+        of_decisions.believes_its_decision_in_a_void_area, ("P5", "P7"), family="gcs", first=102
     ),
-    "believes a void abort": Bug(of_decisions.believes_a_void_abort, ("P5", "P7"), "gcs"),
-    "aborts without a decision": Bug(of_decisions.aborts_without_a_decision, ("P5", "P7", "P8")),
-    "cleans without a fence": Bug(of_effects.cleans_without_a_fence, ("P5", "P7", "P8")),
+    "believes a void abort": Bug(
+        of_decisions.believes_a_void_abort, ("P5", "P7"), family="gcs", first=752
+    ),
+    "aborts without a decision": Bug(
+        of_decisions.aborts_without_a_decision, ("P1", "P5", "P7", "P8"), first=67
+    ),
+    "cleans without a fence": Bug(
+        of_effects.cleans_without_a_fence,
+        ("P5", "P7", "P8"),
+        first=102,
+    ),
     "cleans areas that just begin": Bug(
-        of_effects.cleans_areas_that_just_begin, ("P1", "P5", "P7"), "disk"
+        of_effects.cleans_areas_that_just_begin, ("P5", "P7", "P8"), plan=BESIDE_THE_START
     ),
-    "removes the decision first": Bug(of_effects.removes_the_decision_first, ("P7",), "s3"),
-    "removes areas file by file": Bug(of_effects.removes_areas_file_by_file, ("P7",), "disk"),
-    "repeats the start": Bug(of_effects.repeats_the_start, ("P5", "P6")),
-    "deletes on an old permit": Bug(of_effects.deletes_on_an_old_permit, ("P6", "P9")),
-    "deletes whatever has the name": Bug(of_effects.deletes_whatever_has_the_name, ("P6", "P9")),
-    "renames over anything": Bug(of_commits.renames_over_anything, ("P6", "P9")),
-    "appends over names": Bug(of_commits.appends_over_names, ("P9", "P11")),
-    "writes beside data": Bug(of_commits.writes_beside_data, ("P11",)),
-    "forgets its key": Bug(of_commits.forgets_its_key, ("P7",)),
+    "removes the decision first": Bug(of_effects.removes_the_decision_first, ("P7",), family="s3"),
+    "removes areas file by file": Bug(
+        of_effects.removes_areas_file_by_file, ("P7",), family="disk"
+    ),
+    "repeats the start": Bug(of_effects.repeats_the_start, ("P5", "P6", "P7"), first=761),
+    "deletes on an old permit": Bug(
+        of_effects.deletes_on_an_old_permit,
+        ("P6", "P9"),
+        plan=superseded("s3", "read_range", 3, "halt_after", until_s=8_000),
+    ),
+    "deletes whatever has the name": Bug(
+        of_effects.deletes_whatever_has_the_name,
+        ("P6", "P9"),
+        plan=superseded("gcs", "delete", 1, "halt", until_s=10),
+    ),
+    "appends over names": Bug(of_commits.appends_over_names, ("P9", "P11"), first=13),
+    "writes beside data": Bug(of_commits.writes_beside_data, ("P11",), first=13),
+    "forgets its key": Bug(of_commits.forgets_its_key, ("P7",), first=88),
     "says not committed of an unknown decision": Bug(
-        of_commits.says_not_committed_of_an_unknown_decision, ("P7",)
+        of_commits.says_not_committed_of_an_unknown_decision, ("P7",), first=345
     ),
-    "says not committed of a part": Bug(of_commits.says_not_committed_of_a_part, ("P7",)),
-    "says committed of an abort": Bug(of_commits.says_committed_of_an_abort, ("P7",)),
-    "takes no answer for done": Bug(of_effects.takes_no_answer_for_done, ("P1", "P9")),
-    "leaves uploads": Bug(of_effects.leaves_uploads, ("P5",), "s3"),
+    "says not committed of a part": Bug(
+        of_commits.says_not_committed_of_a_part,
+        ("P7",),
+        first=30,
+    ),
+    "says committed of an abort": Bug(of_commits.says_committed_of_an_abort, ("P7",), first=9),
+    "takes no answer for done": Bug(of_effects.takes_no_answer_for_done, ("P1", "P9"), first=138),
+    "leaves uploads": Bug(of_effects.leaves_uploads, ("P5",), family="s3", first=1),
     "leaves its area": Bug(of_effects.leaves_its_area, ("P5",)),
     "writes outside": Bug(of_commits.writes_outside, ("P10",)),
-    "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",)),
-    "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",)),
+    "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",), first=5),
+    "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",), first=8),
 }

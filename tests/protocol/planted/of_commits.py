@@ -134,7 +134,7 @@ def appends_over_names(patch: pytest.MonkeyPatch) -> None:
         return True
 
     patch.setattr(commit, "may_write", may_write)
-    renames_over_anything(patch)
+    patch.setattr(ReplacedFiles, "__getitem__", lambda *_: Expect.ANYTHING)
 
 
 def writes_beside_data(patch: pytest.MonkeyPatch) -> None:
@@ -189,7 +189,3 @@ def says_committed_of_an_abort(patch: pytest.MonkeyPatch) -> None:
             raise
 
     patch.setattr(driver.Driver, "commit", commit_it)
-
-
-def renames_over_anything(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ReplacedFiles, "__getitem__", lambda self, name: Expect.ANYTHING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fsspec_commit.effects.stored_records import establish
 from fsspec_commit.protocol import (
     abort,
     claim,
@@ -28,17 +29,18 @@ def sees_no_other_claim(patch: pytest.MonkeyPatch) -> None:
 
 def looks_before_it_claims(patch: pytest.MonkeyPatch) -> None:
     real = claim.take_claim
-    listed: list[Any] = []
+
+    async def nothing(store: Any, path: Any, record: Any, *, within: Any) -> Any:
+        return Standing(record)
 
     async def take(job: Any, *args: Any, **how: Any) -> Any:
-        listed[:] = [await job.store.list_area(job.layout.destination.areas)]
-        return await real(job, *args, **how)
+        held = await real(job, *args, **how)
+        path = job.layout.claim(held.claim.nonce)
+        await establish(job.store, path, held.claim, within=job.layout.area)
+        return held
 
-    async def before(job: Any) -> Any:
-        return listed[0]
-
+    patch.setattr(claim, "establish", nothing)
     patch.setattr(commit, "take_claim", take)
-    patch.setattr(claim, "_list_areas", before)
 
 
 def takes_a_decided_job_for_over(patch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,11 @@ def faults_of(found: Run) -> Iterator[FaultAt]:
             continue
         for call in range(1, calls + 1):
             for kind in get_args(FaultKind):
-                for delay_s in DELAYS_S if kind in {"applied_late", "halt"} else DELAYS_S[:1]:
+                for delay_s in (
+                    DELAYS_S
+                    if kind in {"applied_late", "halt", "halt_after", "outage"}
+                    else DELAYS_S[:1]
+                ):
                     yield FaultAt(actor, call, kind, min(delay_s, longest_s))
 
 
