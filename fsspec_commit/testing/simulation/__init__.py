@@ -12,11 +12,13 @@ change of the store, whenever somebody is told something, and in the end::
 A run that fails is printed with its plan, which runs again as it is, and with a trace.
 """
 
+from fsspec_commit.testing.simulation.bucket import Habits
 from fsspec_commit.testing.simulation.drawing import draw
 from fsspec_commit.testing.simulation.families import FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
     CleanerPlan,
+    ForeignPlan,
     HelperPlan,
     JobPlan,
     Plan,
@@ -24,6 +26,7 @@ from fsspec_commit.testing.simulation.plan import (
 from fsspec_commit.testing.simulation.process import FaultAt
 from fsspec_commit.testing.simulation.running import Run, run
 from fsspec_commit.testing.simulation.shrinking import search, shrink
+from fsspec_commit.testing.simulation.trace import Trace
 
 __all__ = [
     "FAMILIES",
@@ -31,10 +34,13 @@ __all__ = [
     "CleanerPlan",
     "Family",
     "FaultAt",
+    "ForeignPlan",
+    "Habits",
     "HelperPlan",
     "JobPlan",
     "Plan",
     "Run",
+    "Trace",
     "draw",
     "run",
     "search",

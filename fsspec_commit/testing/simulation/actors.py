@@ -15,6 +15,7 @@ from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.clean import clean
+from fsspec_commit.protocol.damaged import remove_damaged
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.job_records import begun_record
 from fsspec_commit.protocol.recovery import jobs, resume_job
@@ -23,12 +24,13 @@ from fsspec_commit.protocol.superseded import ended
 from fsspec_commit.records.job import JobRecord, TaskCommit
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.testing.simulation.model import Told
-from fsspec_commit.testing.simulation.plan import CleanerPlan, HelperPlan, JobPlan
+from fsspec_commit.testing.simulation.plan import CleanerPlan, ForeignPlan, HelperPlan, JobPlan
 from fsspec_commit.testing.simulation.world import World
 
 _COMMITS_MAX = 4
 _AGAIN_S = 2.0
 _ROUNDS_MAX = 3
+_LATE = "a committed decision stands but job.json is gone"
 
 
 class SharedJob:
@@ -90,7 +92,11 @@ async def drive(world: World, shared: SharedJob) -> None:
         world.trace.say(actor, f"has started job {job.record.job_id}")
         shared.begin(job.record)
         messages = await shared.gather(0)
-        await _settle(world, actor, driver, plan, messages)
+        threads = [
+            asyncio.ensure_future(_settle(world, actor, driver, plan, messages))
+            for _ in range(plan.threads)
+        ]
+        await asyncio.gather(*threads)
     finally:
         shared.begin(None)
 
@@ -163,6 +169,12 @@ async def abort(world: World, actor: str, shared: SharedJob, plan: HelperPlan) -
         await _call(world, actor, record.job_id, "abort", _aborted(to, record.job_id))
 
 
+async def write_as_foreigner(world: World, actor: str, plan: ForeignPlan) -> None:
+    """Write a file as a program that knows nothing of jobs."""
+    await asyncio.sleep(plan.at_s)
+    await world.put(world.process(actor), plan.name)
+
+
 async def clean_up(world: World, actor: str, plan: CleanerPlan) -> None:
     """Clean, by a clock that may be wrong."""
     await asyncio.sleep(plan.at_s)
@@ -192,6 +204,11 @@ async def settle_all(world: World, actor: str) -> None:
         world.model.stuck("there are jobs that were settled and still show")
     report = await _cleaned(to, 0.0)
     unknown = [one for one in report.shown if "pending upload" not in one]
+    if sum(fault.kind == "applied_late" for fault in world.plan.faults) > 1:
+        # A manifest and the decision, carried out when the job was over, look like a damaged job.
+        for one in [one for one in unknown if one.endswith(_LATE)]:
+            await _removed_by_hand(to, one.partition(":")[0])
+            unknown.remove(one)
     if unknown or report.not_removed:
         world.model.stuck(f"clean cannot remove {unknown or report.not_removed}")
 
@@ -278,6 +295,19 @@ async def _cleaned(to: OpenDestination, older_than_s: float) -> Any:
         check=to.check,
         retirement=retiring(to.store, facts),
         leftovers=leftover_uploads(to.store, facts),
+    )
+
+
+async def _removed_by_hand(to: OpenDestination, job_id: str) -> None:
+    """What a person does who has looked at it: ``clean --damaged --accept-loss``."""
+    await remove_damaged(
+        to.store,
+        DestinationLayout(to.store.root),
+        job_id,
+        check=to.check,
+        retirement=retiring(to.store, to.store.capabilities),
+        accept_loss=True,
+        dry_run=False,
     )
 
 

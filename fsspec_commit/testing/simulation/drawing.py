@@ -10,6 +10,7 @@ from fsspec_commit.testing.simulation.families import FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
     CleanerPlan,
+    ForeignPlan,
     HelperKind,
     HelperPlan,
     JobPlan,
@@ -52,7 +53,7 @@ def draw(seed: int, *, family: str | None = None) -> Plan:
 
     Args:
         seed: Any integer.
-        family: The kind of store, a name of :data:`FAMILIES`; ``None`` draws it as well.
+        family: The kind of store, a name of ``FAMILIES``; ``None`` draws it as well.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
@@ -90,8 +91,16 @@ class _Drawing:
             same=self._happens(0.3),
             jobs=jobs,
             cleaners=cleaners,
+            foreign=self._foreign(),
             faults=faults,
         )
+
+    def _foreign(self) -> tuple[ForeignPlan, ...]:
+        if not self._happens(0.2):
+            return ()
+        name = self._one_of("foreign.txt", "day=1/foreign.txt", "day=2/foreign.txt")
+        at_s = self._moment(self._one_of(1.0, 3.0, 20.0))
+        return (ForeignPlan(name=name, at_s=at_s),)
 
     def _overtaken(self) -> "_Parts":
         """Somebody stands still, others settle the job, and later jobs go over it."""
@@ -223,6 +232,7 @@ class _Drawing:
             key="k" if self._happens(0.15) else None,
             collect=self._happens(0.15),
             success=self._one_of("marker", "json") if self.seed % 8 else "none",
+            threads=1 if self.seed % 5 else 2,
         )
 
     def _mode(self) -> Mode:

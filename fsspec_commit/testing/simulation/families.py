@@ -16,7 +16,7 @@ class Family:
     """One kind of store.
 
     Attributes:
-        name: Its name among :data:`FAMILIES`.
+        name: Its name in ``FAMILIES``.
         habits: What its server does.
         capabilities: What its adapter declares.
         page_entries: How many entries a page of a listing has; ``None`` where a listing is one

@@ -61,6 +61,7 @@ class KnownJob:
     state: str = "undecided"
     decided_by: str = ""
     sent_at_s: float = 0.0
+    decided_at_s: float = 0.0
     new: dict[str, bytes] = field(default_factory=dict)
     replaced: dict[str, bytes] = field(default_factory=dict)
     pointers: dict[int, str] = field(default_factory=dict)
@@ -90,7 +91,9 @@ class Model:
     Attributes:
         violations: What was not as it must be; each begins with the promise that it breaks.
         actual: What is visible, by name.
-        serial: What would be, had each decided job happened at once, in the order of decisions.
+        serial: What would be, had each decided job happened at once, in the order of decisions;
+            without foreign files, which an overwrite has listed or not.
+        foreign: What others write, by names of their own.
     """
 
     def __init__(self, root: str, old: Mapping[str, bytes], clock: Callable[[], float]) -> None:
@@ -99,6 +102,8 @@ class Model:
         self.serial: dict[str, bytes] = dict(old)
         self.jobs: dict[str, KnownJob] = {}
         self.told: list[Told] = []
+        self.foreign: dict[str, bytes] = {}
+        self._seen_s: dict[str, float] = {}
         self._root = f"{root}/"
         self._clock = clock
 
@@ -193,6 +198,7 @@ class Model:
             self._wrong("P7", f"job {job.plan.name} is {job.state}, and now {record['state']}")
             return
         job.state, job.decided_by, job.sent_at_s = record["state"], process.name, sent_at
+        job.decided_at_s = self._clock()
         if record["state"] == "committed":
             self._decided(job, record)
 
@@ -254,6 +260,9 @@ class Model:
             self.actual.pop(name, None)
         else:
             self.actual[name] = after
+        if name in self.foreign:
+            self._show_foreign(name, after, process)
+            return
         deciding = [job for job in self.jobs.values() if job.state == "committed"]
         live = [job for job in deciding if not job.is_over]
         who = f"{process.name}: {name!r}"
@@ -273,6 +282,20 @@ class Model:
                 self._wrong("P9", f"{who} goes before all of job {job.plan.name} is in place")
                 return
         self._wrong("P9", f"{who} goes with {before!r}, which no job replaces now")
+
+    def _show_foreign(self, name: str, after: bytes | None, process: Process) -> None:
+        """A foreign file goes only if an overwrite that was decided later has listed it."""
+        if after == self.foreign[name]:
+            self._seen_s.setdefault(name, self._clock())
+            return
+        begun_s = self._seen_s.get(name, 0.0)
+        for job in self.jobs.values():
+            listed = job.state == "committed" and job.decided_at_s > begun_s
+            if listed and not job.is_over and _replaces(job.plan, job.new, name):
+                if not self._is_whole(job):
+                    self._wrong("P9", f"{process.name}: {name!r} goes too early")
+                return
+        self._wrong("P9", f"{process.name}: {name!r} of somebody else goes, or is changed")
 
     def _end(self, job: KnownJob) -> None:
         """``job.json`` is gone for good: nothing of the job happens any more."""
@@ -302,14 +325,13 @@ class Model:
 
     def check_visible(self, when: str) -> None:
         """Exactly what the serial order of the decisions leaves is visible."""
-        if self.actual == self.serial:
+        ours = {name: data for name, data in self.actual.items() if name not in self.foreign}
+        if ours == self.serial:
             return
         missing = sorted(
             name for name, data in self.serial.items() if self.actual.get(name) != data
         )
-        surplus = sorted(
-            name for name, data in self.actual.items() if self.serial.get(name) != data
-        )
+        surplus = sorted(name for name, data in ours.items() if self.serial.get(name) != data)
         self._wrong("P1 P2 P11", f"{when}: missing {missing}, surplus {surplus}")
 
     def check_marker(self, there: bytes | None) -> None:

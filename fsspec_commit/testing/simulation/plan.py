@@ -1,6 +1,6 @@
 """A plan says everything that a simulated run depends on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fsspec_commit.records.job import Mode, Names
@@ -59,6 +59,7 @@ class JobPlan:
         key: Its idempotency key.
         collect: Whether the store collects its messages.
         success: Its marker.
+        threads: In how many threads its driver commits at once.
     """
 
     name: str
@@ -76,6 +77,7 @@ class JobPlan:
     key: str | None = None
     collect: bool = False
     success: Literal["marker", "json", "none"] = "marker"
+    threads: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,16 +96,30 @@ class CleanerPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForeignPlan:
+    """Somebody who writes a file without this library, under a name that no job writes.
+
+    Attributes:
+        name: Its name.
+        at_s: When.
+    """
+
+    name: str
+    at_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything that a run depends on.
 
     Attributes:
-        family: The kind of store, a name of :data:`~fsspec_commit.testing.simulation.FAMILIES`.
+        family: The kind of store, a name of ``FAMILIES``.
         schedule: What seeds how long requests and replies take, and all ids.
         old: The files that stand there before.
         same: Whether files of one name have the same bytes, whoever writes them.
         jobs: The jobs.
         cleaners: Who cleans meanwhile.
+        foreign: Who else writes.
         faults: What goes wrong.
     """
 
@@ -113,7 +129,8 @@ class Plan:
     same: bool = False
     jobs: tuple[JobPlan, ...] = ()
     cleaners: tuple[CleanerPlan, ...] = ()
-    faults: tuple[FaultAt, ...] = field(default=())
+    foreign: tuple[ForeignPlan, ...] = ()
+    faults: tuple[FaultAt, ...] = ()
 
 
 def actors_of(job: JobPlan) -> list[str]:

@@ -124,6 +124,10 @@ async def _play(world: World) -> None:
         actors.clean_up(world, f"cleaner{number}", cleaner)
         for number, cleaner in enumerate(plan.cleaners)
     ]
+    acting += [
+        actors.write_as_foreigner(world, f"foreign{number}", foreign)
+        for number, foreign in enumerate(plan.foreign)
+    ]
     await asyncio.gather(*(_until_dead(world, one) for one in acting))
 
 

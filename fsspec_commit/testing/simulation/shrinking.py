@@ -64,6 +64,8 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
             yield _of(plan, jobs)
     for cleaners in _without_one(plan.cleaners):
         yield replace(plan, cleaners=cleaners)
+    for foreign in _without_one(plan.foreign):
+        yield replace(plan, foreign=foreign)
     for faults in _without_one(plan.faults):
         yield replace(plan, faults=faults)
     for number, job in enumerate(plan.jobs):
@@ -87,7 +89,14 @@ def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
             if fewer:
                 yield replace(job, files=(*job.files[:number], fewer, *job.files[number + 1 :]))
     plain = replace(
-        job, skew_s=0.0, key=None, collect=False, success="marker", partitions=(), at_s=0.0
+        job,
+        skew_s=0.0,
+        key=None,
+        collect=False,
+        success="marker",
+        partitions=(),
+        at_s=0.0,
+        threads=1,
     )
     if plain != job:
         yield plain

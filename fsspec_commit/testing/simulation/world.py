@@ -85,6 +85,14 @@ class World:
         confirmed = ConfirmedStore(store, ids=ids, statistics=Statistics())
         return OpenDestination(Location("simulated://top/out"), confirmed, ids, store)
 
+    async def put(self, process: Process, name: str) -> None:
+        """Write a file beside all jobs."""
+        path, data = StorePath(f"{_ROOT}/{name}"), self.content(name, "foreign")
+        self.model.foreign[name] = data
+        await process.request(
+            "put", path, lambda: self.bucket.put(path, data, None, Expect.ANYTHING)
+        )
+
     def begun(self, job_id: str, plan: JobPlan) -> None:
         """A driver takes an id for its job."""
         self.trace.names[job_id] = f"job {plan.name}"

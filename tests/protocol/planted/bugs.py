@@ -132,4 +132,6 @@ BUGS = {
     "writes outside": Bug(of_commits.writes_outside, ("P10",)),
     "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",), first=5),
     "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",), first=8),
+    "deletes what it lists later": Bug(of_effects.deletes_what_it_lists_later, ("P9",)),
+    "commits in two threads": Bug(of_decisions.commits_in_two_threads, ("P7", "P8")),
 }

@@ -10,6 +10,7 @@ from fsspec_commit.protocol import (
     claim,
     commit,
     decision,
+    driver,
     job_state,
     recovery,
     superseded,
@@ -120,3 +121,20 @@ def aborts_without_a_decision(patch: pytest.MonkeyPatch) -> None:
         return Standing(record)
 
     patch.setattr(abort, "_aborted", aborted)
+
+
+def commits_in_two_threads(patch: pytest.MonkeyPatch) -> None:
+    """Finding 15: of two calls of one driver, the second does not wait for the first."""
+    real = driver.Driver.__init__
+
+    def make(self: Any, *args: Any) -> None:
+        real(self, *args)
+        self._settling = _NoLock()
+
+    patch.setattr(driver.Driver, "__init__", make)
+
+
+class _NoLock:
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...

@@ -12,6 +12,7 @@ from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.protocol import (
     clean,
+    commit,
     deleting,
 )
 from fsspec_commit.store import Expect
@@ -124,3 +125,17 @@ def leaves_its_area(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(retirement.RetiringByRename, "retire", retire)
     patch.setattr(retirement.RetiringInOrder, "retire", retire)
     patch.setattr(clean, "delete_void_area", delete)
+
+
+def deletes_what_it_lists_later(patch: pytest.MonkeyPatch) -> None:
+    """An overwrite deletes what stands there in the end, and not what it has listed."""
+
+    async def delete(job: Any, published: Any, replaced: Any) -> tuple[str, ...]:
+        layout = job.layout.destination
+        async for entry in job.store.list_tree(layout.root, without=layout.areas):
+            is_own = job.record.job_id in entry.path or job.record.names == "exact"
+            if job.record.mode == "overwrite" and not is_own:
+                await job.store._store.delete(entry.path, expecting=Expect.ANYTHING)
+        return ()
+
+    patch.setattr(commit, "delete_replaced", delete)

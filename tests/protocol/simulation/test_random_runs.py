@@ -22,7 +22,7 @@ from tests.protocol.simulation.scenes import SCENES, plan_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BY_DAY = 50
+BY_DAY = 30
 BY_NIGHT = 4_000
 OF_ONE_NIGHT = 1_000_000
 """How far the seeds of two nights are apart."""
