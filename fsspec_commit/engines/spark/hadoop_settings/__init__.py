@@ -7,8 +7,18 @@ out. Values of settings, which may be secrets, are in no message.
 
 from fsspec_commit.engines.spark.hadoop_settings.locations import (
     PREFIXES,
+    PROPERTIES,
     SECRETS,
     location_of,
 )
+from fsspec_commit.engines.spark.hadoop_settings.s3a import UPLOADS, is_magic, refuse_lost_uploads
 
-__all__ = ["PREFIXES", "SECRETS", "location_of"]
+__all__ = [
+    "PREFIXES",
+    "PROPERTIES",
+    "SECRETS",
+    "UPLOADS",
+    "is_magic",
+    "location_of",
+    "refuse_lost_uploads",
+]

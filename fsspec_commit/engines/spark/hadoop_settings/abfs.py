@@ -1,6 +1,8 @@
 """``abfs:`` and ``abfss:``, as hadoop-azure 3.3 to 3.5 reads its settings."""
 
+import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fsspec_commit.engines.spark.hadoop_settings.settings import (
@@ -25,13 +27,21 @@ _TOKEN_FILE = f"{_OAUTH}.token.file"
 _ASSERTIONS = f"{_OAUTH}.client.assertion.provider.type"
 _ENDPOINT = "fs.azure.abfs.endpoint"
 _HTTPS = "fs.azure.always.use.https"
+_AUTHORITY_OF_TOKENS = f"{_OAUTH}.msi.authority"
+_SHARED_KEY = "SharedKey"
+# Of Hadoop 3.3 and of later ones: what is encrypted by a key of the user's own.
+_ENCRYPTION = (
+    "fs.azure.client-provided-encryption-key",
+    "fs.azure.encryption.context.provider.type",
+    "fs.azure.encryption.encoded.client-provided-key",
+)
 
 SECRETS = tuple(
     name + suffix
     for name in (
         *(_KEY, _SAS, _CLIENT_ENDPOINT),
         *(f"{_OAUTH}.{name}" for name in ("client.id", "client.secret", "msi.tenant")),
-        "fs.azure.encryption.encoded.client-provided-key",
+        *_ENCRYPTION,
     )
     for suffix in ("", ".{account}", ".{container}.{account}")
 )
@@ -43,6 +53,14 @@ _DRIVERS = {
 _KEY_PROVIDERS = {"", "org.apache.hadoop.fs.azurebfs.services.SimpleKeyProvider"}
 _OF_HADOOP = "org.apache.hadoop.fs.azurebfs.oauth2"
 _AUTHORITY = "login.microsoftonline.com"
+# Of the environment, as adlfs reads it: before it asks for any token, and before it asks for one
+# of a managed identity.
+_BEFORE_TOKENS = (
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "AZURE_STORAGE_SAS_TOKEN",
+)
+_BEFORE_IDENTITIES = ("AZURE_STORAGE_CLIENT_ID",)
 _TOKEN_FILES = {"", "/var/run/secrets/azure/tokens/azure-identity-token"}
 _IMDS = {"", "http://169.254.169.254/metadata/identity/oauth2/token"}
 _PLACE = re.compile(r"//([^@/]+)@([^@/:]+)(/.*)?", re.DOTALL)
@@ -73,11 +91,26 @@ class _Account:
     def name(self) -> str:
         return self.host.partition(".")[0]
 
+    @property
+    def blob_host(self) -> str:
+        """Where the account answers to requests about blobs."""
+        return self.host.replace(".dfs.", ".blob.", 1)
+
     def text(self, name: str) -> str:
-        """As Hadoop looks it up: for the container, for the account, for all."""
-        return self.settings.text(
-            f"{name}.{self.container}.{self.host}", f"{name}.{self.host}", name
-        )
+        """As Hadoop looks it up: for the account, for all."""
+        return self.settings.text(f"{name}.{self.host}", name)
+
+    def secret(self, name: str) -> str:
+        """As Hadoop looks up what may be in a keystore: also for the container, before that."""
+        of_container = f"{name}.{self.container}.{self.host}"
+        return self.settings.text(of_container, f"{name}.{self.host}", name)
+
+    def provider(self, name: str) -> str:
+        """The class that finds credentials: that of all is for their way to authenticate alone."""
+        own = f"{name}.{self.host}"
+        ways = (self.text(_AUTH_TYPE), self.settings.text(_AUTH_TYPE))
+        of_all, here = ((way or _SHARED_KEY).lower() for way in reversed(ways))
+        return self.settings.text(own, name) if here == of_all else self.settings.text(own)
 
     def needed(self, name: str, for_what: str) -> str:
         """What must be set.
@@ -85,7 +118,7 @@ class _Account:
         Raises:
             RequestError: It is not.
         """
-        if not (value := self.text(name)):
+        if not (value := self.secret(name)):
             raise self.refused(name, f"is not set, which {for_what} needs: set it, {AMBIENT}")
         return value
 
@@ -108,18 +141,18 @@ def located(settings: Settings) -> tuple[str, dict[str, object]]:
         raise RequestError(message, kind="invalid_url", path=settings.path)
     settings.refuse_other_driver(_DRIVERS[settings.scheme])
     account = _Account(settings, named[1], named[2])
-    for name in settings.named("fs.azure.encryption."):
-        raise settings.refused(
-            name, "is set: what is written from here is encrypted by the account's key alone"
-        )
+    for name in _ENCRYPTION:
+        if account.secret(name):
+            why = "is set: what is written from here is encrypted by the account's key alone"
+            raise settings.refused(name, why)
     url = f"{settings.scheme}:{settings.rest}"
     if settings.is_ambient:
         return url, {}
-    return url, _credentials(account, _endpoint(account))
+    return url, _credentials(account)
 
 
 def _endpoint(account: _Account) -> str:
-    """Where the account answers, as a part of a connection string; empty: at its host by https."""
+    """Where the account answers."""
     settings = account.settings
     secure = settings.scheme == "abfss" or settings.flag(_HTTPS, default=True)
     scheme = "https" if secure else "http"
@@ -127,55 +160,59 @@ def _endpoint(account: _Account) -> str:
     if ":" in custom:
         if re.fullmatch(r"[A-Za-z0-9.-]+:\d+", custom) is None:
             raise settings.refused(_ENDPOINT, "is no host:port")
-        where = f"{scheme}://{custom}/{account.name}"
-    elif secure:
-        return ""
-    else:
-        where = f"http://{account.host.replace('.dfs.', '.blob.', 1)}"
-    return f"DefaultEndpointsProtocol={scheme};AccountName={account.name};BlobEndpoint={where}"
+        return f"{scheme}://{custom}/{account.name}"
+    return f"{scheme}://{account.blob_host}"
 
 
-def _credentials(account: _Account, endpoint: str) -> dict[str, object]:
-    kind = account.text(_AUTH_TYPE).lower() or "sharedkey"
-    if kind == "sharedkey":
+def _credentials(account: _Account) -> dict[str, object]:
+    kind = (account.text(_AUTH_TYPE) or _SHARED_KEY).lower()
+    if kind == _SHARED_KEY.lower():
         if account.text(_KEY_PROVIDER) not in _KEY_PROVIDERS:
             shown = shown_class(account.text(_KEY_PROVIDER))
             why = f"has {shown} find the key, which this library cannot ask: set {_KEY}.ACCOUNT"
             raise account.refused(_KEY_PROVIDER, f"{why}, {AMBIENT}")
-        key = account.needed(f"{_KEY}", "SharedKey")
-        return _with(account, endpoint, _KEY, "AccountKey", key) or {"account_key": key}
+        return _connection(account, _KEY, "AccountKey", account.needed(_KEY, _SHARED_KEY))
     if kind == "sas":
-        if account.text(_SAS_PROVIDER) and not account.text(_SAS):
-            shown = shown_class(account.text(_SAS_PROVIDER))
-            why = f"has {shown} make signatures, which this library cannot ask: set {_SAS}"
-            raise account.refused(_SAS_PROVIDER, f"{why}, {AMBIENT}")
+        # Hadoop asks it before it looks for a signature that is set.
+        if provider := account.provider(_SAS_PROVIDER):
+            why = f"has {shown_class(provider)} make signatures, which this library cannot ask:"
+            raise account.refused(_SAS_PROVIDER, f"{why} unset it and set {_SAS}, {AMBIENT}")
         signature = account.needed(_SAS, "SAS").lstrip("?")
-        found = _with(account, endpoint, _SAS, "SharedAccessSignature", signature)
-        return found or {"sas_token": signature}
+        return _connection(account, _SAS, "SharedAccessSignature", signature)
     if kind != "oauth":
         why = "is none of SharedKey, SAS and OAuth, or has a class find the credentials"
         raise account.refused(
             _AUTH_TYPE, f"{why}, which this library cannot ask: use one, {AMBIENT}"
         )
-    if endpoint:
+    if _endpoint(account) != f"https://{account.blob_host}":
         why = "is OAuth, which is served at the account's own host by https: leave"
         raise account.refused(_AUTH_TYPE, f"{why} {_ENDPOINT} and {_HTTPS} alone")
+    _refuse_environment(account, _BEFORE_TOKENS)
     return _of_oauth(account)
 
 
-def _with(
-    account: _Account, endpoint: str, name: str, field: str, value: str
-) -> dict[str, object] | None:
-    """A connection string, where the account answers elsewhere than at its host."""
-    if not endpoint:
-        return None
+def _refuse_environment(account: _Account, names: Iterable[str]) -> None:
+    for name in filter(os.environ.get, names):
+        why = f"is OAuth, and {name} in the driver's environment would be taken before it: unset"
+        raise account.refused(_AUTH_TYPE, f"{why} that, {AMBIENT}")
+
+
+def _connection(account: _Account, name: str, field: str, value: str) -> dict[str, object]:
+    """All in one string, before which adlfs takes nothing that lies about in an environment."""
     if ";" in value:
         raise account.refused(name, "has a semicolon in it, as none has")
-    return {"connection_string": f"{endpoint};{field}={value}"}
+    endpoint = _endpoint(account)
+    parts = {
+        "DefaultEndpointsProtocol": endpoint.partition(":")[0],
+        "AccountName": account.name,
+        "BlobEndpoint": endpoint,
+        field: value,
+    }
+    return {"connection_string": ";".join(f"{key}={text}" for key, text in parts.items())}
 
 
 def _of_oauth(account: _Account) -> dict[str, object]:
-    provider = account.text(_TOKEN_PROVIDER)
+    provider = account.provider(_TOKEN_PROVIDER)
     kind = provider.removeprefix(f"{_OF_HADOOP}.")
     if kind == "ClientCredsTokenProvider":
         return {
@@ -183,18 +220,22 @@ def _of_oauth(account: _Account) -> dict[str, object]:
             "client_id": account.needed(f"{_OAUTH}.client.id", kind),
             "client_secret": account.needed(f"{_OAUTH}.client.secret", kind),
         }
+    _refuse_environment(account, _BEFORE_IDENTITIES)
     if kind == "MsiTokenProvider":
-        if account.text(f"{_OAUTH}.msi.endpoint") not in _IMDS:
+        if account.secret(f"{_OAUTH}.msi.endpoint") not in _IMDS:
             why = "is set: the machine's identity is asked for where Azure's own SDK does so"
             raise account.refused(f"{_OAUTH}.msi.endpoint", f"{why}: unset it, {AMBIENT}")
-        client = account.text(f"{_OAUTH}.client.id")
+        client = account.secret(f"{_OAUTH}.client.id")
         named = {"managed_identity_client_id": client} if client else {}
         return {**named, **_only("managed_identity")}
     if kind == "WorkloadIdentityTokenProvider":
-        if account.text(_ASSERTIONS):
-            shown = shown_class(account.text(_ASSERTIONS))
+        if assertions := account.secret(_ASSERTIONS):
+            shown = shown_class(assertions)
             raise account.refused(_ASSERTIONS, f"names {shown}, which this library cannot ask")
-        if account.text(_TOKEN_FILE) not in _TOKEN_FILES:
+        if account.secret(_AUTHORITY_OF_TOKENS).rstrip("/") not in {"", f"https://{_AUTHORITY}"}:
+            why = "is set: name it by AZURE_AUTHORITY_HOST in the driver's environment"
+            raise account.refused(_AUTHORITY_OF_TOKENS, f"{why}, unset this, {AMBIENT}")
+        if account.secret(_TOKEN_FILE) not in _TOKEN_FILES:
             why = "is set: name the file by AZURE_FEDERATED_TOKEN_FILE in the driver's environment"
             raise account.refused(_TOKEN_FILE, f"{why}, and unset this")
         return {

@@ -8,6 +8,8 @@ PREFIXES = ("fs.file.impl",)
 _DRIVERS = (
     "org.apache.hadoop.fs.LocalFileSystem",
     "org.apache.hadoop.fs.RawLocalFileSystem",
+    # Of Hive, whose jars Spark has: the first one, with names that are mapped to themselves.
+    "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem",
 )
 
 

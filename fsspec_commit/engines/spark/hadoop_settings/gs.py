@@ -1,5 +1,6 @@
 """``gs:``, as Google's connector 2.x and 3.x and hadoop-gcp 3.5 read their settings."""
 
+import os
 from urllib.parse import quote
 
 from fsspec_commit.engines.spark.hadoop_settings.settings import (
@@ -22,6 +23,12 @@ _PRIVATE_KEY = "auth.service.account.private.key"
 _PRIVATE_KEY_ID = "auth.service.account.private.key.id"
 _EMAIL = "auth.service.account.email"
 _ENABLED = "auth.service.account.enable"
+# By name: what a connector 2.x calls the same, after it.
+_OLD = {
+    _ENABLED: "enable.service.account.auth",
+    _EMAIL: "service.account.auth.email",
+    _P12_KEY_FILE: "service.account.auth.keyfile",
+}
 _NOBODY = "auth.null.enable"
 _CLIENT_ID = "auth.client.id"
 _CLIENT_SECRET = "auth.client.secret"  # noqa: S105  # the name of a setting
@@ -38,15 +45,16 @@ SECRETS = tuple(
     form + name
     for name in (
         *(_CLIENT_SECRET, _REFRESH_TOKEN, "auth.access.token", _PRIVATE_KEY, _PRIVATE_KEY_ID),
-        *(_EMAIL, "proxy.username", "proxy.password", "encryption.key"),
+        *(_EMAIL, _OLD[_EMAIL], "proxy.username", "proxy.password", "encryption.key"),
     )
     for form in _FORMS
 )
 
-_DRIVERS = (
-    "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
-    "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem",
-)
+_GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
+_HADOOPS = "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"
+# Which a driver of 2.x extends, and no later one.
+_OF_CONNECTOR_2 = f"{_GOOGLES}Base"
+_IMPL = "fs.gs.impl"
 _ROOT = "fs.gs.storage.root.url"
 _SERVICE = "fs.gs.storage.service.path"
 _PAYS = "fs.gs.requester.pays"
@@ -62,7 +70,7 @@ def located(settings: Settings) -> tuple[str, dict[str, object]]:
     Raises:
         RequestError: A setting has no counterpart here.
     """
-    settings.refuse_other_driver(*_DRIVERS)
+    settings.refuse_other_driver(_GOOGLES, _HADOOPS)
     _refuse_what_is_not_served(settings)
     options = {} if settings.is_ambient else {"token": _token(settings)}
     if project := settings.text("fs.gs.project.id"):
@@ -99,13 +107,19 @@ def _token(settings: Settings) -> object:
     for name in (*settings.named(f"fs.gs.{_IMPERSONATION}"), *_forms(_IMPERSONATION)):
         if settings.text(name):
             raise settings.refused(name, f"has an account impersonated: {_WITH_A_FILE}")
+    if _OF_CONNECTOR_2 in settings.drivers:
+        return _of_connector_2(settings) or _of_environment(settings)
     kind = settings.text(*_forms(_TYPE)).upper()
     # Hadoop 3.5 sets COMPUTE_ENGINE in its own defaults, also where a connector 2.x, which has no
-    # such setting, is the driver.
-    if kind in {"", "COMPUTE_ENGINE"} and (found := _of_connector_2(settings)) is not None:
-        return found
+    # such setting, is the driver: unless somebody says which it is.
     if kind in {"", "COMPUTE_ENGINE"}:
-        return "cloud"
+        is_unknown = not settings.drivers and settings.text(_IMPL) != _HADOOPS
+        return (_of_connector_2(settings) if is_unknown else None) or "cloud"
+    return _of_type(settings, kind)
+
+
+def _of_type(settings: Settings, kind: str) -> object:
+    """What a connector 3.x, or Hadoop's own, is told to use."""
     if kind == "APPLICATION_DEFAULT":
         return "google_default"
     if kind == "UNAUTHENTICATED":
@@ -114,12 +128,7 @@ def _token(settings: Settings) -> object:
         _check_token_server(settings)
         return _needed(settings, _JSON_KEY_FILE)
     if kind == "USER_CREDENTIALS":
-        _check_token_server(settings)
-        return {
-            "client_id": _needed(settings, _CLIENT_ID),
-            "client_secret": _needed(settings, _CLIENT_SECRET),
-            "refresh_token": _needed(settings, _REFRESH_TOKEN),
-        }
+        return _of_user(settings)
     name = _name(settings, _TYPE)
     if kind == "WORKLOAD_IDENTITY_FEDERATION_CREDENTIAL_CONFIG_FILE":
         raise settings.refused(
@@ -134,28 +143,47 @@ def _token(settings: Settings) -> object:
 def _of_connector_2(settings: Settings) -> object:
     """What a connector 2.x is told by settings of its own; ``None`` where there are none."""
     _refuse_token_class(settings)
-    if (settings.text(*_forms(_ENABLED)).lower() or "true") == "false":
+    if settings.text(*_forms(_ENABLED)).lower() == "false":
         if settings.text(*_forms(_NOBODY)).lower() == "true":
             return "anon"
         why = "is false, and nothing else is set that this library can use: use a service account"
         raise settings.refused(_name(settings, _ENABLED), f"{why}, {AMBIENT}")
+    # In the order in which it looks: a key itself, the file of one.
+    if settings.text(*_forms(_PRIVATE_KEY_ID)) and settings.text(*_forms(_PRIVATE_KEY)):
+        return {
+            "type": "service_account",
+            "client_email": _needed(settings, _EMAIL),
+            "private_key_id": settings.text(*_forms(_PRIVATE_KEY_ID)),
+            # As it is in a JSON file, from which it is copied.
+            "private_key": settings.text(*_forms(_PRIVATE_KEY)).replace("\\n", "\n"),
+            "token_uri": settings.text(*_forms(_TOKEN_SERVER))
+            or "https://oauth2.googleapis.com/token",
+        }
     if settings.text(*_forms(_JSON_KEY_FILE)):
         _check_token_server(settings)
         return settings.text(*_forms(_JSON_KEY_FILE))
     if settings.text(*_forms(_P12_KEY_FILE)):
         why = "names a PKCS12 file, which is not read here: use the account's JSON file, by"
         raise settings.refused(_name(settings, _P12_KEY_FILE), f"{why} fs.gs.{_JSON_KEY_FILE}")
-    if settings.text(*_forms(_PRIVATE_KEY)):
-        return {
-            "type": "service_account",
-            "client_email": _needed(settings, _EMAIL),
-            "private_key_id": _needed(settings, _PRIVATE_KEY_ID),
-            # As it is in a JSON file, from which it is copied.
-            "private_key": settings.text(*_forms(_PRIVATE_KEY)).replace("\\n", "\n"),
-            "token_uri": settings.text(*_forms(_TOKEN_SERVER))
-            or "https://oauth2.googleapis.com/token",
-        }
     return None
+
+
+def _of_environment(settings: Settings) -> object:
+    """What a connector 2.x uses where no key is set: a file, a user's token, the machine's."""
+    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
+        return "google_default"
+    if all(settings.text(*_forms(name)) for name in (_CLIENT_ID, _CLIENT_SECRET, _REFRESH_TOKEN)):
+        return _of_user(settings)
+    return "cloud"
+
+
+def _of_user(settings: Settings) -> dict[str, str]:
+    _check_token_server(settings)
+    return {
+        "client_id": _needed(settings, _CLIENT_ID),
+        "client_secret": _needed(settings, _CLIENT_SECRET),
+        "refresh_token": _needed(settings, _REFRESH_TOKEN),
+    }
 
 
 def _refuse_token_class(settings: Settings) -> None:
@@ -207,7 +235,8 @@ def _payer(settings: Settings) -> dict[str, object]:
 
 
 def _forms(suffix: str) -> tuple[str, ...]:
-    return tuple(form + suffix for form in _FORMS)
+    names = (suffix, _OLD[suffix]) if suffix in _OLD else (suffix,)
+    return tuple(form + name for form in _FORMS for name in names)
 
 
 def _name(settings: Settings, suffix: str) -> str:

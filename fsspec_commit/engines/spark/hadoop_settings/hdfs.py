@@ -9,6 +9,7 @@ from fsspec_commit.errors import RequestError
 _UMASK = "fs.permissions.umask-mode"
 _AUTHENTICATION = "hadoop.security.authentication"
 _KEYTAB, _PRINCIPAL = "spark.kerberos.keytab", "spark.kerberos.principal"
+_OAUTH2 = "dfs.webhdfs.oauth2.enabled"
 _USER = "spark.fsspec_commit.user"
 _NAME_NODES = "dfs.ha.namenodes"
 _ADDRESS = "dfs.namenode.rpc-address"
@@ -23,7 +24,7 @@ _OF_THE_CLUSTER = (
 PREFIXES = (
     *_OF_THE_CLUSTER,
     *("fs.hdfs.impl", "fs.webhdfs.impl", "fs.swebhdfs.impl"),
-    *(_UMASK, "spark.kerberos."),
+    *(_OAUTH2, _UMASK, "spark.kerberos."),
 )
 
 _DRIVER = "org.apache.hadoop.hdfs.DistributedFileSystem"
@@ -71,6 +72,8 @@ def located_by_http(settings: Settings) -> tuple[str, dict[str, object]]:
         RequestError: It names no NameNode, or a setting has no counterpart here.
     """
     settings.refuse_other_driver(_WEB_DRIVERS[settings.scheme])
+    if settings.flag(_OAUTH2, default=False):
+        raise settings.refused(_OAUTH2, "is true: of OAuth nothing is known here")
     host, port, path = _place(settings)
     if not port and settings.text(f"{_NAME_NODES}.{host}"):
         why = f"has more than one NameNode, which {settings.scheme}: is not served with here: write"

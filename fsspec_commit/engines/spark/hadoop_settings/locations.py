@@ -1,11 +1,16 @@
 """Which family a Hadoop path belongs to, and what the JVM must send for it."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from fsspec_commit.engines.spark.hadoop_settings import abfs, file, gs, hdfs, s3a
-from fsspec_commit.engines.spark.hadoop_settings.settings import CREDENTIALS, Settings
+from fsspec_commit.engines.spark.hadoop_settings.settings import (
+    CREDENTIALS,
+    DATABRICKS,
+    Settings,
+)
 from fsspec_commit.errors import RequestError, UnknownProtocolError
 from fsspec_commit.store.destination_text import refuse_secrets
 
@@ -22,6 +27,9 @@ PREFIXES: Mapping[str, tuple[str, ...]] = {
     "webhdfs": hdfs.PREFIXES,
 }
 """By scheme: how the names of the settings begin that `location_of` wants to see."""
+
+PROPERTIES: Mapping[str, tuple[str, ...]] = {"s3a": s3a.PROPERTIES}
+"""By scheme: how the names of the JVM's own properties begin that `location_of` wants to see."""
 
 SECRETS: tuple[str, ...] = (*s3a.SECRETS, *abfs.SECRETS, *gs.SECRETS)
 """The settings that Hadoop asks its credential providers for (``Configuration.getPassword``).
@@ -51,13 +59,15 @@ _INSTEAD = {
     "wasb": "write abfs:, which has replaced it",
     "wasbs": "write abfss:, which has replaced it",
 }
+_DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 
 
 def location_of(path: str, settings: Mapping[str, str]) -> tuple[str, dict[str, object]]:
     """The URL and the storage options of this library for a place that Hadoop writes to.
 
-    Nothing is asked of the place, nor read from the environment.
+    Nothing is asked of the place. Of the environment only that is looked at by which Hadoop's
+    drivers or fsspec's would go.
 
     Args:
         path: A qualified Hadoop path, as ``Path.toString()`` writes it: nothing in it is
@@ -65,8 +75,10 @@ def location_of(path: str, settings: Mapping[str, str]) -> tuple[str, dict[str, 
         settings: Hadoop's settings by their full names, at least those of `PREFIXES` for the
             scheme, with what `SECRETS` names resolved. Beside them
             ``spark.fsspec_commit.credentials``: ``hadoop`` for those of the settings, or
-            ``ambient`` to leave them alone and take those of the environment; and
-            ``spark.fsspec_commit.user``, whom Hadoop acts for on HDFS.
+            ``ambient`` to leave them alone and take those of the environment; and what the JVM
+            alone knows: ``spark.fsspec_commit.user``, whom Hadoop acts for on HDFS;
+            ``spark.fsspec_commit.driver``, the class that serves the path and those it extends;
+            ``spark.fsspec_commit.magic``, whether S3A leaves what a job's tasks write to others.
 
     Returns:
         A URL that `Job` takes, and its ``storage_options=``, which may hold secrets. On a local
@@ -92,4 +104,6 @@ def location_of(path: str, settings: Mapping[str, str]) -> tuple[str, dict[str, 
     view = Settings(path, scheme, settings)
     if view.text(CREDENTIALS) not in {"", "ambient", "hadoop"}:
         raise view.refused(CREDENTIALS, "takes 'hadoop' or 'ambient'")
+    if os.environ.get(_DATABRICKS):
+        raise view.refused(_DATABRICKS, f"says that this is Databricks, which has {DATABRICKS}")
     return located(view)

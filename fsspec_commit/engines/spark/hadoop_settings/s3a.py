@@ -12,6 +12,7 @@ from fsspec_commit.engines.spark.hadoop_settings import s3a_credentials
 from fsspec_commit.engines.spark.hadoop_settings.settings import Settings, address_of
 
 PREFIXES = ("fs.s3a.", s3a_credentials.KEYSTORES_OF_ALL)
+PROPERTIES = ("aws.",)
 
 _ALGORITHM = "fs.s3a.encryption.algorithm"
 _KEY = "fs.s3a.encryption.key"
@@ -25,15 +26,20 @@ _ENDPOINT = "fs.s3a.endpoint"
 _REGION = "fs.s3a.endpoint.region"
 _PROXY = "fs.s3a.proxy"
 
+# S3A looks for them by two names of a bucket's, and in keystores.
 _OWN_SECRETS = (
     *s3a_credentials.SECRETS,
-    *(_ALGORITHM, _KEY, _CONTEXT, _OLD_KEY),
+    *(_ALGORITHM, _KEY, _CONTEXT, _OLD_ALGORITHM, _OLD_KEY),
     *(f"{_PROXY}.username", f"{_PROXY}.password"),
 )
 SECRETS = tuple(
     name
     for own in _OWN_SECRETS
-    for name in (own, own.replace("fs.s3a.", "fs.s3a.bucket.{bucket}.", 1))
+    for name in (
+        own,
+        own.replace("fs.s3a.", "fs.s3a.bucket.{bucket}.", 1),
+        f"fs.s3a.bucket.{{bucket}}.{own}",
+    )
 )
 
 _DRIVER = "org.apache.hadoop.fs.s3a.S3AFileSystem"
@@ -44,20 +50,27 @@ _SIGNING = (
     "fs.s3a.sts.signing-algorithm",
 )
 _HEADERS = ("fs.s3a.client.s3.custom.headers", "fs.s3a.client.sts.custom.headers")
+_INTERCEPTORS = "fs.s3a.audit.execution.interceptors"
+_MAGIC = "spark.fsspec_commit.magic"
 # By name: what it is in Hadoop if nobody sets it, which is the only value that is served.
-_ONLY = {
+_OF_UPLOADS = {
     "fs.s3a.committer.magic.enabled": (
         True,
-        "is false: S3A then shows each file at once; leave it true",
+        "is false: S3A would show each file as soon as it is written; set it to true",
     ),
     "fs.s3a.committer.magic.track.commits.in.memory.enabled": (
         False,
-        "is true: what a task has uploaded is then known to its JVM alone; leave it false",
+        "is true: what a task has uploaded would be known to its own JVM alone; set it to false",
     ),
     "fs.s3a.multipart.uploads.enabled": (
         True,
-        "is false: without multipart uploads nothing can be completed later; leave it true",
+        "is false: without multipart uploads nothing can be completed later; set it to true",
     ),
+}
+UPLOADS = tuple(_OF_UPLOADS)
+"""The settings by which S3A leaves uploads that others complete, or does not."""
+_ONLY = {
+    **_OF_UPLOADS,
     "fs.s3a.http.signer.enabled": (False, "is true: requests are signed in one way here, by SigV4"),
     "fs.s3a.accesspoint.required": (
         False,
@@ -85,6 +98,8 @@ _REGIONAL = re.compile(
     r"(?:.+\.)?s3(?:-fips)?[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d)"
     r"(?:\.vpce)?\.amazonaws\.com(?:\.cn)?"
 )
+# As the AWS SDK for Java reads it of other servers, where no scheme is in front.
+_NAMED_ELSEWHERE = re.compile(r"(?:.+\.)?s3[.-]([a-z0-9-]+)\..*")
 _USUAL = re.compile(r"s3[.-][a-z]{2}(?:-[a-z]+)+-\d\.amazonaws\.com(?:\.cn)?")
 # What botocore signs with, too, if it knows of none; an environment may name another.
 _REGION_ELSEWHERE = "us-east-1"
@@ -116,32 +131,61 @@ def located(settings: Settings) -> tuple[str, dict[str, object]]:
     return f"s3:{settings.rest}", options
 
 
+def refuse_lost_uploads(path: str, values: Mapping[str, str]) -> None:
+    """Refuse an ``s3a:`` path where S3A leaves no uploads that others complete.
+
+    Args:
+        path: Hadoop's, with its scheme.
+        values: Settings by their full names; of all but a few nothing is read.
+
+    Raises:
+        RequestError: It is set so; the message says what to set.
+    """
+    _refuse_others_than(_there(path, values), _OF_UPLOADS)
+
+
+def is_magic(path: str, values: Mapping[str, str]) -> bool:
+    """Whether S3A's own magic committer is on at an ``s3a:`` path, by settings as for the above."""
+    return _there(path, values).flag(UPLOADS[0], default=True)
+
+
+def _there(path: str, values: Mapping[str, str]) -> Settings:
+    bucket = path.partition("://")[2].partition("/")[0]
+    return Settings(path, "s3a", _of_bucket(values, bucket))
+
+
 def _of_bucket(values: Mapping[str, str], bucket: str) -> dict[str, str]:
-    """As S3A does: what is set for the bucket takes the place of what is set for all."""
+    """As S3A does: what is set for the bucket, also to nothing, is instead of what is for all."""
     own = f"fs.s3a.bucket.{bucket}."
     found = dict(values)
     for name, value in values.items():
-        if not name.startswith(own) or not value.strip():
-            continue
-        # Of secrets both forms are known: `…bucket.B.access.key`, `…bucket.B.fs.s3a.access.key`.
-        rest = name.removeprefix(own).removeprefix("fs.s3a.")
-        if rest != "impl" and not rest.startswith("bucket."):
+        rest = name.removeprefix(own)
+        if rest not in {name, "impl"} and not rest.startswith("bucket."):
             found[f"fs.s3a.{rest}"] = value
+    for secret in _OWN_SECRETS:
+        # Of secrets another form is known, `…bucket.B.fs.s3a.access.key`, which wins.
+        if (value := values.get(f"{own}{secret}", "")).strip():
+            found[secret] = value
     for new, old in ((_ALGORITHM, _OLD_ALGORITHM), (_KEY, _OLD_KEY)):
         # One that is set for the bucket by its old name wins over the new name for all.
-        old_of_bucket = values.get(old.replace("fs.s3a.", own, 1), "").strip()
-        if old_of_bucket and not values.get(new.replace("fs.s3a.", own, 1), "").strip():
-            found[new] = old_of_bucket
+        forms = [(f"{own}{one}", one.replace("fs.s3a.", own, 1)) for one in (new, old)]
+        has_new, has_old = (any(name in values for name in names) for names in forms)
+        if has_old and not has_new:
+            found[new] = found[old]
     return found
 
 
 def _refuse_what_is_not_served(settings: Settings) -> None:
-    for name, (expected, why) in _ONLY.items():
-        if settings.flag(name, default=expected) is not expected:
-            raise settings.refused(name, why)
+    if settings.text(_MAGIC) == "false":
+        why = "is older than 3.4, and would write files as they stand, which nobody completes: take"
+        raise settings.refused("hadoop-aws", f"{why} one of 3.4, or fsspec_commit.spark.write")
+    _refuse_others_than(settings, _ONLY)
     settings.refuse_if_set(
         ["fs.s3a.accesspoint.arn"],
         "names an access point: write to it by its alias, s3a://…-s3alias/, and unset this",
+    )
+    settings.refuse_if_set(
+        [_INTERCEPTORS], "is set: what these classes do to a request is not known here"
     )
     settings.refuse_if_set(_SIGNING, "is set: requests are signed in one way here, by SigV4")
     settings.refuse_if_set(_HEADERS, "is set: no headers of your own are sent from here")
@@ -150,9 +194,16 @@ def _refuse_what_is_not_served(settings: Settings) -> None:
         raise settings.refused(_CLIENT_FACTORY, f"is {shown}: what it changes is not known here")
 
 
+def _refuse_others_than(settings: Settings, only: Mapping[str, tuple[bool, str]]) -> None:
+    for name, (expected, why) in only.items():
+        if settings.flag(name, default=expected) is not expected:
+            raise settings.refused(name, why)
+
+
 def _endpoint(settings: Settings) -> dict[str, object]:
     """Where requests go, and the region that they are signed for."""
     endpoint, region = settings.text(_ENDPOINT), settings.text(_REGION)
+    elsewhere = _NAMED_ELSEWHERE.fullmatch(endpoint)
     if endpoint and "://" not in endpoint:
         secure = settings.flag("fs.s3a.connection.ssl.enabled", default=True)
         endpoint = f"{'https' if secure else 'http'}://{endpoint}"
@@ -165,7 +216,7 @@ def _endpoint(settings: Settings) -> dict[str, object]:
     is_own = bool(host) and not host.endswith(_CENTRAL) and _USUAL.fullmatch(host) is None
     options: dict[str, object] = {"endpoint_url": endpoint.rstrip("/")} if is_own else {}
     if not region and is_own and _AWS.fullmatch(host) is None:
-        region = _REGION_ELSEWHERE
+        region = elsewhere[1] if elsewhere else _REGION_ELSEWHERE
     if not region:
         # S3A asks in which region the bucket is, and so does s3fs; or it is told not to.
         if settings.flag("fs.s3a.cross.region.access.enabled", default=True):
@@ -270,7 +321,6 @@ def _proxy(settings: Settings) -> dict[str, object]:
     secure = settings.flag(f"{_PROXY}.ssl.enabled", default=False)
     user, password = settings.text(f"{_PROXY}.username"), settings.text(f"{_PROXY}.password")
     login = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
-    # As S3A does where there is no port: that of the connection to the store.
-    to_store = settings.flag("fs.s3a.connection.ssl.enabled", default=True)
-    url = f"{'https' if secure else 'http'}://{login}{host}:{port or (443 if to_store else 80)}"
+    # As S3A does, since 3.4, where there is no port.
+    url = f"{'https' if secure else 'http'}://{login}{host}:{port or (443 if secure else 80)}"
     return {"proxies": {"http": url, "https": url}}

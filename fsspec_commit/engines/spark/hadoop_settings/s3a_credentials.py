@@ -38,10 +38,12 @@ _ANONYMOUS = {
     f"{_V1}.AnonymousAWSCredentials",
     f"{_V2}.AnonymousCredentialsProvider",
 }
-_OF_A_PROFILE = ("assume-role", "sso", "shared-credentials-file", "custom-process", "config-file")
+_OF_A_FILE = "shared-credentials-file"
+_OF_A_PROFILE = ("assume-role", "sso", _OF_A_FILE, "custom-process", "config-file")
 _WEB_IDENTITY = "assume-role-with-web-identity"
 _OF_A_MACHINE = ("container-role", "iam-role")
-_ALL = ("env", "assume-role", _WEB_IDENTITY, *_OF_A_PROFILE[1:], *_OF_A_MACHINE)
+_ALL = ("env", _WEB_IDENTITY, *_OF_A_PROFILE, *_OF_A_MACHINE)
+_OWN_PROFILE = f"{_S3A}.auth.ProfileAWSCredentialsProvider"
 # By class: where botocore looks for the same.
 _PLACES = {
     _ENVIRONMENT: ("env",),
@@ -55,16 +57,37 @@ _PLACES = {
     f"{_V1}.ContainerCredentialsProvider": ("container-role",),
     f"{_V2}.ProfileCredentialsProvider": _OF_A_PROFILE,
     f"{_V1}.profile.ProfileCredentialsProvider": _OF_A_PROFILE,
-    f"{_S3A}.auth.ProfileAWSCredentialsProvider": _OF_A_PROFILE,
+    _OWN_PROFILE: (_OF_A_FILE,),
     f"{_V2}.WebIdentityTokenFileCredentialsProvider": (_WEB_IDENTITY,),
     f"{_V1}.WebIdentityTokenCredentialsProvider": (_WEB_IDENTITY,),
     f"{_V2}.DefaultCredentialsProvider": _ALL,
     f"{_V1}.DefaultAWSCredentialsProviderChain": _ALL,
 }
-_KNOWN = frozenset({*_PLACES, *_ANONYMOUS})
+# Of the first SDK, those that S3A knows itself, before it looks into a cluster's mapping.
+_KNOWN_OF_V1 = {
+    f"{_V1}.AnonymousAWSCredentials",
+    f"{_V1}.EC2ContainerCredentialsProviderWrapper",
+    f"{_V1}.EnvironmentVariableCredentialsProvider",
+    f"{_V1}.InstanceProfileCredentialsProvider",
+    f"{_V1}.profile.ProfileCredentialsProvider",
+}
+# These look at properties of the JVM before all else.
+_OF_THE_JVM = {
+    f"{_V1}.DefaultAWSCredentialsProviderChain",
+    f"{_V1}.WebIdentityTokenCredentialsProvider",
+    f"{_V1}.profile.ProfileCredentialsProvider",
+    f"{_V2}.DefaultCredentialsProvider",
+    f"{_V2}.ProfileCredentialsProvider",
+    f"{_V2}.WebIdentityTokenFileCredentialsProvider",
+}
 _OTHERS = (
     ("fs.s3a.delegation.token.binding", "has Hadoop hand out credentials of its own"),
     ("fs.s3a.access.grants.enabled", "has S3 Access Grants hand out credentials"),
+)
+_PROPERTIES = (
+    *("aws.accessKeyId", "aws.secretAccessKey", "aws.secretKey", "aws.sessionToken"),
+    *("aws.profile", "aws.sharedCredentialsFile", "aws.configFile"),
+    *("aws.roleArn", "aws.webIdentityTokenFile"),
 )
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -106,8 +129,13 @@ def _of_list(settings: Settings, setting: str, classes: Iterable[str]) -> dict[s
     """What a list of providers finds first."""
     access, secret, token = map(settings.text, SECRETS)
     places: list[str] = []
+    asked: list[str] = []
     for listed in classes:
         name = _mapped(settings, listed)
+        asked.append(name)
+        if name in _OF_THE_JVM:
+            why = f"is a property of the JVM, at which {shown_class(name)} looks, and not seen here"
+            settings.refuse_if_set(_PROPERTIES, f"{why}: set it in the environment, {AMBIENT}")
         given: dict[str, object] = {}
         if name == _TEMPORARY and access and secret and token:
             given = {"key": access, "secret": secret, "token": token}
@@ -121,20 +149,18 @@ def _of_list(settings: Settings, setting: str, classes: Iterable[str]) -> dict[s
             raise settings.refused(setting, _unknown(name))
         if given:
             chain = {"credential_providers": (*_once(places), "explicit")} if places else {}
-            return {**given, **chain, **_profile(settings, places)}
+            return {**given, **chain, **_profile(settings, asked)}
     if not places:
         why = f"and {_SECRET} are not both set, and {setting} names nothing else: set them"
         raise settings.refused(_ACCESS, f"{why}, {AMBIENT}")
-    if tuple(places) == _ALL:
-        return {}  # botocore's own list, which is as long.
-    return {"credential_providers": _once(places), **_profile(settings, places)}
+    return {"credential_providers": _once(places), **_profile(settings, asked)}
 
 
 def _mapped(settings: Settings, name: str) -> str:
-    """The class that a cluster has put in the place of another; of those of the first SDK, none."""
+    """The class that a cluster has put in the place of another."""
     pairs = (one.partition("=") for one in settings.words(_MAPPING))
     mapped = {old.strip(): new.strip() for old, _, new in pairs}
-    return name if name.startswith(f"{_V1}.") and name in _KNOWN else mapped.get(name, name)
+    return name if name in _KNOWN_OF_V1 else mapped.get(name, name)
 
 
 def _unknown(name: str) -> str:
@@ -148,16 +174,18 @@ def _once(places: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _profile(settings: Settings, places: list[str]) -> dict[str, object]:
-    """Which profile, where one is looked into."""
-    if not set(_OF_A_PROFILE).intersection(places):
+def _profile(settings: Settings, asked: Iterable[str]) -> dict[str, object]:
+    """Which profile S3A's own provider looks into; those of the SDK have the environment's."""
+    if _OWN_PROFILE not in asked:
         return {}
     if settings.text(f"{_PROFILE}.file"):
         why = "is set: name the file by AWS_SHARED_CREDENTIALS_FILE in the environment instead"
         raise settings.refused(f"{_PROFILE}.file", why)
     name = settings.text(f"{_PROFILE}.name")
-    if name and "env" in places:
-        why = f"is set, and {_LIST} has the environment as well: name one of the two"
+    others = [one for one in asked if not set(_OF_A_MACHINE).issuperset(_PLACES.get(one, ()))]
+    others.remove(_OWN_PROFILE)
+    if name and others:
+        why = f"is set, and {_LIST} has {shown_class(others[0])} as well: name one of the two"
         raise settings.refused(f"{_PROFILE}.name", why)
     return {"profile": name} if name else {}
 
@@ -186,10 +214,7 @@ def _of_role(settings: Settings) -> dict[str, object]:
         role["endpoint_url"] = endpoint if "://" in endpoint else f"https://{endpoint}"
     if region := settings.text(f"{_ROLE}.sts.endpoint.region"):
         role["region_name"] = region
-    found = _of_list(settings, _ROLE_LIST, inner)
-    if "credential_providers" not in found and "key" not in found:
-        found["credential_providers"] = _ALL
-    return {**found, "assume_role": role}
+    return {**_of_list(settings, _ROLE_LIST, inner), "assume_role": role}
 
 
 def _seconds(settings: Settings, name: str, text: str) -> int:

@@ -8,7 +8,20 @@ from urllib.parse import SplitResult, urlsplit
 from fsspec_commit.errors import RequestError
 
 CREDENTIALS = "spark.fsspec_commit.credentials"
+DRIVER = "spark.fsspec_commit.driver"
 AMBIENT = f"or set {CREDENTIALS}=ambient, to use those of the driver's environment"
+
+_WITHOUT_THE_JAR = "use fsspec_commit.spark.write there"
+DATABRICKS = f"a protocol of its own, which this one cannot replace: {_WITHOUT_THE_JAR}"
+# Drivers of others, by how their names begin: what is to be said of each.
+_OTHERS = {
+    "com.amazon.": (
+        "EMRFS, whose uploads cannot be completed by others: write to s3a: with Hadoop's own "
+        f"driver, or {_WITHOUT_THE_JAR}"
+    ),
+    "com.databricks.": f"which has {DATABRICKS}",
+    "shaded.databricks.": f"which has {DATABRICKS}",
+}
 
 # In a package, and of words that are no longer than words: a secret that was put there is neither.
 _CLASS = re.compile(r"[A-Za-z_$][\w$]{0,60}(?:\.[A-Za-z_$][\w$]{0,60})+")
@@ -34,22 +47,31 @@ class Settings:
         return self.path[len(self.scheme) + 1 :].rstrip("/")
 
     @property
+    def drivers(self) -> list[str]:
+        """The class that serves the path, and those that it extends; empty if nobody says it."""
+        return self.words(DRIVER)
+
+    @property
     def is_ambient(self) -> bool:
         """Whether Hadoop's credentials are to be left alone."""
         return self.text(CREDENTIALS) == "ambient"
 
     def text(self, *names: str) -> str:
-        """The first of these that is set, without blanks around it; empty where none is."""
-        found = (self.values.get(name, "").strip() for name in names)
-        return next(filter(None, found), "")
+        """The first of these that is set, without blanks around it; empty where none is.
+
+        As in Hadoop, one that is set to nothing stands before the next: so what is set for all is
+        switched off for one bucket or account.
+        """
+        return next((self.values[name] for name in names if name in self.values), "").strip()
 
     def flag(self, name: str, *, default: bool) -> bool:
         """A setting that is true or false; whatever else it says, Hadoop takes for its default."""
         return {"true": True, "false": False}.get(self.text(name).lower(), default)
 
     def words(self, name: str) -> list[str]:
-        """A list, separated by commas."""
-        return [word for part in self.text(name).split(",") if (word := part.strip())]
+        """A list, separated by commas or ends of lines."""
+        parts = re.split(r"[,\n]", self.text(name))
+        return [word for part in parts if (word := part.strip())]
 
     def named(self, prefix: str) -> Iterator[str]:
         """The names of what is set and begins so."""
@@ -77,12 +99,16 @@ class Settings:
         """Refuse a path that Hadoop would write to by a driver whose settings are not known here.
 
         Raises:
-            RequestError: It is set to another class.
+            RequestError: It is another class.
         """
         name = f"fs.{self.scheme}.impl"
-        if self.text(name) not in {"", *known}:
-            why = f"has {self.class_name(name)} serve {self.scheme}:, whose settings are not known"
-            raise self.refused(name, f"{why}; leave it to {known[0]}")
+        driver = next(iter(self.drivers), self.text(name))
+        if driver not in {"", *known}:
+            why = f"has {shown_class(driver)} serve {self.scheme}:"
+            for owner, what in _OTHERS.items():
+                if driver.startswith(owner):
+                    raise self.refused(name, f"{why}, {what}")
+            raise self.refused(name, f"{why}, whose settings are not known; leave it to {known[0]}")
 
     def refused(self, name: str, why: str) -> RequestError:
         """The refusal of a setting; the reason must repeat no value that may be secret."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.engines.spark.hadoop_settings import location_of
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.azure.opening import account_of
+from fsspec_commit_stores.azure.places import place_of
 
 HOST = "acct.dfs.core.windows.net"
 PATH = f"abfss://data@{HOST}/out"
@@ -25,6 +29,12 @@ CLIENT = {
         "https://login.microsoftonline.com/tenant-1/oauth2/token"
     ),
 }
+AT_HOME = "DefaultEndpointsProtocol=https;AccountName=acct;"
+AT_HOME += "BlobEndpoint=https://acct.blob.core.windows.net"
+BY_KEY = {"connection_string": f"{AT_HOME};AccountKey={KEY}"}
+BY_SAS = {"connection_string": f"{AT_HOME};SharedAccessSignature=sv=1&sig=x"}
+SAS = {f"fs.azure.account.auth.type.{HOST}": "SAS", "fs.azure.sas.fixed.token": "?sv=1&sig=x"}
+SAS_PROVIDER = "fs.azure.sas.token.provider.type"
 EMULATOR = {"fs.azure.abfs.endpoint": "127.0.0.1:10000", "fs.azure.always.use.https": "false"}
 
 
@@ -32,17 +42,17 @@ EMULATOR = {"fs.azure.abfs.endpoint": "127.0.0.1:10000", "fs.azure.always.use.ht
     "path", [PATH, f"abfs://data@{HOST}/out", f"abfss://data@{HOST}/a b/%20 100%/ö", f"{PATH}/d=1"]
 )
 def test_a_path_is_itself(path: str) -> None:
-    assert location_of(path, ACCOUNT_KEY) == (path, {"account_key": KEY})
+    assert location_of(path, ACCOUNT_KEY) == (path, BY_KEY)
 
 
 @pytest.mark.parametrize(
     ("path", "settings", "options"),
     [
-        (PATH, {"fs.azure.account.key": KEY}, {"account_key": KEY}),
+        (PATH, {"fs.azure.account.key": KEY}, BY_KEY),
         (
             PATH,
             {"fs.azure.account.key": "for all", f"fs.azure.account.key.data.{HOST}": KEY},
-            {"account_key": KEY},
+            BY_KEY,
         ),
         (
             PATH,
@@ -51,15 +61,18 @@ def test_a_path_is_itself(path: str) -> None:
                 "fs.azure.write.request.size": "8m",
                 "fs.azure.account.hns.enabled": "x",
             },
-            {"account_key": KEY},
+            BY_KEY,
         ),
+        (PATH, SAS, BY_SAS),
+        # Of a provider for all that is for another way to authenticate Hadoop thinks nothing.
+        (PATH, {**SAS, SAS_PROVIDER: "com.x.Sas"}, BY_SAS),
+        # Only what may be a secret is looked for by the container as well.
+        (PATH, {**ACCOUNT_KEY, f"fs.azure.account.auth.type.data.{HOST}": "OAuth"}, BY_KEY),
+        # Of another account.
         (
             PATH,
-            {
-                f"fs.azure.account.auth.type.{HOST}": "SAS",
-                "fs.azure.sas.fixed.token": "?sv=1&sig=x",
-            },
-            {"sas_token": "sv=1&sig=x"},
+            {**ACCOUNT_KEY, "fs.azure.encryption.encoded.client-provided-key.other.dfs.x": KEY},
+            BY_KEY,
         ),
         (
             PATH,
@@ -92,7 +105,7 @@ def test_a_path_is_itself(path: str) -> None:
             },
         ),
         # Without a port Hadoop does not heed it.
-        (PATH, {**ACCOUNT_KEY, "fs.azure.abfs.endpoint": "host"}, {"account_key": KEY}),
+        (PATH, {**ACCOUNT_KEY, "fs.azure.abfs.endpoint": "host"}, BY_KEY),
         (PATH, {"spark.fsspec_commit.credentials": "ambient"}, {}),
     ],
 )
@@ -131,6 +144,56 @@ def test_an_identity_is_the_only_one_that_is_tried(
     assert [name for name, value in excluded.items() if not value] == [f"exclude_{left}_credential"]
 
 
+def test_an_identity_that_is_set_to_nothing_for_an_account_is_the_machine_s_own() -> None:
+    client = "fs.azure.account.oauth2.client.id"
+    settings = {**OAUTH, PROVIDER: f"{OAUTH2}.MsiTokenProvider", client: "app"}
+    own = {f"{client}.{HOST}": ""}
+    assert location_of(PATH, settings)[1]["managed_identity_client_id"] == "app"
+    assert "managed_identity_client_id" not in location_of(PATH, {**settings, **own})[1]
+
+
+OF_ANOTHER = "DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=b3RoZXI="
+
+
+@pytest.mark.parametrize(
+    ("settings", "signed_by"), [(ACCOUNT_KEY, (KEY, "")), (SAS, (None, "sv=1&sig=x"))]
+)
+def test_an_environment_with_other_credentials_does_not_win(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], signed_by: tuple[str | None, str]
+) -> None:
+    """adlfs takes a connection string of the environment before a key that it is given."""
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", OF_ANOTHER)
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "b3RoZXI=")
+    url, options = location_of(PATH, settings)
+
+    async def opened() -> tuple[str | None, str]:
+        account = account_of(url, place_of(url), OpenOptions(storage_options=options))
+        credentials = account.connection.credentials
+        keys = [getattr(one, "account_key", None) for one in credentials.policies]
+        await account.close()
+        return next(iter(keys), None), credentials.signature
+
+    assert asyncio.run(opened()) == signed_by
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("AZURE_STORAGE_ACCOUNT_KEY", CLIENT),
+        ("AZURE_STORAGE_SAS_TOKEN", CLIENT),
+        ("AZURE_STORAGE_CLIENT_ID", {**OAUTH, PROVIDER: f"{OAUTH2}.MsiTokenProvider"}),
+    ],
+)
+def test_where_an_environment_would_win_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, settings: dict[str, str]
+) -> None:
+    monkeypatch.setenv(name, KEY)
+    with pytest.raises(fc.RequestError, match=name) as caught:
+        location_of(PATH, settings)
+    assert KEY not in str(caught.value)
+    location_of(PATH, {**settings, "spark.fsspec_commit.credentials": "ambient"})
+
+
 def test_azures_own_sdk_knows_each_that_is_left_out() -> None:
     from azure.identity.aio import DefaultAzureCredential
 
@@ -147,9 +210,20 @@ def test_azures_own_sdk_knows_each_that_is_left_out() -> None:
         ({"fs.azure.account.keyprovider": "com.x.Shell"}, "com.x.Shell"),
         ({"fs.azure.account.auth.type": "Custom"}, "SharedKey, SAS and OAuth"),
         ({"fs.azure.account.auth.type": "UserboundSASWithOAuth"}, "SharedKey, SAS and OAuth"),
+        ({"fs.azure.account.auth.type": "SAS", SAS_PROVIDER: "com.x.Sas"}, "com.x.Sas"),
+        # It is asked first, whatever is set beside it.
+        ({**SAS, "fs.azure.account.auth.type": "SAS", SAS_PROVIDER: "com.x.Sas"}, "com.x.Sas"),
+        ({**SAS, f"{SAS_PROVIDER}.{HOST}": "com.x.Sas"}, "com.x.Sas"),
+        ({**ACCOUNT_KEY, f"fs.azure.client-provided-encryption-key.{HOST}": KEY}, "account's key"),
         (
-            {"fs.azure.account.auth.type": "SAS", "fs.azure.sas.token.provider.type": "com.x.Sas"},
-            "com.x.Sas",
+            {
+                **OAUTH,
+                PROVIDER: f"{OAUTH2}.WorkloadIdentityTokenProvider",
+                "fs.azure.account.oauth2.client.id": "app",
+                "fs.azure.account.oauth2.msi.tenant": "tenant",
+                "fs.azure.account.oauth2.msi.authority": "https://login.chinacloudapi.cn/",
+            },
+            "AZURE_AUTHORITY_HOST",
         ),
         ({**OAUTH, PROVIDER: f"{OAUTH2}.RefreshTokenBasedTokenProvider"}, "managed identity"),
         ({**OAUTH, PROVIDER: f"{OAUTH2}.UserPasswordTokenProvider"}, "managed identity"),

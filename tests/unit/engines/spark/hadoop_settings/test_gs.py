@@ -19,8 +19,25 @@ USER = {
     "fs.gs.auth.client.secret": SECRET,
     "fs.gs.auth.refresh.token": "1//refresh",
 }
+OF_USER = {"client_id": "id", "client_secret": SECRET, "refresh_token": "1//refresh"}
 # What Hadoop 3.5 sets by itself.
-DEFAULTS = {TYPE: "COMPUTE_ENGINE", FILE: "", "fs.gs.project.id": "", "fs.gs.block.size": "64m"}
+DEFAULTS = {TYPE: "COMPUTE_ENGINE", "fs.gs.block.size": "64m"}
+GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
+DRIVER = "spark.fsspec_commit.driver"
+CONNECTOR_2 = {DRIVER: f"{GOOGLES},{GOOGLES}Base"}
+CONNECTOR_3 = {DRIVER: GOOGLES}
+OF_KEY = {
+    "fs.gs.auth.service.account.email": "a@b",
+    "fs.gs.auth.service.account.private.key.id": "1",
+    "fs.gs.auth.service.account.private.key": "-----BEGIN\\nx\\n-----END",
+}
+KEY = {
+    "type": "service_account",
+    "client_email": "a@b",
+    "private_key_id": "1",
+    "private_key": "-----BEGIN\nx\n-----END",
+    "token_uri": "https://oauth2.googleapis.com/token",
+}
 
 
 @pytest.mark.parametrize("path", [PATH, "gs://bucket/a b/%20 100%/ö#1", "gs://bucket/d=1"])
@@ -36,16 +53,7 @@ def test_a_path_is_itself(path: str) -> None:
         ({TYPE: "APPLICATION_DEFAULT"}, {"token": "google_default"}),
         ({TYPE: "UNAUTHENTICATED"}, {"token": "anon"}),
         ({TYPE: "SERVICE_ACCOUNT_JSON_KEYFILE", FILE: "/etc/key.json"}, {"token": "/etc/key.json"}),
-        (
-            USER,
-            {
-                "token": {
-                    "client_id": "id",
-                    "client_secret": SECRET,
-                    "refresh_token": "1//refresh",
-                }
-            },
-        ),
+        (USER, {"token": OF_USER}),
         # The same names for all of Google's drivers; the driver's own wins.
         (
             {
@@ -81,20 +89,22 @@ def test_a_path_is_itself(path: str) -> None:
             {"token": "anon"},
         ),
         (
-            {
-                "fs.gs.auth.service.account.email": "a@b",
-                "fs.gs.auth.service.account.private.key.id": "1",
-                "fs.gs.auth.service.account.private.key": "-----BEGIN\\nx\\n-----END",
-            },
-            {
-                "token": {
-                    "type": "service_account",
-                    "client_email": "a@b",
-                    "private_key_id": "1",
-                    "private_key": "-----BEGIN\nx\n-----END",
-                    "token_uri": "https://oauth2.googleapis.com/token",
-                }
-            },
+            {**OF_KEY, FILE: "/etc/key.json"},
+            {"token": KEY},
+        ),
+        ({**CONNECTOR_2, **OF_KEY, FILE: "/etc/key.json"}, {"token": KEY}),
+        (
+            {**CONNECTOR_2, FILE: "/etc/key.json", TYPE: "UNAUTHENTICATED"},
+            {"token": "/etc/key.json"},
+        ),
+        ({**CONNECTOR_2, **USER, TYPE: "COMPUTE_ENGINE"}, {"token": OF_USER}),
+        ({**CONNECTOR_2, TYPE: "APPLICATION_DEFAULT"}, {"token": "cloud"}),
+        # Later ones do not look at a key's file that nobody told them to use.
+        ({**CONNECTOR_3, FILE: "/etc/key.json"}, {"token": "cloud"}),
+        ({**CONNECTOR_3, **DEFAULTS, **OF_KEY}, {"token": "cloud"}),
+        (
+            {"fs.gs.impl": "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem", FILE: "/etc/key.json"},
+            {"token": "cloud"},
         ),
         # Where, and whose money.
         (
@@ -130,6 +140,15 @@ def test_a_setting_is_an_option(settings: dict[str, str], options: dict[str, Any
     assert location_of(PATH, settings) == (PATH, options)
 
 
+def test_connector_2_looks_into_the_environment_and_later_ones_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/etc/of-the-environment.json")
+    found = [location_of(PATH, driver)[1]["token"] for driver in (CONNECTOR_2, CONNECTOR_3)]
+    assert found == ["google_default", "cloud"]
+    assert location_of(PATH, {**CONNECTOR_2, FILE: "/etc/key.json"})[1]["token"] == "/etc/key.json"
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -159,6 +178,8 @@ def test_a_setting_is_an_option(settings: dict[str, str], options: dict[str, Any
             "google.cloud.auth.impersonation",
         ),
         ({"fs.gs.auth.service.account.keyfile": "/x.p12"}, "JSON file"),
+        ({"google.cloud.service.account.auth.keyfile": "/x.p12"}, "JSON file"),
+        ({**CONNECTOR_2, "fs.gs.enable.service.account.auth": "false"}, "credentials=ambient"),
         ({"fs.gs.auth.service.account.enable": "false"}, "credentials=ambient"),
         ({"fs.gs.encryption.key": SECRET}, "fs.gs.encryption.key"),
         ({"fs.gs.storage.http.headers.x-goog-a": SECRET}, "headers"),

@@ -11,6 +11,8 @@ from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS, locat
 from fsspec_commit.engines.spark.hadoop_settings.settings import Settings
 
 KERBEROS = {"hadoop.security.authentication": "kerberos"}
+DRIVER = "spark.fsspec_commit.driver"
+EMRFS = "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"
 HA = {
     "dfs.nameservices": "ns",
     "dfs.ha.namenodes.ns": "a,b",
@@ -111,6 +113,15 @@ def test_a_cluster_is_found_by_its_settings(
         ("hdfs://nn/a", {"fs.permissions.umask-mode": "a+x"}, "unmapped_setting", "022"),
         ("hdfs://nn/a", {"fs.hdfs.impl": "com.x.Cache"}, "unmapped_setting", "com.x.Cache"),
         ("file:/a", {"fs.file.impl": "com.x.Crypt"}, "unmapped_setting", "com.x.Crypt"),
+        ("file:/a", {DRIVER: "com.x.Crypt,com.x.Base"}, "unmapped_setting", "com.x.Crypt"),
+        ("webhdfs://nn/a", {"dfs.webhdfs.oauth2.enabled": "true"}, "unmapped_setting", "OAuth"),
+        ("s3a://b/a", {DRIVER: EMRFS}, "unmapped_setting", "write to s3a:"),
+        (
+            "abfss://c@a.dfs.core.windows.net/a",
+            {DRIVER: "shaded.databricks.azurebfs.Abfs"},
+            "unmapped_setting",
+            "use fsspec_commit.spark.write",
+        ),
         ("/data/out", {}, "invalid_url", "file:/"),
         ("", {}, "invalid_url", "qualified"),
         ("s3a://key:secret@bucket/a", {}, "secret_in_url", "secret"),
@@ -142,6 +153,18 @@ def test_other_schemes_are_refused_with_what_to_do(path: str, said: str) -> None
     message = str(caught.value)
     assert f"{path.partition(':')[0]}:" in message
     assert said in message
+
+
+def test_databricks_says_itself_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17.3")
+    with pytest.raises(fc.RequestError, match=r"Databricks.*use fsspec_commit\.spark\.write"):
+        location_of("file:/a", {})
+
+
+def test_the_driver_that_serves_counts_and_not_the_one_that_is_set() -> None:
+    for driver in ("fs.LocalFileSystem", "hive.ql.io.ProxyLocalFileSystem"):
+        settings = {"fs.file.impl": "com.x.Crypt", DRIVER: f"org.apache.hadoop.{driver}"}
+        assert location_of("file:/a", settings) == ("/a", {})
 
 
 def test_secrets_are_of_schemes_that_are_sent() -> None:

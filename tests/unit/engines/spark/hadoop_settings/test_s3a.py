@@ -20,6 +20,7 @@ S3A = "org.apache.hadoop.fs.s3a"
 SDK = "software.amazon.awssdk.auth.credentials"
 ROLE = "fs.s3a.assumed.role"
 ARN = "arn:aws:iam::123456789012:role/writers"
+PROFILE = ("assume-role", "sso", "shared-credentials-file", "custom-process", "config-file")
 SSE_C = base64.b64encode(b"k" * 32).decode()
 
 
@@ -54,6 +55,8 @@ def test_a_path_is_taken_as_it_stands(path: str, url: str) -> None:
             {
                 "fs.s3a.buffer.dir": "/tmp",
                 "fs.s3a.committer.name": "directory",
+                # Of the parts of uploads, which the store is asked for.
+                "fs.s3a.create.checksum.algorithm": "SHA256",
                 "fs.s3a.connection.maximum": "500",
                 "fs.s3a.fast.upload": "true",
                 "fs.s3a.impl": f"{S3A}.S3AFileSystem",
@@ -157,6 +160,12 @@ def test_a_path_is_taken_as_it_stands(path: str, url: str) -> None:
                 }
             },
         ),
+        # Since Hadoop 3.4 the port that is not said is that of the way to the proxy.
+        (
+            {"fs.s3a.proxy.host": "proxy"},
+            {"config_kwargs": {"proxies": dict.fromkeys(("http", "https"), "http://proxy:80")}},
+        ),
+        ({"spark.fsspec_commit.magic": "true"}, {}),
         (
             {
                 "fs.s3a.proxy.host": "proxy",
@@ -210,6 +219,15 @@ def test_the_context_of_a_key_is_sent_as_s3_wants_it() -> None:
                 "client_kwargs": {"region_name": "us-east-1"},
             },
         ),
+        # Some servers of others sign by a region, too, and the AWS SDK reads it so.
+        (
+            {"fs.s3a.endpoint": "s3.fr-par.example.cloud", "fs.s3a.path.style.access": "true"},
+            {
+                "endpoint_url": "https://s3.fr-par.example.cloud",
+                "client_kwargs": {"region_name": "fr-par"},
+                "config_kwargs": {"s3": {"addressing_style": "path"}},
+            },
+        ),
         (
             {"fs.s3a.endpoint": "https://bucket.vpce-1a-2b.s3.us-west-2.vpce.amazonaws.com"},
             {
@@ -225,10 +243,24 @@ def test_a_region_is_said_found_in_the_endpoint_or_asked_for(
     assert location_of("s3a://bucket/out", {**KEYS, **settings})[1] == {**OF_KEYS, **expected}
 
 
+def test_what_is_set_to_nothing_for_the_bucket_is_not_set() -> None:
+    settings = {
+        "fs.s3a.bucket.bucket.encryption.algorithm": "",
+        "fs.s3a.bucket.bucket.endpoint": " ",
+        "fs.s3a.bucket.bucket.session.token": "",
+        "fs.s3a.encryption.algorithm": "SSE-KMS",
+        "fs.s3a.endpoint": "http://minio:9000",
+        "fs.s3a.session.token": "of another",
+    }
+    assert options_of(settings) == {**OF_KEYS, **OF_REGION}
+
+
 def test_what_is_set_for_the_bucket_wins() -> None:
     settings = {
         "fs.s3a.bucket.my.bucket.access.key": "OWN",
+        "fs.s3a.bucket.my.bucket.secret.key": "of its short name",
         "fs.s3a.bucket.my.bucket.fs.s3a.secret.key": "own secret",
+        "fs.s3a.bucket.my.bucket.fs.s3a.endpoint": "of.no.secret",
         "fs.s3a.bucket.my.bucket.endpoint.region": "eu-north-1",
         "fs.s3a.bucket.my.bucket.server-side-encryption-algorithm": "AES256",
         "fs.s3a.bucket.my.bucket.requester.pays.enabled": " ",
@@ -240,7 +272,6 @@ def test_what_is_set_for_the_bucket_wins() -> None:
         "key": "OWN",
         "secret": "own secret",
         "client_kwargs": {"region_name": "eu-north-1"},
-        "requester_pays": True,
         "s3_additional_kwargs": {"ServerSideEncryption": "AES256"},
     }
 
@@ -271,16 +302,19 @@ def test_what_is_set_for_the_bucket_wins() -> None:
             f"{SDK}.WebIdentityTokenFileCredentialsProvider",
             {"credential_providers": ("assume-role-with-web-identity",)},
         ),
-        (f"{SDK}.DefaultCredentialsProvider", {}),
-        ("com.amazonaws.auth.DefaultAWSCredentialsProviderChain", {}),
         (
-            f"{SDK}.ProfileCredentialsProvider",
+            f"{SDK}.DefaultCredentialsProvider",
             {
                 "credential_providers": (
-                    *("assume-role", "sso", "shared-credentials-file"),
-                    *("custom-process", "config-file"),
+                    *("env", "assume-role-with-web-identity", *PROFILE),
+                    *("container-role", "iam-role"),
                 )
             },
+        ),
+        (f"{SDK}.ProfileCredentialsProvider", {"credential_providers": PROFILE}),
+        (
+            f"{S3A}.auth.ProfileAWSCredentialsProvider",
+            {"credential_providers": ("shared-credentials-file",)},
         ),
     ],
 )
@@ -303,7 +337,16 @@ def test_a_class_that_stands_for_another_is_that_one() -> None:
     mapped = "fs.s3a.aws.credentials.provider.mapping"
     settings = {
         LIST: "com.example.OfTheCluster",
-        mapped: f"com.example.OfTheCluster={S3A}.SimpleAWSCredentialsProvider",
+        mapped: f"com.example.Other=x\ncom.example.OfTheCluster={S3A}.SimpleAWSCredentialsProvider",
+    }
+    assert options_of(settings) == {**OF_KEYS, **OF_REGION}
+    # Of the first SDK S3A knows some itself, and a cluster's mapping stands for the others.
+    settings = {
+        LIST: "com.amazonaws.auth.DefaultAWSCredentialsProviderChain",
+        mapped: (
+            "com.amazonaws.auth.DefaultAWSCredentialsProviderChain="
+            f"{S3A}.SimpleAWSCredentialsProvider"
+        ),
     }
     assert options_of(settings) == {**OF_KEYS, **OF_REGION}
 
@@ -314,6 +357,9 @@ def test_a_profile_is_named() -> None:
         "fs.s3a.auth.profile.name": "prod",
     }
     assert options_of(settings)["profile"] == "prod"
+    # Those of the SDK know nothing of it.
+    settings[LIST] = f"{SDK}.ProfileCredentialsProvider"
+    assert "profile" not in options_of(settings)
 
 
 def test_a_role_is_taken_with_what_the_inner_list_finds() -> None:

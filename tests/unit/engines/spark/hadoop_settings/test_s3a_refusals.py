@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.engines.spark.hadoop_settings import location_of
+from fsspec_commit.engines.spark.hadoop_settings import (
+    is_magic,
+    location_of,
+    refuse_lost_uploads,
+)
 
 SECRET = "wJalr-secret"
 KEYS = {"fs.s3a.access.key": "AKIA", "fs.s3a.secret.key": SECRET}
@@ -17,13 +23,37 @@ ARN = "arn:aws:iam::123456789012:role/writers"
 ENVIRONMENT = f"{SDK}.EnvironmentVariableCredentialsProvider"
 
 
+def test_an_s3a_before_3_4_is_refused() -> None:
+    """It leaves what a job's tasks write as plain files, which nobody looks for."""
+    with pytest.raises(fc.RequestError, match=r"hadoop-aws is older than 3\.4"):
+        location_of("s3a://bucket/out", {**KEYS, "spark.fsspec_commit.magic": "false"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [
+        ({}, False),
+        ({"fs.s3a.access.key": ""}, False),
+        ({"fs.s3a.bucket.other.committer.magic.enabled": "false"}, False),
+        ({"fs.s3a.committer.magic.enabled": "false"}, True),
+        ({"fs.s3a.bucket.bucket.committer.magic.track.commits.in.memory.enabled": "TRUE"}, True),
+    ],
+)
+def test_how_uploads_are_left_is_asked_by_itself(settings: dict[str, str], refused: bool) -> None:
+    path = "s3a://bucket/out"
+    with pytest.raises(fc.RequestError, match="set it to") if refused else nullcontext():
+        refuse_lost_uploads(path, settings)
+    assert is_magic(path, settings) is ("fs.s3a.committer.magic.enabled" not in settings)
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"fs.s3a.committer.magic.enabled": "false"}, "leave it true"),
-        ({"fs.s3a.bucket.bucket.committer.magic.enabled": "false"}, "leave it true"),
-        ({"fs.s3a.committer.magic.track.commits.in.memory.enabled": "true"}, "leave it false"),
-        ({"fs.s3a.multipart.uploads.enabled": "false"}, "leave it true"),
+        ({"fs.s3a.committer.magic.enabled": "false"}, "set it to true"),
+        ({"fs.s3a.bucket.bucket.committer.magic.enabled": "False"}, "set it to true"),
+        ({"fs.s3a.committer.magic.track.commits.in.memory.enabled": "true"}, "set it to false"),
+        ({"fs.s3a.multipart.uploads.enabled": "false"}, "set it to true"),
+        ({"fs.s3a.audit.execution.interceptors": "com.x.Y"}, "these classes"),
         ({"fs.s3a.encryption.algorithm": "CSE-KMS"}, "bucket's own encryption"),
         ({"fs.s3a.encryption.algorithm": "ROT13"}, "is none of AES256"),
         ({"fs.s3a.encryption.cse.custom.keyring.class.name": "com.x.Ring"}, "encrypted here"),
@@ -80,8 +110,20 @@ ENVIRONMENT = f"{SDK}.EnvironmentVariableCredentialsProvider"
         ),
         ({LIST: f"{S3A}.SimpleAWSCredentialsProvider", "fs.s3a.secret.key": ""}, "not both set"),
         (
-            {LIST: f"{SDK}.ProfileCredentialsProvider", "fs.s3a.auth.profile.file": "/x"},
+            {LIST: f"{S3A}.auth.ProfileAWSCredentialsProvider", "fs.s3a.auth.profile.file": "/x"},
             "AWS_SHARED_CREDENTIALS_FILE",
+        ),
+        (
+            {
+                LIST: f"{ENVIRONMENT},{S3A}.auth.ProfileAWSCredentialsProvider",
+                "fs.s3a.auth.profile.name": "prod",
+            },
+            "name one of the two",
+        ),
+        # Of the JVM, which looks there first.
+        (
+            {LIST: f"{SDK}.DefaultCredentialsProvider", "aws.accessKeyId": SECRET},
+            "property of the JVM",
         ),
         ({"spark.fsspec_commit.credentials": "mine"}, "'ambient'"),
     ],
