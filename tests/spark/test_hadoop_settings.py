@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS, location_of
+from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS, location_of, s3a
 from tests.scenes.remotes import on
 from tests.spark.places import hadoop_settings
 
@@ -128,3 +128,51 @@ def test_s3a_by_default_has_the_list_that_is_taken_for_granted(spark: SparkSessi
     settings = settings_of(spark, hadoop_path(spark, path))
     assert settings["fs.s3a.aws.credentials.provider"].strip()
     assert location_of(path, settings) == location_of(path, {})
+
+
+def test_a_bucket_has_the_settings_that_s3a_gives_it(spark: SparkSession, spark_jars: str) -> None:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    settings = {
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.bucket.b.path.style.access": " ",
+        "fs.s3a.endpoint": "http://minio:9000",
+        "fs.s3a.bucket.b.endpoint": "",
+        "fs.s3a.requester.pays.enabled": "true",
+        "fs.s3a.bucket.b.requester.pays.enabled": "false",
+        "fs.s3a.acl.default": "Private",
+        "fs.s3a.bucket.b.fs.s3a.acl.default": "PublicRead",
+        "fs.s3a.bucket.c.acl.default": "PublicRead",
+    }
+    with hadoop_settings(spark, settings):
+        conf = spark.sparkContext._jsc.hadoopConfiguration()
+        given = jvm.org.apache.hadoop.fs.s3a.S3AUtils.propagateBucketOptions(conf, "b")
+        sent = settings_of(spark, hadoop_path(spark, "s3a://b/out"))
+    read = s3a._of_bucket(sent, "b")
+    for name in settings:
+        assert read[name] == given.get(name), name
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "s3.fr-par.example.cloud",
+        "https://s3.fr-par.example.cloud",
+        "s3-eu.example.com:9000",
+        "127.0.0.1:9000",
+        "s3.eu-west-1.amazonaws.com",
+        "https://s3.eu-west-1.amazonaws.com",
+        "s3-fips.us-gov-west-1.amazonaws.com",
+    ],
+)
+def test_an_endpoint_names_the_region_that_the_sdk_reads(
+    spark: SparkSession, spark_jars: str, endpoint: str
+) -> None:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    utils = jvm.software.amazon.awssdk.awscore.util.AwsHostNameUtils
+    by_sdk = utils.parseSigningRegion(endpoint, "s3")
+    keys = {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "b"}
+    _, options = location_of("s3a://b/out", {**keys, "fs.s3a.endpoint": endpoint})
+    region = options["client_kwargs"]["region_name"]  # type: ignore[index]
+    assert region == (by_sdk.get().id() if by_sdk.isPresent() else "us-east-1")

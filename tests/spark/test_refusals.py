@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 import fsspec_commit as fc
+from tests.scenes.remotes import on
 from tests.spark.own_session import await_end
 
 if TYPE_CHECKING:
@@ -21,18 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.spark.driver_faults import DriverFaults
+    from tests.spark.places import SparkPlace
 
 PYTHON = "spark.fsspec_commit.python"
-# The file system of local files that runs is kept by Hadoop, whatever the setting says.
 LOCAL = {
-    "EMRFS": (
-        {"fs.file.impl": "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"},
-        "EMRFS writes .* write to s3a://",
-    ),
-    "Databricks": (
-        {"fs.file.impl": "com.databricks.s3a.S3AFileSystem"},
-        r"Databricks writes .* use fsspec_commit\.spark\.write there",
-    ),
     "Comet": ({"spark.comet.parquet.write.enabled": "true"}, "Comet writes files past .* to false"),
     "Comet by its other name": (
         {"spark.comet.write.parquet.enabled": "true"},
@@ -46,17 +39,33 @@ LOCAL = {
 S3A = {
     "magic is off": (
         {"fs.s3a.committer.magic.enabled": "false"},
-        "would write visible files .* to true",
+        "show each file .* set it to true",
     ),
     "magic is off for the bucket": (
         {"fs.s3a.bucket.b.committer.magic.enabled": "false"},
-        "would write visible files .* to true",
+        "show each file .* set it to true",
     ),
     "uploads are kept in memory": (
         {"fs.s3a.committer.magic.track.commits.in.memory.enabled": "true"},
-        "in the memory of the task .* to false",
+        "known to its own JVM alone; set it to false",
     ),
 }
+# Nobody is there, and nobody is asked.
+NOBODY = {
+    "fs.s3a.endpoint": "http://127.0.0.1:9",
+    "fs.s3a.endpoint.region": "eu-central-1",
+    "fs.s3a.access.key": "a",
+    "fs.s3a.secret.key": "b",
+}
+
+
+def configuration(spark: SparkSession, settings: Mapping[str, str]) -> Any:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    conf = jvm.org.apache.hadoop.conf.Configuration(spark.sparkContext._jsc.hadoopConfiguration())
+    for name, value in settings.items():
+        conf.set(name, value)
+    return conf
 
 
 def refusal(spark: SparkSession, url: str, settings: Mapping[str, str], job: str = "a") -> str:
@@ -65,9 +74,7 @@ def refusal(spark: SparkSession, url: str, settings: Mapping[str, str], job: str
 
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    conf = jvm.org.apache.hadoop.conf.Configuration(spark.sparkContext._jsc.hadoopConfiguration())
-    for name, value in settings.items():
-        conf.set(name, value)
+    conf = configuration(spark, settings)
     protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol(job, url)
     context = jvm.org.apache.hadoop.mapreduce.Job.getInstance(conf)
     with pytest.raises(Py4JJavaError) as raised:
@@ -115,21 +122,74 @@ def test_gluten_writes_unless_it_is_told_not_to(committing: SparkSession, tmp_pa
 
 @pytest.mark.parametrize("case", S3A)
 def test_uploads_that_nobody_else_could_complete(
-    committing: SparkSession, driver_faults: DriverFaults, spark_jars: str, case: str
+    committing: SparkSession, spark_jars: str, case: str
 ) -> None:
     settings, sentence = S3A[case]
-    jobs = len(driver_faults.modes())
-    # Nobody is there, and nobody is asked.
-    nobody = {
-        "fs.s3a.endpoint": "http://127.0.0.1:9",
-        "fs.s3a.endpoint.region": "eu-central-1",
-        "fs.s3a.access.key": "a",
-        "fs.s3a.secret.key": "b",
-        "fs.s3a.impl.disable.cache": "true",
-    }
-    said = refusal(committing, "s3a://b/out", {**nobody, **settings})
+    new = {"fs.s3a.impl.disable.cache": "true"}
+    said = refusal(committing, "s3a://b/out", {**NOBODY, **new, **settings})
     assert re.search(sentence, said), said
-    assert len(driver_faults.modes()) == jobs
+
+
+def test_what_is_set_after_hadoop_has_made_its_driver_is_none_of_it(
+    committing: SparkSession, spark_jars: str
+) -> None:
+    """Spark writes on by the driver that is kept: so the same settings say how to commit."""
+    jvm = committing.sparkContext._jvm
+    assert jvm is not None
+    settings, sentence = S3A["magic is off"]
+    first = configuration(committing, {**NOBODY, **settings})
+    kept = jvm.org.apache.hadoop.fs.Path("s3a://kept/out").getFileSystem(first)
+    try:
+        said = refusal(committing, "s3a://kept/out", NOBODY)
+        assert re.search(sentence, said), said
+    finally:
+        kept.close()
+
+
+def test_a_driver_says_what_it_is(committing: SparkSession, spark_jars: str) -> None:
+    jvm = committing.sparkContext._jvm
+    assert jvm is not None
+    found = []
+    for scheme in ("file", "s3a"):
+        conf = configuration(committing, {})
+        driver = jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, conf)
+        found.append(dict(jvm.io.github.fsspec_commit.spark.DriverClass.factsOf(driver)))
+    disk, s3a = found
+    hadoop = "org.apache.hadoop.fs"
+    # Hive has one in front.
+    names = [f"{hadoop}.{name}FileSystem" for name in ("Local", "Checksum", "Filter")]
+    assert disk["spark.fsspec_commit.driver"].split(",")[-3:] == names
+    assert s3a == {
+        "spark.fsspec_commit.driver": f"{hadoop}.s3a.S3AFileSystem",
+        "spark.fsspec_commit.magic": "true",
+    }
+
+
+@on("ministack")
+def test_a_task_whose_s3a_has_written_a_file_does_not_commit(
+    committing: SparkSession, spark_place: SparkPlace
+) -> None:
+    """On an executor with settings of its own: the file would be no part of the job."""
+    jvm = committing.sparkContext._jvm
+    assert jvm is not None
+    hadoop = jvm.org.apache.hadoop
+    off = {"fs.s3a.committer.magic.enabled": "false", "fs.s3a.impl.disable.cache": "true"}
+    conf = configuration(committing, off)
+    job = hadoop.mapreduce.Job.getInstance(configuration(committing, {}))
+    protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol("a", spark_place.url)
+    protocol.setupJob(job)
+    try:
+        attempt = hadoop.mapreduce.TaskAttemptID("1", 1, hadoop.mapreduce.TaskType.MAP, 0, 0)
+        context = hadoop.mapreduce.task.TaskAttemptContextImpl(conf, attempt)
+        protocol.setupTask(context)
+        path = hadoop.fs.Path(protocol.newTaskTempFile(context, jvm.scala.Option.empty(), ".csv"))
+        system = path.getFileSystem(conf)
+        system.create(path).close()
+        with pytest.raises(Exception, match="as a file, and not as an upload"):
+            protocol.commitTask(context)
+        system.close()
+    finally:
+        protocol.abortJob(job)
 
 
 def test_a_directory_that_hive_moves(committing: SparkSession, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from fsspec_commit.engines.spark.checks.committers import DIRECT, OURS
 from fsspec_commit.engines.spark.checks.problems import OVERWRITE_MODE, what_dynamic_does
+from fsspec_commit.engines.spark.checks.session import is_true
 from fsspec_commit.engines.spark.hadoop_names import S3A_ABORTS_UPLOADS, S3A_IN_MEMORY
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def limits_of(session: "Session", found: "Committers") -> Iterator[str]:
             "fails, they are gone"
         )
     for name in sorted(found.names):
-        if name == "magic" and session.hadoop_setting(S3A_ABORTS_UPLOADS) == "false":
+        aborts = (session.hadoop_setting(S3A_ABORTS_UPLOADS) or "").lower()
+        if name == "magic" and aborts == "false":
             continue
         if name in _CONCURRENT:
             yield _CONCURRENT[name]
@@ -46,7 +48,7 @@ def limits_of(session: "Session", found: "Committers") -> Iterator[str]:
     happens = what_dynamic_does(found)
     if happens and (session.setting(OVERWRITE_MODE) or "").lower() != "dynamic":
         yield f"with partitionOverwriteMode=dynamic, as an option of a write too, {happens}"
-    if "magic" in found.names and session.hadoop_setting(S3A_IN_MEMORY) == "true":
+    if "magic" in found.names and is_true(session.hadoop_setting(S3A_IN_MEMORY)):
         yield (
             "S3A keeps a task's uploads in memory: an executor that dies leaves them pending, and "
             "nothing but a lifecycle rule of the bucket removes them"

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS, location_of
+from fsspec_commit.engines.spark.job_options import job_options
 from fsspec_commit.errors import CommitError
 from fsspec_commit.sync.operations import explain
 
 if TYPE_CHECKING:
     from fsspec_commit.engines.spark.checks.session import ClassicSession
 
-_OWN = ("spark.fsspec_commit.credentials", "spark.fsspec_commit.user")
+_OWN = "spark.fsspec_commit."
+_CREDENTIALS = f"{_OWN}credentials"
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,17 @@ def chosen_there(session: "ClassicSession", destination: str) -> Choice:
     """What is chosen there, as far as it can be known without writing."""
     path = session.qualified(destination)
     try:
+        wanted = job_options(
+            {name.removeprefix(_OWN): text for name, text in session.hadoop_settings(_OWN)}
+        )
         url, options = location_of(str(path.toString()), dict(_settings(session, path)))
-        selection = explain(url, storage_options=options, probe=False)
+        selection = explain(
+            url,
+            committer=wanted.get("committer", "auto"),
+            storage_options=options,
+            probe=False,
+            single_writer=wanted.get("single_writer", False),
+        )
     except CommitError as error:
         return Choice(None, str(error))
     if selection.committer == "magic" and path.toUri().getScheme() != "s3a":
@@ -58,7 +69,7 @@ def _settings(session: "ClassicSession", path: Any) -> Iterator[tuple[str, str]]
         secret = session.secret(name) if name.startswith(prefixes) else None
         if secret is not None:
             yield name, secret
-    for name in _OWN:
-        value = session.setting(name)
-        if value is not None:
-            yield name, value
+    credentials = session.setting(_CREDENTIALS)
+    if credentials is not None:
+        yield _CREDENTIALS, credentials
+    yield from session.facts(path)

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from fsspec_commit.engines.spark.checks.committers import DIRECT, OURS, RENAMERS, UNKNOWN
+from fsspec_commit.engines.spark.checks.session import is_true
 from fsspec_commit.engines.spark.hadoop_names import (
     ALGORITHM,
+    AZURE_FACTORY,
     BINDING_COMMITTER,
     COMMIT_PROTOCOL,
     FACTORIES,
     FACTORY,
     FACTORY_OF_SCHEME,
+    MANIFEST_FACTORY,
     PARQUET_COMMITTER,
     PATH_PROTOCOL,
     RENAMING,
@@ -20,7 +23,9 @@ from fsspec_commit.engines.spark.hadoop_names import (
     S3A_MAGIC,
     why_unknown,
 )
+from fsspec_commit.engines.spark.hadoop_settings import UPLOADS, is_magic, refuse_lost_uploads
 from fsspec_commit.engines.spark.session import PROTOCOL_CLASS
+from fsspec_commit.errors import RequestError
 
 if TYPE_CHECKING:
     from fsspec_commit.engines.spark.checks.committers import Committers
@@ -31,6 +36,8 @@ _ARTIFACTS: Final = {
     PATH_PROTOCOL: "org.apache.spark:spark-hadoop-cloud_2.13 (4.1.2 for Spark 4.1 and later)",
     BINDING_COMMITTER: "org.apache.spark:spark-hadoop-cloud_2.13 (4.1.2 for Spark 4.1 and later)",
     PROTOCOL_CLASS: "the jar of fsspec_commit.spark.jar()",
+    MANIFEST_FACTORY: "a Spark with Hadoop 3.3.5 or later, whose own it is",
+    AZURE_FACTORY: "org.apache.hadoop:hadoop-azure, and a Spark with Hadoop 3.3.5 or later",
 }
 _DRIVERS: Final = {
     "s3a": "org.apache.hadoop:hadoop-aws, of the version of Hadoop that Spark has",
@@ -69,7 +76,7 @@ def problems_of(session: "Session", found: "Committers", *, url: str, scheme: st
     yield from _of_s3a(session, found, url)
     yield from _of_overwriting(session, found)
     yield from _of_native_writers(session, found)
-    if session.setting("spark.speculation") == "true" and found.names & {DIRECT, "v2"}:
+    if is_true(session.setting("spark.speculation")) and found.names & {DIRECT, "v2"}:
         yield (
             "with spark.speculation=true two attempts of one task may both leave their files, so "
             "that rows are there twice: set spark.speculation=false"
@@ -136,25 +143,23 @@ def _bind(scheme: str) -> str:
 
 def _of_s3a(session: "Session", found: "Committers", url: str) -> Iterator[str]:
     bucket = url.partition("://")[2].partition("/")[0]
-    ours = OURS in found.names and url.startswith("s3a:")
-    if not ours and (found.factory != S3A_FACTORY or found.of_factory in RENAMERS):
+    forms = ("fs.s3a.", f"fs.s3a.bucket.{bucket}.")
+    names = [name.replace("fs.s3a.", form, 1) for name in UPLOADS for form in forms]
+    named = ((name, session.hadoop_setting(name)) for name in names)
+    settings = {name: text for name, text in named if text is not None}
+    if OURS in found.names and url.startswith("s3a:"):
+        try:
+            refuse_lost_uploads(url, settings)
+        except RequestError as refused:
+            yield f"every write there is refused: {refused}"
+        return
+    if found.factory != S3A_FACTORY or found.of_factory in RENAMERS:
         return
     name = session.hadoop_setting(S3A_COMMITTER)
-    if found.of_factory == UNKNOWN and not ours:
+    if found.of_factory == UNKNOWN:
         yield f"S3A knows no committer {name!r}, and every write fails: set {S3A_COMMITTER}=magic"
-    enabled = session.hadoop_setting(_of_bucket(S3A_MAGIC, bucket))
-    enabled = enabled or session.hadoop_setting(S3A_MAGIC) or "true"
-    if enabled != "true" and (ours or found.of_factory == "magic"):
+    if found.of_factory == "magic" and not is_magic(url, settings):
         yield f"every write is refused, for the bucket's magic paths are off: set {S3A_MAGIC}=true"
-    if ours and session.hadoop_setting(S3A_IN_MEMORY) == "true":
-        yield (
-            "every write is refused, for S3A keeps a task's uploads in its own memory, where "
-            f"fsspec-commit cannot read them: set {S3A_IN_MEMORY}=false"
-        )
-
-
-def _of_bucket(name: str, bucket: str) -> str:
-    return name.replace("fs.s3a.", f"fs.s3a.bucket.{bucket}.", 1)
 
 
 def _of_overwriting(session: "Session", found: "Committers") -> Iterator[str]:
@@ -182,11 +187,11 @@ def what_dynamic_does(found: "Committers") -> str | None:
 def _of_native_writers(session: "Session", found: "Committers") -> Iterator[str]:
     why = "which fsspec-commit does not see" if OURS in found.names else "by ways of its own"
     for name in _COMET:
-        if session.setting(name) == "true":
+        if is_true(session.setting(name)):
             yield f"Comet's native writer writes Parquet, {why}: set {name}=false"
     # From Spark 3.4 on it writes unless it is told not to.
     loaded = "GlutenPlugin" in (session.setting("spark.plugins") or "")
-    if session.setting(_GLUTEN) == "true" or (loaded and session.setting(_GLUTEN) is None):
+    if is_true(session.setting(_GLUTEN)) or (loaded and session.setting(_GLUTEN) is None):
         yield f"Gluten's native writer writes Parquet, {why}: set {_GLUTEN}=false"
 
 

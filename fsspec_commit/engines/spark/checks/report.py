@@ -90,8 +90,9 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
     scheme = scheme_of(destination)
     try:
         session = session_of(spark)
-        scheme = scheme or scheme_of(session.hadoop_setting("fs.defaultFS") or "file:///")
-        found = committers_of(session, session.factory(destination, scheme))
+        url = session.url(destination)
+        scheme = scheme_of(url)
+        found = committers_of(session, session.factory(url, scheme))
     except NotLoadableError as missing:
         return CheckReport(
             destination=destination,
@@ -100,7 +101,7 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
             problems=(missing_class(missing.name, scheme),),
             limits=(),
         )
-    problems = list(problems_of(session, found, url=destination, scheme=scheme))
+    problems = list(problems_of(session, found, url=url, scheme=scheme))
     limits = list(limits_of(session, found))
     committer = str(found)
     # A class that is missing, or a setting that is refused, has been said.

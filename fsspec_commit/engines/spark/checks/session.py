@@ -10,6 +10,7 @@ from fsspec_commit.engines.spark.hadoop_names import (
     FACTORY_OF_SCHEME,
     FILE_FACTORY,
     PARQUET_COMMITTER,
+    scheme_of,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class NotLoadableError(Exception):
         self.name = name
 
 
+def is_true(text: str | None) -> bool:
+    """Whether a setting of Spark or of Hadoop says so, in whichever letters."""
+    return (text or "").strip().lower() == "true"
+
+
 class Session(Protocol):
     """What can be asked of a session without a request to any store."""
 
@@ -39,6 +45,9 @@ class Session(Protocol):
 
     def hadoop_setting(self, name: str) -> str | None:
         """Of Hadoop, as a write of the session finds it."""
+
+    def url(self, destination: str) -> str:
+        """With a scheme, where the session says which is taken for granted."""
 
     def was_set_late(self, name: str) -> bool:
         """Whether Spark's setting was made in the running session."""
@@ -85,8 +94,9 @@ class ClassicSession:
 
     def hadoop_settings(self, prefix: str) -> Iterator[tuple[str, str]]:
         """All whose names begin so; values may be secrets."""
-        for rest, value in dict(self._conf.getPropsWithPrefix(prefix)).items():
-            yield f"{prefix}{rest}", str(value)
+        for rest in dict(self._conf.getPropsWithPrefix(prefix)):
+            # By its name: older releases of Hadoop expand no ${…} in a listing.
+            yield f"{prefix}{rest}", str(self._conf.get(f"{prefix}{rest}"))
 
     def secret(self, name: str) -> str | None:
         """What a credential provider keeps under a name, or the setting itself."""
@@ -101,6 +111,18 @@ class ClassicSession:
         filesystem = self._jvm.org.apache.hadoop.fs
         path, root = filesystem.Path(url), filesystem.Path("/")
         return path.makeQualified(filesystem.FileSystem.getDefaultUri(self._conf), root)
+
+    def facts(self, path: Any) -> Iterator[tuple[str, str]]:
+        """What our jar says of Hadoop's driver of a path, and whom it acts for."""
+        hadoop, ours = self._jvm.org.apache.hadoop, self._jvm.io.github.fsspec_commit.spark
+        driver = hadoop.fs.FileSystem.getFileSystemClass(path.toUri().getScheme(), self._conf)
+        yield from dict(ours.DriverClass.factsOf(driver)).items()
+        user = hadoop.security.UserGroupInformation.getCurrentUser().getShortUserName()
+        yield "spark.fsspec_commit.user", str(user)
+
+    def url(self, destination: str) -> str:
+        """With the scheme that Hadoop takes where none is given."""
+        return str(self.qualified(destination).toString())
 
     def was_set_late(self, name: str) -> bool:
         """Whether it is another than the session's application began with."""
@@ -117,11 +139,17 @@ class ClassicSession:
         Raises:
             NotLoadableError: It is not there, or the driver of the scheme is not.
         """
+        from py4j.protocol import Py4JJavaError
+
         settings = (f"fs.{scheme}.impl", FACTORY, f"{FACTORY_OF_SCHEME}{scheme}")
         for named in filter(None, map(self.hadoop_setting, settings)):
             # Hadoop itself would not say which class is missing.
             if not self.is_loadable(named):
                 raise NotLoadableError(named)
+        try:
+            self._jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, self._conf)
+        except Py4JJavaError:
+            raise NotLoadableError(f"a file system for {scheme}:") from None
         path = self._jvm.org.apache.hadoop.fs.Path(url)
         factories = self._jvm.org.apache.hadoop.mapreduce.lib.output.PathOutputCommitterFactory
         return str(factories.getCommitterFactory(path, self._conf).getClass().getName())
@@ -142,6 +170,12 @@ class ConnectSession:
     def hadoop_setting(self, name: str) -> str | None:
         """Of Hadoop; what is set in a running session stands over what it began with."""
         return self.setting(name) or self.setting(f"spark.hadoop.{name}")
+
+    def url(self, destination: str) -> str:
+        """With the scheme of ``fs.defaultFS``, if the session's settings name one."""
+        default = self.hadoop_setting("fs.defaultFS") or "file://"
+        below = destination.lstrip("/")
+        return destination if scheme_of(destination) else f"{default.rstrip('/')}/{below}"
 
     def was_set_late(self, name: str) -> bool:  # noqa: ARG002  # only a JVM could tell
         """Not known."""

@@ -8,10 +8,12 @@ import sys
 from importlib.metadata import version
 from types import FrameType
 
+from fsspec.config import conf
+
 from fsspec_commit.engines.spark.driver_process.channel import Channel
 from fsspec_commit.engines.spark.driver_process.requests import PROTOCOL
 from fsspec_commit.engines.spark.driver_process.serving import Serving
-from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS
+from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, PROPERTIES, SECRETS
 
 
 def main() -> None:
@@ -22,15 +24,26 @@ def main() -> None:
         print(f"fsspec-commit {version('fsspec-commit')} can commit jobs of Spark")  # noqa: T201
         return
     _outlive_signals()
+    forget_fsspecs_own_settings()
     logging.basicConfig(level=logging.WARNING, format="fsspec-commit: %(message)s")
     channel = Channel.take_standard_output()
     channel.send(
         protocol=PROTOCOL,
         version=version("fsspec-commit"),
         prefixes=PREFIXES,
+        properties=PROPERTIES,
         secrets=SECRETS,
     )
     Serving(channel).serve(sys.stdin.buffer)
+
+
+def forget_fsspecs_own_settings() -> None:
+    """Have Hadoop's settings alone say where a job writes, and as whom.
+
+    fsspec adds what its files in ``~/.config/fsspec`` and variables ``FSSPEC_…`` say to whatever
+    options it is given: a key there would be used instead of the role of Hadoop's driver.
+    """
+    conf.clear()
 
 
 def _outlive_signals() -> None:

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,12 +47,13 @@ final class DriverJob {
     this.paths = paths;
   }
 
-  static DriverJob start(Path destination, WriteMode mode, Configuration conf) throws IOException {
+  static DriverJob start(Path destination, WriteMode mode, FileSystem fs, Configuration conf)
+      throws IOException {
     for (int ended = 0; ; ended++) {
       DriverProcess process = DriverProcess.running();
       ObjectNode place = JSON.createObjectNode();
       place.put("path", destination.toString());
-      process.settings().addTo(place.putObject("settings"), destination, conf);
+      process.settings().addTo(place.putObject("settings"), destination, fs, conf);
       HadoopSettings.addJobOptions(place.putObject("options"), conf);
       ObjectNode request = place.deepCopy();
       request.put("mode", mode.name);

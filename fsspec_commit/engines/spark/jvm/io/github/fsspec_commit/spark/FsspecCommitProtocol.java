@@ -88,7 +88,7 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
       List<Path> deleted = replaced == null ? new ArrayList<>() : replaced;
       WriteMode mode = WriteMode.of(destination, isDynamicOverwrite, deleted);
       newDestination = new NewDestination(fs, destination);
-      job = DriverJob.start(destination, mode, conf);
+      job = DriverJob.start(destination, mode, fs, conf);
       paths = job.paths();
       LOG.info("job {} to {} began: {}", job.id(), destination, mode);
     } catch (IOException e) {

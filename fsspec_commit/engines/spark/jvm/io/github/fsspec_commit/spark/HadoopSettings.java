@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.security.UserGroupInformation;
 
@@ -13,35 +14,53 @@ import org.apache.hadoop.security.UserGroupInformation;
  *
  * <p>Which ones these are, and what they mean to fsspec, the Python side knows: it has said so in its
  * greeting, and refuses what it does not know.
+ *
+ * <p>Hadoop keeps a driver once it is made, with the settings it was made with. What is set later is
+ * none of it, so these are what counts, and not those of the session that writes.
  */
 final class HadoopSettings {
   private static final String OWN = "spark.fsspec_commit.";
   private static final String OWN_OPTION = "fsspec_commit.";
 
   private final JsonNode prefixes;
+  private final JsonNode properties;
   private final JsonNode secrets;
 
   HadoopSettings(JsonNode greeting) {
     this.prefixes = greeting.get("prefixes");
+    this.properties = greeting.get("properties");
     this.secrets = greeting.get("secrets");
   }
 
   /** Puts the settings that matter to a destination into {@code settings}. */
-  void addTo(ObjectNode settings, Path destination, Configuration conf) throws IOException {
-    String user = UserGroupInformation.getCurrentUser().getShortUserName();
-    settings.put("spark.fsspec_commit.user", user);
-    for (JsonNode prefix : prefixes.path(destination.toUri().getScheme())) {
-      for (Map.Entry<String, String> setting : conf) {
+  void addTo(ObjectNode settings, Path destination, FileSystem fs, Configuration conf)
+      throws IOException {
+    String scheme = destination.toUri().getScheme();
+    for (JsonNode prefix : prefixes.path(scheme)) {
+      // Spark's own are settings of no driver.
+      boolean isSparks = prefix.asText().startsWith("spark.") || fs.getConf() == null;
+      Configuration asked = isSparks ? conf : fs.getConf();
+      for (Map.Entry<String, String> setting : asked) {
         if (setting.getKey().startsWith(prefix.asText())) {
-          add(settings, setting.getKey(), conf.get(setting.getKey()));
+          add(settings, setting.getKey(), asked.get(setting.getKey()));
         }
       }
       for (JsonNode secret : secrets) {
         if (secret.asText().startsWith(prefix.asText())) {
-          addPassword(settings, named(secret.asText(), destination), conf);
+          addPassword(settings, named(secret.asText(), destination), asked);
         }
       }
     }
+    for (JsonNode prefix : properties.path(scheme)) {
+      for (String name : System.getProperties().stringPropertyNames()) {
+        if (name.startsWith(prefix.asText())) {
+          add(settings, name, System.getProperty(name));
+        }
+      }
+    }
+    String user = UserGroupInformation.getCurrentUser().getShortUserName();
+    settings.put("spark.fsspec_commit.user", user);
+    DriverClass.factsOf(fs.getClass()).forEach(settings::put);
   }
 
   /** Of a credential store, where there is one: no listing of the configuration shows it. */

@@ -6,12 +6,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.spark.SparkEnv;
 
-/** Writes that cannot be committed safely, each refused before any work, with its sentence. */
+/**
+ * Writes that cannot be committed safely, each refused before any work, with its sentence: those that
+ * only the JVM can tell. What Hadoop's drivers and their settings refuse, the driver process says.
+ */
 final class Refusals {
-  private static final String MAGIC = "fs.s3a.committer.magic.enabled";
-  private static final String IN_MEMORY =
-      "fs.s3a.committer.magic.track.commits.in.memory.enabled";
-
   private Refusals() {}
 
   static void check(String sparkJobId, Path destination, Configuration conf) throws IOException {
@@ -25,15 +24,11 @@ final class Refusals {
     }
     checkHiveStaging(destination, conf);
     checkUser(destination);
-    checkPlatform(destination, conf);
     checkNativeWriter(conf, "spark.comet.parquet.write.enabled", "Comet", false);
     checkNativeWriter(conf, "spark.comet.write.parquet.enabled", "Comet", false);
     // On by itself, once the plugin is loaded.
     boolean hasGluten = SparkEnv.get().conf().get("spark.plugins", "").contains("GlutenPlugin");
     checkNativeWriter(conf, "spark.gluten.sql.native.writer.enabled", "Gluten", hasGluten);
-    if ("s3a".equals(destination.toUri().getScheme())) {
-      checkMagic(destination, conf);
-    }
   }
 
   /** A partition that its table keeps elsewhere: it cannot be part of the same commit. */
@@ -76,49 +71,11 @@ final class Refusals {
     }
   }
 
-  private static void checkPlatform(Path destination, Configuration conf) {
-    String scheme = destination.toUri().getScheme();
-    String filesystem = conf.get("fs." + scheme + ".impl", "");
-    if (filesystem.startsWith("com.databricks.") || System.getenv("DATABRICKS_RUNTIME_VERSION") != null) {
-      throw new FsspecCommitException(
-          "Databricks writes "
-              + destination
-              + " through a file system and a protocol of its own, which this one cannot replace:"
-              + " use fsspec_commit.spark.write there");
-    }
-    if (filesystem.startsWith("com.amazon.")) {
-      throw new FsspecCommitException(
-          "EMRFS writes "
-              + destination
-              + ", and its uploads cannot be completed by others: write to s3a:// with Hadoop's own"
-              + " driver, or use fsspec_commit.spark.write");
-    }
-  }
-
   private static void checkNativeWriter(
       Configuration conf, String setting, String engine, boolean absent) {
     if (conf.getBoolean(setting, absent)) {
       throw new FsspecCommitException(
           engine + " writes files past the commit protocol: set " + setting + " to false");
     }
-  }
-
-  private static void checkMagic(Path destination, Configuration conf) {
-    String bucket = "fs.s3a.bucket." + destination.toUri().getHost() + ".";
-    if (!setting(conf, bucket, MAGIC, true)) {
-      throw new FsspecCommitException(
-          "S3A would write visible files to " + destination + ": set spark.hadoop." + MAGIC
-              + " to true");
-    }
-    if (setting(conf, bucket, IN_MEMORY, false)) {
-      throw new FsspecCommitException(
-          "S3A would keep the uploads of " + destination + " in the memory of the task that began"
-              + " them: set spark.hadoop." + IN_MEMORY + " to false");
-    }
-  }
-
-  private static boolean setting(Configuration conf, String bucket, String name, boolean absent) {
-    boolean all = conf.getBoolean(name, absent);
-    return conf.getBoolean(bucket + name.substring("fs.s3a.".length()), all);
   }
 }

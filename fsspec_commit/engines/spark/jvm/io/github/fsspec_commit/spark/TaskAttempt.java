@@ -110,6 +110,7 @@ final class TaskAttempt {
     for (String name : names) {
       JsonNode upload = uploads.get(paths.standing(taskId, attemptId, name));
       if (upload == null) {
+        refuseFile(fs, new Path(paths.opened(taskId, attemptId, name)));
         continue;
       }
       ArrayNode file = files.addArray();
@@ -119,6 +120,15 @@ final class TaskAttempt {
         // Since Hadoop 3.4.2 beside checksums.
         etags.add(etag.isTextual() ? etag.asText() : etag.get("etag").asText());
       }
+    }
+  }
+
+  /** A file itself stands where the record of its upload should: nobody would complete it. */
+  private static void refuseFile(FileSystem fs, Path opened) throws IOException {
+    if (fs.exists(opened)) {
+      throw new FsspecCommitException(
+          "S3A has written " + opened + " as a file, and not as an upload that is completed later:"
+              + " its magic committer is off in this executor, or hadoop-aws is older than 3.4");
     }
   }
 
