@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -89,6 +90,9 @@ def test_by_default_abfs_is_written_straight_to_the_destination(
     url = spark_place.url
     report = fc.spark.check(spark, url)
     assert report.committer == "v1 for Parquet, none for other formats"
+    # The same for who leaves to Hadoop where that is.
+    with hadoop_settings(spark, {"fs.defaultFS": url.rpartition("/")[0]}):
+        assert fc.spark.check(spark, "/out").problems == report.problems
     direct, renamed = report.problems
     assert "written straight to the destination" in direct
     assert "one after the other" in renamed
@@ -212,6 +216,12 @@ def test_abfss_has_no_committer_of_its_own(check: Callable[..., fc.spark.CheckRe
     assert check(url, **fc.spark.committer_conf(url)).committer == "manifest"
 
 
+def test_a_scheme_that_nothing_serves(check: Callable[..., fc.spark.CheckReport]) -> None:
+    assert "a file system for oss: is not on the class path" in problem_of(
+        check("oss://bucket/out")
+    )
+
+
 def test_a_driver_that_is_missing(check: Callable[..., fc.spark.CheckReport]) -> None:
     report = check("s3a://bucket/out", fs__s3a__impl="org.example.NoSuchFileSystem")
     assert report.committer == "unknown"
@@ -239,6 +249,11 @@ def test_on_a_disk_ours_is_chosen_and_has_no_limits(committing: SparkSession, ur
     assert names_at(committing, url) == []
     with settings(committing, DYNAMIC):
         assert fc.spark.check(committing, url).safe
+    # The options of a job are the session's.
+    with settings(committing, {"spark.fsspec_commit.committer": "manifest"}):
+        assert fc.spark.check(committing, url).committer == "fsspec-commit, manifest"
+    with settings(committing, {"spark.fsspec_commit.probes": "false"}):
+        assert "did you mean 'probe'" in problem_of(fc.spark.check(committing, url))
 
 
 @on("versitygw", "gen2", by_night=("strict-gcs", "hdfs"))
@@ -265,7 +280,8 @@ def test_what_ours_refuses_is_refused(committing: SparkSession, spark_place: Spa
     for setting in ({MAGIC: "false"}, {named: "true"}):
         [name] = setting
         with settings(committing, setting):
-            assert f"set {name}=" in problem_of(fc.spark.check(committing, spark_place.url))
+            said = problem_of(fc.spark.check(committing, spark_place.url))
+            assert re.search(rf"every write there is refused: .*{name} is .*; set it to", said)
             with pytest.raises(Exception, match=r"(?i)magic"):
                 rows(committing, 10).write.json(spark_place.url)
     assert data_files(committing, spark_place.url) == []
