@@ -5,6 +5,7 @@ directory that has the most writes a row group. What is bounded beside is the nu
 and what they hold for a store that takes whole parts.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,12 @@ import pyarrow as pa
 from fsspec_commit.engines.partition_writer.dictionaries import dictionary_columns
 from fsspec_commit.engines.partition_writer.parquet_file import ParquetFile
 from fsspec_commit.engines.partition_writer.spec import COMPRESSIONS, WriteSpec
+from fsspec_commit.engines.partition_writer.unseen import has_required, with_unseen
+from fsspec_commit.errors import CommitError
 from fsspec_commit.sync.task import Task
+
+# What a batch takes beside its values, for each column and once: of few rows, more than these do.
+_OBJECT_BYTES = 320
 
 
 @dataclass(eq=False)
@@ -35,6 +41,7 @@ class Directories:
         self._task = task
         self._spec = spec
         self._schema = spec.file_schema
+        self._nested = [n for n, one in enumerate(self._schema.types) if has_required(one)]
         self._known: dict[str, _Directory] = {}
         self._open: list[_Directory] = []
         self._waiting_bytes = 0
@@ -51,7 +58,8 @@ class Directories:
     ) -> None:
         for directory in self._open:
             if directory.file is not None:
-                directory.file.discard()
+                with suppress(CommitError, OSError):  # It goes with the attempt.
+                    directory.file.discard()
 
     def add(self, path: str, rows: pa.RecordBatch) -> None:
         """Take *rows* for the directory *path*, and write what has waited enough."""
@@ -59,18 +67,19 @@ class Directories:
         directory = self._known.get(path)
         if directory is None:
             directory = self._known[path] = _Directory(path)
-        size_bytes = rows.nbytes
+        size_bytes = rows.nbytes + _OBJECT_BYTES * (1 + rows.num_columns)
         directory.waiting.append(rows)
         directory.waiting_bytes += size_bytes
         self._waiting_bytes += size_bytes
         if directory.waiting_bytes >= self._spec.row_group_bytes:
             self._flush(directory)
+        if self._waiting_bytes > self._spec.buffered_bytes:
+            self._make_room()
 
-    def make_room(self) -> None:
+    def _make_room(self) -> None:
         """Write the directories with the most rows, until half of the room for rows is free."""
-        if self._waiting_bytes <= self._spec.buffered_bytes:
-            return
-        for directory in sorted(self._known.values(), key=lambda one: -one.waiting_bytes):
+        waiting = [one for one in self._known.values() if one.waiting]
+        for directory in sorted(waiting, key=lambda one: -one.waiting_bytes):
             if self._waiting_bytes <= self._spec.buffered_bytes // 2:
                 return
             self._flush(directory)
@@ -89,8 +98,13 @@ class Directories:
     def _fit(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """*rows* with the types of the files: an engine's own strings may be larger ones."""
         columns = rows.columns
+        for number in self._nested:
+            columns[number] = with_unseen(columns[number])
         if rows.schema.types != self._schema.types:
-            columns = [one.cast(of.type) for one, of in zip(columns, self._schema, strict=True)]
+            columns = [
+                one if one.type == of.type else one.cast(of.type)
+                for one, of in zip(columns, self._schema, strict=True)
+            ]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _flush(self, directory: _Directory) -> None:

@@ -15,7 +15,6 @@ COMPRESSIONS = {
     "uncompressed": "",
     "gzip": ".gz",
     "zstd": ".zstd",
-    "brotli": ".br",
     "lz4": ".lz4raw",
     "lz4_raw": ".lz4raw",
 }
@@ -38,7 +37,8 @@ class WriteSpec:
         max_open_files: The most files that are open at once. For one more, the one that holds the
             most memory is closed; its directory gets another file when it has more rows.
         row_group_bytes: Rows of this size in memory make a row group.
-        buffered_bytes: The most rows, by their size in memory, that wait to become row groups.
+        buffered_bytes: The most rows, by their size in memory and that of the batches that they are
+            in, that wait to become row groups.
         held_bytes: The most bytes of files that wait to be sent to a store.
     """
 

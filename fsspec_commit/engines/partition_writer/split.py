@@ -1,8 +1,6 @@
 """Rows, split by the Hive directories they belong to."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,29 +29,24 @@ def split(rows: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[str, pa.
 
 def _codes(rows: pa.RecordBatch, names: Sequence[str]) -> tuple[pa.Array, list[str]]:
     """A number for each row, and the directory of each number."""
-    columns = [
-        rows.column(rows.schema.get_field_index(name)).dictionary_encode(null_encoding="encode")
-        for name in names
-    ]
-    texts = [texts_of(column.dictionary) for column in columns]
-    if len(columns) == 1:
-        keys = [hive_path(**{names[0]: text}) for text in texts[0]]
-        return columns[0].indices, keys
-    sizes = [len(column.dictionary) for column in columns]
-    # The last column counts fastest, as the digits of a number do.
-    scales = [*accumulate(sizes[:0:-1], lambda scale, size: scale * size, initial=1)][::-1]
-    numbers: Any = None
-    for column, scale in zip(columns, scales, strict=True):
-        part = pc.multiply(column.indices.cast(pa.int64()), scale)
-        numbers = part if numbers is None else pc.add(numbers, part)
-    found = numbers.dictionary_encode()
-    keys = [
-        hive_path(
-            **{
-                name: text[number // scale % size]
-                for name, text, scale, size in zip(names, texts, scales, sizes, strict=True)
-            }
-        )
-        for number in found.dictionary.to_pylist()
-    ]
-    return found.indices, keys
+    first, *others = names
+    codes, keys = _codes_of(rows, first)
+    for name in others:
+        inner, directories = _codes_of(rows, name)
+        count = len(directories)
+        # Numbered anew for each column: all combinations of many columns are more than 64 bits
+        # can tell apart, and those that occur are no more than there are rows.
+        both = pc.add(pc.multiply(codes.cast(pa.int64()), count), inner.cast(pa.int64()))
+        found = both.dictionary_encode()
+        keys = [
+            f"{keys[number // count]}/{directories[number % count]}"
+            for number in found.dictionary.to_pylist()
+        ]
+        codes = found.indices
+    return codes, keys
+
+
+def _codes_of(rows: pa.RecordBatch, name: str) -> tuple[pa.Array, list[str]]:
+    """The same of one column."""
+    column = rows.column(rows.schema.get_field_index(name)).dictionary_encode("encode")
+    return column.indices, [hive_path(**{name: text}) for text in texts_of(column.dictionary)]

@@ -22,6 +22,16 @@ _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 _FIRST_DAY, _LAST_DAY = -719_000, 2_932_000  # of the years that datetime knows, less some days
 _OFFSET = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d{1,2}):?(\d{2})?(?::?(\d{2}))?")
 _YEAR_MAX = 9_999
+# What Java calls by short names, as far as the time zone database does not: `ZoneId.SHORT_IDS`.
+_SHORT_NAMES = """
+    Z=UTC UT=UTC ACT=Australia/Darwin AET=Australia/Sydney AGT=America/Argentina/Buenos_Aires
+    ART=Africa/Cairo AST=America/Anchorage BET=America/Sao_Paulo BST=Asia/Dhaka CAT=Africa/Harare
+    CNT=America/St_Johns CST=America/Chicago CTT=Asia/Shanghai EAT=Africa/Addis_Ababa
+    ECT=Europe/Paris IET=America/Indiana/Indianapolis IST=Asia/Kolkata JST=Asia/Tokyo
+    MIT=Pacific/Apia NET=Asia/Yerevan NST=Pacific/Auckland PLT=Asia/Karachi PNT=America/Phoenix
+    PRT=America/Puerto_Rico PST=America/Los_Angeles SST=Pacific/Guadalcanal VST=Asia/Ho_Chi_Minh
+"""
+_SHORT_ZONES = dict(one.split("=") for one in _SHORT_NAMES.split())
 # Where Java begins to write a number as 1.0E7, and as 9.0E-4.
 _LARGE, _SMALL = 1e7, 1e-3
 _DIGITS_OF_FLOAT = 10
@@ -116,14 +126,12 @@ def _year(year: int) -> str:
 
 
 def _zone(name: str) -> tzinfo:
-    if name == "Z":
-        return UTC
     if offset := _OFFSET.fullmatch(name):
         hours, minutes, seconds = (int(part or 0) for part in offset.groups()[1:])
         length = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         return timezone(-length if offset[1] == "-" else length)
     try:
-        return ZoneInfo(name)
+        return ZoneInfo(_SHORT_ZONES.get(name, name))
     except (ZoneInfoNotFoundError, ValueError) as error:
         message = (
             f"the time zone {name!r} of the session is not known here, so no directory is named "

@@ -42,7 +42,6 @@ def write_partition(batches: Iterable[pa.RecordBatch], spec: WriteSpec, task_id:
                 rows += portion.num_rows
                 for path, part in _parts(portion, spec):
                     directories.add(path, part)
-                directories.make_room()
             directories.finish(needs_file=task_id == 0 and not spec.partition_by)
         count_rows(task, rows)
     return task.message

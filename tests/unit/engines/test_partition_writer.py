@@ -96,6 +96,23 @@ def test_no_more_files_are_open_than_allowed(
     assert read(tmp_path).equals(rows())
 
 
+def test_batches_of_few_rows_are_counted_as_what_they_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row of 12 bytes takes a kilobyte by itself: 64 MB of such rows would be gigabytes."""
+    seen = []
+    begin = Directories._begin
+
+    def counted(self: Directories, *given: Any) -> Any:
+        seen.append(sum(len(one.waiting) for one in self._known.values()))
+        return begin(self, *given)
+
+    monkeypatch.setattr(Directories, "_begin", counted)
+    table = pa.table({"p": pa.array(range(200), pa.int32()), "x": [0] * 200, "y": [0] * 200})
+    assert written(table, tmp_path, partition_by=("p",), buffered_bytes=40_000).file_count == 200
+    assert max(seen) <= 40
+
+
 def test_a_file_has_no_more_rows_than_allowed(tmp_path: Path) -> None:
     result = written(rows(), tmp_path, partition_by=("hour",), max_rows_per_file=450)
     counts = [pq.read_metadata(tmp_path / name).num_rows for name in result.files]
@@ -127,6 +144,63 @@ def test_the_footer_holds_what_was_asked_for(tmp_path: Path) -> None:
     assert pq.read_metadata(tmp_path / name).metadata == {b"who": b"me"}
 
 
+def test_structs_that_are_null_hold_fields_that_never_are(tmp_path: Path) -> None:
+    """An engine leaves such a field null where its struct is, and Arrow would write none of it."""
+    inner = pa.struct([pa.field("b", pa.binary(), nullable=False), pa.field("c", pa.int32())])
+    fields = [
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("flags", pa.list_(pa.bool_()), nullable=False),
+        pa.field("inner", inner, nullable=False),
+    ]
+    kind = pa.struct(fields)
+    here = {"number": 1, "flags": [True, None], "inner": {"b": b"x", "c": None}}
+    nothing = {"b": None, "c": None}
+    table = pa.table(
+        {
+            "id": pa.array([*range(4)]),
+            "one": pa.StructArray.from_arrays(
+                [
+                    pa.array([1, None, 1, None], pa.int64()),
+                    pa.array([[True, None], None, [True, None], None], pa.list_(pa.bool_())),
+                    pa.array([here["inner"], None, here["inner"], nothing], inner),
+                ],
+                fields=fields,
+                mask=pa.array([False, True, False, True]),
+            ),
+        }
+    )
+    ones = table["one"].combine_chunks()
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, None, 4, 4], pa.int32()), ones)
+    texts = pa.array(["k", "l", "k", "l"])
+    maps = pa.MapArray.from_arrays(pa.array([0, 1, 1, 4, 4], pa.int32()), texts, ones)
+    table = table.append_column("list", lists).append_column("map", maps)
+    assert table["one"].to_pylist() == [here, None, here, None]
+    for name, rows_of in {"whole": table, "part": table.slice(1)}.items():
+        (path,) = written(rows_of, tmp_path / name).files
+        assert pq.read_table(tmp_path / name / path).to_pylist() == rows_of.to_pylist()
+    small = table.set_column(0, "id", table["id"].cast(pa.int32()))
+    with fc.Job(tmp_path / "cast") as job:
+        spec = WriteSpec(job=job.spec, schema=table.schema)
+        job.commit([write_partition(small.to_batches(), spec, 0)])
+    (path,) = job.result.files
+    assert pq.read_table(tmp_path / "cast" / path).to_pylist() == table.to_pylist()
+    result = written(table, tmp_path / "split", partition_by=("id",))
+    found = [pq.read_table(tmp_path / "split" / path, partitioning=None) for path in result.files]
+    assert pa.concat_tables(found).to_pylist() == table.drop_columns(["id"]).to_pylist()
+    assert kind == found[0].schema.field("one").type
+
+
+def test_what_is_null_and_must_not_be_is_refused(tmp_path: Path) -> None:
+    kind = [pa.field("a", pa.int64(), nullable=False)]
+    values = pa.StructArray.from_arrays([pa.array([1, None, None])], fields=kind)
+    values = pa.StructArray.from_arrays(
+        [values.field(0)], fields=kind, mask=pa.array([False, True, False])
+    )
+    with pytest.raises(pa.ArrowInvalid, match="contains nulls"):
+        written(pa.table({"s": values}), tmp_path)
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
 def test_large_strings_are_written_as_the_schema_says(tmp_path: Path) -> None:
     large = rows().set_column(3, "text", rows()["text"].cast(pa.large_string()))
     with fc.Job(tmp_path) as job:
@@ -149,6 +223,29 @@ def test_a_source_that_fails_leaves_nothing(tmp_path: Path) -> None:
         message = write_partition(rows().to_batches(), spec, 0)  # the retry
         job.commit([message])
     assert read(tmp_path).equals(rows())
+
+
+def test_what_cannot_be_discarded_hides_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fsspec_commit.sync.attempt_file import AttemptFile
+
+    discard = AttemptFile.discard
+
+    def unanswered(self: AttemptFile) -> None:
+        discard(self)
+        raise fc.StoreError("the store has gone")
+
+    def failing() -> Iterator[pa.RecordBatch]:
+        yield from rows().to_batches()
+        raise RuntimeError("the source has failed")
+
+    monkeypatch.setattr(AttemptFile, "discard", unanswered)
+    with fc.Job(tmp_path, allow_empty=True) as job:
+        spec = WriteSpec(job=job.spec, schema=rows().schema, row_group_bytes=10_000)
+        with pytest.raises(RuntimeError, match="the source has failed"):
+            write_partition(failing(), spec, 0)
+    assert list(tmp_path.rglob("*.parquet")) == []
 
 
 def test_a_full_disk_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +277,16 @@ def test_parts_own_their_memory() -> None:
     assert len(parts) == 20
     for _, part in parts:
         assert part.get_total_buffer_size() < 2 * part.nbytes
+
+
+def test_many_columns_of_many_values_are_told_apart() -> None:
+    """All combinations of 8 columns of 300 values are more than 64 bits can number."""
+    count, names = 300, [f"p{column}" for column in range(8)]
+    values = {name: [(i * 7 + n) % count for i in range(count)] for n, name in enumerate(names)}
+    batch = pa.record_batch({"id": [*range(count)], **values})
+    for path, part in split(batch, names):
+        (number,) = part["id"].to_pylist()
+        assert path == "/".join(f"{name}={values[name][number]}" for name in names)
 
 
 def test_dictionaries_are_for_values_that_repeat() -> None:

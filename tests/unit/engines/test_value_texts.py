@@ -9,7 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fsspec_commit.engines.partition_writer.value_texts import check_partition_type, texts_of
+from fsspec_commit.engines.partition_writer.value_texts import (
+    _SHORT_ZONES,
+    check_partition_type,
+    texts_of,
+)
 from fsspec_commit.errors import RequestError
 
 NEW_YORK = pa.timestamp("us", "America/New_York")
@@ -46,6 +50,9 @@ NEW_YORK = pa.timestamp("us", "America/New_York")
         (120_000, pa.timestamp("us", "+05:30"), "1970-01-01 05:30:00.12"),
         (0, pa.timestamp("us", "GMT-3"), "1969-12-31 21:00:00"),
         (0, pa.timestamp("us", "Z"), "1970-01-01 00:00:00"),
+        (0, pa.timestamp("us", "UT"), "1970-01-01 00:00:00"),
+        (0, pa.timestamp("us", "PST"), "1969-12-31 16:00:00"),
+        (0, pa.timestamp("us", "EST"), "1969-12-31 19:00:00"),
         (317_200_000_000_000_000, pa.timestamp("us"), "+12021-09-01 07:06:40"),
     ],
 )
@@ -74,3 +81,8 @@ def test_a_time_zone_that_is_not_known_here() -> None:
 def test_types_that_name_no_directory(kind: pa.DataType) -> None:
     with pytest.raises(RequestError, match="cannot partition by 'x'"):
         check_partition_type("x", kind)
+
+
+def test_each_short_name_is_that_of_a_zone() -> None:
+    for name in _SHORT_ZONES:
+        assert texts_of(pa.array([0], pa.timestamp("us", name)))
