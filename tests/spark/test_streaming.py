@@ -97,12 +97,25 @@ def test_two_queries_of_one_name_are_refused(spark: SparkSession, tmp_path: Path
         run(spark, tmp_path, write)
 
 
+def test_batches_of_another_query_are_not_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    """In a process that knows of none: the last batch alone can be one that comes again."""
+    write = fc.spark.foreach_batch(str(tmp_path / "out"), stream_id="n")
+    for number in (0, 1, 1):
+        write(spark.range(number, number + 1), number)
+    with pytest.raises(fc.RequestError, match="no restart of its query") as caught:
+        write(spark.range(7, 8), 0)
+    assert caught.value.kind == "duplicate_stream"
+    assert ids(tmp_path) == [0, 1]
+    assert has_no_job(tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"stream_id": ""}, "names no stream"),
         ({"idempotency_key": "k"}, "leave it out"),
         ({"mode": "error"}, "the first batch only"),
+        ({"filesystem": object()}, "stays in this process"),
         ({"checkpointLocation": "c"}, "has no option"),
     ],
 )

@@ -2,6 +2,8 @@
 
 import logging
 import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -9,14 +11,18 @@ from fsspec_commit.engines.spark.frame_options import SparkOptions, check_spark_
 from fsspec_commit.engines.spark.write import write
 from fsspec_commit.errors import JobNotActiveError, RequestError
 from fsspec_commit.location import locate
+from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.operations import jobs, resume
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
 
+_Stream = tuple[str, str]
+
 _log = logging.getLogger("fsspec_commit")
+_CALLER = "fc.spark.foreach_batch"
 # What the operations need to find the destination that a job has.
 _WHERE = ("storage_options", "single_writer")
 _QUERY = "sql.streaming.queryId"
@@ -31,8 +37,9 @@ def foreach_batch(
     A batch is a job with the idempotency key ``<stream_id>/<batch id>``. When Spark runs a batch
     again, because its driver died before the checkpoint was written, the key has committed and
     nothing is written. This holds for as long as the stream keeps its checkpoint: with a new one
-    Spark counts batches from 0 again, and needs a new *stream_id*. A batch whose driver died while
-    it was published is finished first, when the stream starts again.
+    Spark counts batches from 0 again, and needs a new *stream_id*; with the old one its batches are
+    refused, as soon as one can be told from a batch that comes again. A batch whose driver died
+    while it was published is finished first, when the stream starts again.
 
     Args:
         destination: As for :func:`write`.
@@ -59,7 +66,7 @@ def foreach_batch(
             'mode="append", "overwrite" or "overwrite_partitions"'
         )
         raise RequestError(message, kind="invalid_option")
-    check_spark_options(options, "fc.spark.foreach_batch")
+    check_spark_options(options, _CALLER)
     locate(destination, options.get("storage_options"), None)
     # Not a function in here: Connect pickles it, and with it what it refers to in this module.
     return partial(_write_batch, destination=destination, stream_id=stream_id, options=options)
@@ -68,13 +75,34 @@ def foreach_batch(
 def _write_batch(
     df: "DataFrame", batch_id: int, *, destination: str, stream_id: str, options: SparkOptions
 ) -> None:
-    run = _run_of(df)
     place = locate(destination, options.get("storage_options"), None).url
-    if _written.begins(place, stream_id, batch_id, run):
-        _finish_decided(destination, options)
-    keyed: SparkOptions = {**options, "idempotency_key": f"{stream_id}/{batch_id}"}
-    write(df, destination, **keyed)
-    _written.note(place, stream_id, batch_id, run)
+    with _written.writing((place, stream_id), batch_id, _run_of(df)) as is_first:
+        if is_first:
+            _finish_decided(destination, options)
+        keyed: SparkOptions = {**options, "idempotency_key": f"{stream_id}/{batch_id}"}
+        result = write(df, destination, **keyed)
+        if result.state == "committed":
+            return
+        # What comes again comes first in its run, and is the last one that was committed.
+        after = f"{stream_id}/{batch_id + 1}"
+        if not is_first or _has_committed(destination, after, options):
+            message = (
+                f"batch {batch_id} of stream {stream_id!r} was committed to {place!r} before, and "
+                "this is no restart of its query: another one has this name, or had it with "
+                "another checkpoint, and what this one writes would be left out; give it a "
+                "stream_id of its own"
+            )
+            raise RequestError(message, kind="duplicate_stream")
+
+
+def _has_committed(destination: str, key: str, options: SparkOptions) -> bool:
+    """Whether a job with this idempotency key has committed: a job that would have it is told."""
+    keyed: SparkOptions = {**options, "idempotency_key": key}
+    job_options, _ = check_spark_options(keyed, _CALLER)
+    with Job(destination, **job_options) as job:
+        has_committed = job.skipped
+        job.abort()
+    return has_committed
 
 
 def _finish_decided(destination: str, options: SparkOptions) -> None:
@@ -100,8 +128,17 @@ def _run_of(df: "DataFrame") -> tuple[str, str] | None:
     return (query, run) if query and run else None
 
 
-class _Written:
-    """The last batch that this process has written of each stream, to tell a mistake from a replay.
+@dataclass(frozen=True)
+class _Batch:
+    """One batch of one run of a query."""
+
+    query: str
+    run: str
+    number: int
+
+
+class Written:
+    """The batches that this process writes, to tell a mistake from a replay.
 
     A replay comes in a new run of the same query. A second write in the same run has the key of the
     first and would be left out; so would the batches of another query that has the same name.
@@ -109,40 +146,63 @@ class _Written:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._last: dict[tuple[str, str], tuple[tuple[str, str], int]] = {}
+        self._running: dict[_Stream, _Batch] = {}
+        self._last: dict[_Stream, _Batch] = {}
 
-    def begins(
-        self, place: str, stream_id: str, batch_id: int, run: tuple[str, str] | None
-    ) -> bool:
-        """Whether the batch is the first of its run, as far as Spark tells.
+    @contextmanager
+    def writing(
+        self, stream: _Stream, number: int, run: tuple[str, str] | None
+    ) -> "Iterator[bool]":
+        """While a batch is written; whether it is the first of its run, as far as Spark tells.
+
+        Args:
+            stream: Where it is written to, and the stream's name.
+            number: The batch's.
+            run: Its query, and the run of it, if Spark tells.
 
         Raises:
             RequestError: It would be left out by mistake.
         """
+        if run is None:
+            yield True
+            return
+        batch = _Batch(*run, number)
         with self._lock:
-            last = self._last.get((place, stream_id))
-        if run is None or last is None:
-            return True
-        (query, number), batch = last
-        if query != run[0]:
-            message = (
-                f"two queries write to {place!r} as stream {stream_id!r}: their batches have the "
-                "same numbers, and those of one would be left out; give each a stream_id, and a "
-                "new one to a stream that has begun anew with another checkpoint"
-            )
-            raise RequestError(message, kind="duplicate_stream")
-        if (number, batch) == (run[1], batch_id):
-            message = (
-                f"batch {batch_id} of stream {stream_id!r} is written to {place!r} for the second "
-                "time in one run: it would be left out; give each write a stream_id of its own"
-            )
-            raise RequestError(message, kind="duplicate_stream")
-        return number != run[1]
+            last = self._last.get(stream)
+            for other in (self._running.get(stream), last):
+                if other is not None:
+                    _refuse_left_out(stream, batch, other)
+            self._running[stream] = batch
+        try:
+            yield last is None or last.run != batch.run
+        except BaseException:
+            self._end(stream, batch, is_written=False)
+            raise
+        self._end(stream, batch, is_written=True)
 
-    def note(self, place: str, stream_id: str, batch_id: int, run: tuple[str, str] | None) -> None:
-        if run is not None:
-            with self._lock:
-                self._last[place, stream_id] = (run, batch_id)
+    def _end(self, stream: _Stream, batch: _Batch, *, is_written: bool) -> None:
+        with self._lock:
+            if self._running.get(stream) is batch:
+                del self._running[stream]
+            if is_written:
+                self._last[stream] = batch
 
 
-_written = _Written()
+def _refuse_left_out(stream: _Stream, batch: _Batch, other: _Batch) -> None:
+    place, stream_id = stream
+    if batch.query != other.query:
+        message = (
+            f"two queries write to {place!r} as stream {stream_id!r}: their batches have the "
+            "same numbers, and those of one would be left out; give each a stream_id, and a "
+            "new one to a stream that has begun anew with another checkpoint"
+        )
+        raise RequestError(message, kind="duplicate_stream")
+    if batch == other:
+        message = (
+            f"batch {batch.number} of stream {stream_id!r} is written to {place!r} for the second "
+            "time in one run: it would be left out; give each write a stream_id of its own"
+        )
+        raise RequestError(message, kind="duplicate_stream")
+
+
+_written = Written()
