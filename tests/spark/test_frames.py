@@ -251,6 +251,20 @@ class TestDataSource:
         assert ids(spark, tmp_path / "out") == [1, 2, 4, 5, 7, 8, 9]
         assert has_no_job(tmp_path / "out")
 
+    def test_names_that_differ_in_case_alone(self, spark: SparkSession, tmp_path: Path) -> None:
+        """Of two, a reader finds one; Spark's own writers refuse them unless they are told."""
+        frame = spark.range(2).selectExpr("id AS p", "id + 5 AS q").toDF("p", "P")
+        with pytest.raises(Exception, match="differ in case alone"):
+            write("data source", frame, tmp_path / "out", partition_by="p")
+        assert has_no_job(tmp_path / "out")
+        spark.conf.set("spark.sql.caseSensitive", "true")
+        try:
+            write("data source", frame, tmp_path / "out", partition_by="p")
+            found = spark.read.parquet(str(tmp_path / "out")).select("P", "p").collect()
+        finally:
+            spark.conf.unset("spark.sql.caseSensitive")
+        assert sorted(map(tuple, found)) == [(5, 0), (6, 1)]
+
     def test_tables_of_sql(self, spark: SparkSession, tmp_path: Path) -> None:
         """A table's own options do not reach the writer, and those of a statement do."""
         place = tmp_path / "out"
@@ -269,3 +283,5 @@ class TestDataSource:
         with pytest.raises(Exception, match="foreach_batch"):
             query.processAllAvailable()
         query.stop()
+        with pytest.raises(fc.RequestError, match="batch by batch"):
+            fc.spark.write(spark.readStream.format("rate").load(), str(tmp_path / "p"))

@@ -29,8 +29,17 @@ def ids(spark: SparkSession, place: Path) -> list[int]:
     return sorted(row.id for row in spark.read.parquet(str(place)).select("id").collect())
 
 
-def test_ctrl_c_aborts_both_jobs(spark: SparkSession, tmp_path: Path) -> None:
+def late(_number: int, _frame: object) -> None:
+    raise TimeoutError("it takes too long")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1])
+def test_an_interrupt_aborts_both_jobs(
+    spark: SparkSession, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ctrl-C; and what a scheduler raises in the midst of a call, which py4j may wrap."""
     flag = str(tmp_path / "flag")
+    before = signal.signal(signal.SIGUSR1, late)
 
     def slow(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -41,13 +50,14 @@ def test_ctrl_c_aborts_both_jobs(spark: SparkSession, tmp_path: Path) -> None:
     def interrupt() -> None:
         while not os.path.exists(flag):  # noqa: PTH110
             time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
     frame = spark.range(0, 10, numPartitions=1).mapInArrow(slow, "id long")
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt if number == signal.SIGINT else Exception):
         fc.spark.write(frame, str(tmp_path / "out"), mode="append")
+    signal.signal(signal.SIGUSR1, before)
     thread.join()
     assert files(tmp_path / "out") == []
     assert has_no_job(tmp_path / "out")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fsspec_commit")
 _CALLER = "the data source 'fsspec_commit'"
 _DYNAMIC = "spark.sql.sources.partitionOverwriteMode"
+_CASE = "spark.sql.caseSensitive"
 _MODES = {True: ("overwrite", "overwrite_partitions"), False: ("append", "error", "ignore")}
 
 
@@ -94,12 +95,14 @@ class FrameWriter(DataSourceArrowWriter):
         """Write one partition; nothing becomes visible.
 
         Raises:
-            RequestError: The session overwrites partitions alone, and no mode says so here.
+            RequestError: The session overwrites partitions alone, and no mode says so here; or it
+                could not read the columns, whose names differ in case alone.
         """
         if self._spec is None:
             return PartitionMessage(None)
         if not self._is_explicit and self._spec.job.record.mode == "overwrite":
             _refuse_dynamic()
+        _refuse_folded(self._spec.schema.names)
         return PartitionMessage(message_of(iterator, self._spec))
 
     def commit(self, messages: list[Any]) -> None:
@@ -160,16 +163,29 @@ def _mode(given: object, *, is_overwrite: bool) -> tuple[str, bool]:
 
 
 def _refuse_dynamic() -> None:
-    """Refuse to replace a table where the session promises to replace partitions.
-
-    Only a task sees the settings of the session.
-    """
-    task = TaskContext.get()
-    found = None if task is None else task.getLocalProperty(_DYNAMIC)
-    if found is not None and found.lower() == "dynamic":
+    """Refuse to replace a table where the session promises to replace partitions."""
+    if _setting(_DYNAMIC) == "dynamic":
         message = (
             f'.mode("overwrite") would replace all of the destination, but {_DYNAMIC} is '
             '"dynamic", which Spark does not tell a data source: add .option("mode", '
             '"overwrite_partitions") to replace partitions, or .option("mode", "overwrite")'
         )
         raise RequestError(message, kind="invalid_option")
+
+
+def _refuse_folded(names: list[str]) -> None:
+    """Refuse columns of which a reader finds one alone, as Spark's own writers do."""
+    if len({name.lower() for name in names}) < len(names) and _setting(_CASE) != "true":
+        there = ", ".join(map(repr, names))
+        message = (
+            f"the names of some columns differ in case alone, so that no reader finds each: {there}"
+            f"; rename them, or set {_CASE} here and wherever they are read"
+        )
+        raise RequestError(message, kind="duplicate_column")
+
+
+def _setting(name: str) -> str | None:
+    """A setting of the session, if somebody has set it, in small letters: tasks alone see them."""
+    task = TaskContext.get()
+    found = None if task is None else task.getLocalProperty(name)
+    return None if found is None else found.lower()

@@ -20,7 +20,7 @@ class SparkOptions(JobOptions, total=False):
         partition_by: Columns that become Hive directories, named as Spark names them.
         format: ``"parquet"`` (default), which is the only one so far.
         compression: A codec of Parquet that Spark reads: ``"snappy"`` (default), ``"zstd"``,
-            ``"gzip"``, ``"lz4"``, ``"brotli"`` or ``"none"``.
+            ``"gzip"``, ``"lz4"`` or ``"none"``.
         max_rows_per_file: Begin another file after this many rows; 0 (default) for no limit.
         max_open_files: The most files that one task has open at once; 100 by default.
     """
@@ -69,6 +69,12 @@ def check_spark_options(options: Mapping[str, Any], caller: str) -> tuple[JobOpt
         if name in options:
             message = f"{name}= makes no sense here: Spark decides how many tasks a job has"
             raise RequestError(message, kind="invalid_option")
+    if options.get("filesystem") is not None:
+        message = (
+            "filesystem= stays in this process, and the executors need one each: give "
+            "storage_options="
+        )
+        raise RequestError(message, kind="invalid_option")
     chosen = options.get("format", "parquet")
     if chosen != "parquet":
         message = (
@@ -165,13 +171,13 @@ def refuse_secrets(storage_options: object, what: str = "storage_options") -> No
             refuse_secrets(value, f"{what}[{name!r}]")
 
 
-def is_open(storage_options: Mapping[str, object] | None) -> bool:
-    """Whether *storage_options* hold nothing that may be a secret."""
-    try:
-        refuse_secrets(storage_options or {})
-    except RequestError:
-        return False
-    return True
+def open_part(storage_options: Mapping[str, object]) -> dict[str, object]:
+    """What of *storage_options* is no secret: where the store is, and how it is spoken to."""
+    return {
+        name: open_part(value) if isinstance(value, Mapping) else value
+        for name, value in storage_options.items()
+        if name in _OPEN_STORAGE_OPTIONS
+    }
 
 
 def value_of_text(name: str, text: str) -> Any:

@@ -59,9 +59,12 @@ def arrow_schema(schema: dict[str, Any]) -> "pa.Schema":
     """The Arrow schema of the batches that Spark makes of rows of *schema*, Spark's JSON.
 
     Raises:
-        RequestError: A column has a type that Arrow or Parquet cannot carry, or the name of
-            another.
+        RequestError: There is no column, or one has a type that Arrow or Parquet cannot carry, or
+            the name of another.
     """
+    if not schema["fields"]:
+        message = "the frame has no columns, and files of none would hold no rows: select one"
+        raise RequestError(message, kind="unsupported_type")
     _refuse_doubles(schema)
     pa = pyarrow()
     return pa.schema([_field(one, one["name"]) for one in schema["fields"]])
@@ -115,8 +118,13 @@ def _refuse_doubles(schema: dict[str, Any]) -> None:
 
 
 def _field(field: dict[str, Any], path: str) -> "pa.Field":
-    kind = _type(field["type"], path)
-    return pyarrow().field(field["name"], kind, nullable=field["nullable"])
+    return _nullable(field["name"], _type(field["type"], path), nullable=field["nullable"])
+
+
+def _nullable(name: str, kind: "pa.DataType", *, nullable: bool) -> "pa.Field":
+    pa = pyarrow()
+    # An array of no elements is one of voids, and of none that is null.
+    return pa.field(name, kind, nullable=nullable or pa.types.is_null(kind))
 
 
 def _type(kind: Any, path: str) -> "pa.DataType":
@@ -144,15 +152,22 @@ def _nested(kind: dict[str, Any], path: str) -> "pa.DataType":
     pa = pyarrow()
     which = kind["type"]
     if which == "struct":
+        if not kind["fields"]:
+            raise _refused("struct<>", path)
         _refuse_doubles(kind)
         return pa.struct([_field(one, f"{path}.{one['name']}") for one in kind["fields"]])
     if which == "array":
         element = _type(kind["elementType"], f"{path}[]")
-        return pa.list_(pa.field("element", element, nullable=kind["containsNull"]))
+        return pa.list_(_nullable("element", element, nullable=kind["containsNull"]))
     if which == "map":
-        key = pa.field("key", _type(kind["keyType"], f"{path}.key"), nullable=False)
+        key = _type(kind["keyType"], f"{path}.key")
+        if pa.types.is_null(key):
+            raise _refused("map of void", path)
         value = _type(kind["valueType"], f"{path}.value")
-        return pa.map_(key, pa.field("value", value, nullable=kind["valueContainsNull"]))
+        return pa.map_(
+            pa.field("key", key, nullable=False),
+            _nullable("value", value, nullable=kind["valueContainsNull"]),
+        )
     if which == "udt" and "sqlType" in kind:
         return _type(kind["sqlType"], path)
     raise _refused(str(which), path)
@@ -165,6 +180,8 @@ def _refused(kind: str, path: str) -> RequestError:
             f"PySpark does not carry the type {kind!r} to Python; cast it to a number of months; "
             "fc.spark.write does so by itself for a column, though for no field of a nested one"
         )
+    elif kind == "struct<>":
+        message += "no Parquet file holds a struct without fields; drop it"
     elif kind == "interval":
         message += "no file format of Spark holds the type 'interval'; cast it to a string"
     else:

@@ -8,6 +8,7 @@ from fsspec_commit.engines.spark.frame_options import SparkOptions, check_spark_
 from fsspec_commit.engines.spark.schemas import is_year_month, refuse_months
 from fsspec_commit.engines.spark.write_plan import FramePlan, message_of, messages_of
 from fsspec_commit.errors import RequestError
+from fsspec_commit.location import locate
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec
@@ -36,10 +37,10 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
     Args:
         df: The frame.
         destination: A URL or an absolute path, the same place for every executor.
-        **options: See :class:`SparkOptions`. ``storage_options`` reach the executors only if they
-            hold nothing that may be a secret, or with ``share_secrets=True``: then Spark carries
-            them in the pickled function of its tasks, and they are in no option, event log or
-            message. Otherwise executors use the credentials of their own environment.
+        **options: See :class:`SparkOptions`. Of ``storage_options`` the executors are given what
+            says where the store is, such as ``endpoint_url``, and use the credentials of their own
+            environment; with ``share_secrets=True`` they are given all: Spark carries them in the
+            pickled function of its tasks, and they are in no option, event log or message.
 
     Returns:
         What was committed.
@@ -51,19 +52,20 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
         CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
     """
     job_options, partition_by = check_spark_options(options, "fc.spark.write")
-    if "filesystem" in job_options:
+    if df.isStreaming:
         message = (
-            "filesystem= stays in this process, and the executors need one each: give "
-            "storage_options="
+            "a stream is written batch by batch: "
+            "df.writeStream.foreachBatch(fc.spark.foreach_batch(url, stream_id=…))"
         )
-        raise RequestError(message, kind="invalid_option")
+        raise RequestError(message, kind="invalid_request")
     schema = df.schema.jsonValue()
     refuse_months(schema, partition_by)
     frame, carried = _carried(df, schema)
     plan = FramePlan(schema, options, partition_by, carried=carried)
     with Job(destination, **job_options) as job:
         if not job.skipped:
-            storage_options = job_options.get("storage_options")
+            given = job_options.get("storage_options")
+            storage_options = locate(destination, given).storage_options  # those of a UPath, too
             messages = _run(frame, plan.spec(job.spec, storage_options))
             if not messages:
                 messages = [_of_no_rows(plan, job.spec, storage_options)]
@@ -72,7 +74,7 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
 
 
 def _of_no_rows(
-    plan: FramePlan, job: JobSpec, storage_options: "Mapping[str, object] | None"
+    plan: FramePlan, job: JobSpec, storage_options: "Mapping[str, object]"
 ) -> TaskCommit:
     """What the first task would have said: of a frame that is known to be empty, Spark runs none.
 
@@ -87,11 +89,12 @@ def _carried(df: "DataFrame", schema: dict[str, Any]) -> tuple["DataFrame", dict
     """*df* as PySpark can take it to Python, and the schema of that, with the names of *df*.
 
     An interval of months becomes a number of them, which it is in Parquet, too. Names that hold a
-    dot or a backtick are replaced, since ``mapInArrow`` reads them as parts of others.
+    dot or a backtick are replaced, since ``mapInArrow`` reads them as parts of others, and a star,
+    which it reads as all columns.
     """
     fields = schema["fields"]
     has_months = any(is_year_month(one["type"]) for one in fields)
-    if not has_months and not any({".", "`"} & set(one["name"]) for one in fields):
+    if not has_months and not any({".", "`", "*"} & set(one["name"]) for one in fields):
         return df, schema
     expressions, carried = [], []
     for number, one in enumerate(fields):
@@ -124,7 +127,9 @@ def _run(frame: "DataFrame", spec: "WriteSpec") -> list[TaskCommit]:
 
 @contextmanager
 def _cancelled_with_us(frame: "DataFrame", tag: str) -> "Iterator[None]":
-    """Cancel Spark's job if we are interrupted: its tasks would go on for nothing."""
+    """Cancel Spark's job if we are interrupted, by whatever: its tasks would go on for nothing."""
+    from pyspark.errors import PySparkException
+
     session: Any = frame.sparkSession
     is_connect = type(frame).__module__.startswith("pyspark.sql.connect")
     context = None if is_connect else session.sparkContext
@@ -135,8 +140,8 @@ def _cancelled_with_us(frame: "DataFrame", tag: str) -> "Iterator[None]":
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, Exception):
-            with suppress(Exception):  # Spark may be what was interrupted.
+        if not isinstance(error, PySparkException):  # Spark says itself that its job is over.
+            with suppress(Exception):  # It may be what was interrupted.
                 cancel(tag)
         raise
     finally:

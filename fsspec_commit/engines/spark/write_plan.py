@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.engines.spark.frame_options import is_open
+from fsspec_commit.engines.spark.frame_options import open_part
 from fsspec_commit.engines.spark.schemas import arrow_schema, check_partition_by, footer
 from fsspec_commit.errors import RequestError
 from fsspec_commit.records.job import TaskCommit
@@ -62,14 +62,14 @@ class FramePlan:
         }
 
     def spec(self, job: JobSpec, storage_options: Mapping[str, object] | None) -> "WriteSpec":
-        """What the tasks need; with *storage_options* only if they hold no secret, or are shared.
+        """What the tasks need; of *storage_options* what is no secret, unless all are shared.
 
-        Without them a worker has the credentials of its own environment.
+        Credentials that are not shared a worker has of its own environment.
         """
         from fsspec_commit.engines.partition_writer import WriteSpec
 
-        if job.storage_options is None and storage_options and is_open(storage_options):
-            job = replace(job, storage_options=dict(storage_options))
+        if job.storage_options is None and storage_options:
+            job = replace(job, storage_options=open_part(storage_options) or None)
         return WriteSpec(
             job=job,
             schema=self._schema,
