@@ -26,6 +26,7 @@ from fsspec_commit.names import (
     AREA,
     HADOOP_MAGIC,
     HADOOP_TEMPORARY,
+    JOB_RECORD,
     MAGIC_JOB,
     NAME_BYTES_MAX,
     PENDING,
@@ -229,7 +230,7 @@ class JobLayout:
     @property
     def spec(self) -> StorePath:
         """``job.json``, which stands as long as the job lives."""
-        return self._record("job.json")
+        return self._record(JOB_RECORD)
 
     def taken(self, nonce: Nonce) -> StorePath:
         """The path to which the area is renamed to be inspected before it is removed."""
@@ -237,7 +238,7 @@ class JobLayout:
 
     def spec_in(self, taken: StorePath) -> StorePath:
         """The path of ``job.json`` in the area that was renamed to *taken*."""
-        return StorePath(f"{taken}/job.json")
+        return StorePath(f"{taken}/{JOB_RECORD}")
 
     def claim(self, nonce: str) -> StorePath:
         """A claim on the partitions; its nonce is never used again."""

@@ -27,6 +27,8 @@ MAGIC_JOB = f"{HADOOP_MAGIC}_job-"
 """With a job's id, the directory in which S3A records the uploads that it begins for the job."""
 TASKS = "tasks"
 """The directory of the tasks' own directories, in a job's area."""
+JOB_RECORD = "job.json"
+"""The record of a job, in its area, which stands as long as the job lives."""
 NAME_BYTES_MAX = 255
 """The longest name of one file or directory that every store and file system takes."""
 TARGET_BYTES_MAX = 1024
@@ -322,6 +324,11 @@ def attempts_to_adopt(job_id: str, *, uploading: bool) -> str:
     """
     area = f"{MAGIC_JOB}{job_id}" if uploading else f"{AREA}/{job_id}"
     return f"{area}/{TASKS}"
+
+
+def record_to_adopt(job_id: str) -> str:
+    """Where ``job.json`` stands as long as the job lives, from the destination."""
+    return f"{AREA}/{job_id}/{JOB_RECORD}"
 
 
 def working_name(name: Target) -> str:

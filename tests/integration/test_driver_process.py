@@ -2,71 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
+from tests.integration.driver_process import MODULE, Driver, begun, chosen, place, seen, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MODULE = "fsspec_commit.engines.spark.driver_process"
-ATTEMPT = "0123456789abcdef"
 SECRET = "geheimnis-42"  # to be looked for
-
-
-class Driver:
-    """One driver process, and the other end of its lines."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.decided: list[str] = []
-        self.greeting = self._read()
-        self._asked = 0
-
-    def tell(self, what: str, **request: object) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"do": what, **request}) + "\n")
-        self.process.stdin.flush()
-
-    def ask(self, what: str, **request: object) -> dict[str, Any]:
-        """Ask, and wait for the answer; what it tells of decisions meanwhile is kept."""
-        self._asked += 1
-        self.tell(what, id=self._asked, **request)
-        while True:
-            said = self._read()
-            if "decided" not in said:
-                assert said.pop("id") == self._asked
-                return said
-            self.decided.append(said["decided"])
-
-    def end(self) -> str:
-        """End its input, as a JVM that is gone; what it has printed as errors."""
-        _, errors = self.process.communicate(timeout=60)
-        assert self.process.returncode == 0
-        return errors
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def _read(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        said: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return said
 
 
 @pytest.fixture
@@ -74,31 +25,6 @@ def driver() -> Iterator[Driver]:
     driver = Driver()
     yield driver
     driver.kill()
-
-
-def place(out: Path, **options: str) -> dict[str, Any]:
-    return {"path": f"file:{out}", "settings": {}, "options": options}
-
-
-def begun(driver: Driver, out: Path, mode: str = "append", **options: str) -> dict[str, Any]:
-    return driver.ask("start", mode=mode, partitions=[], **place(out, **options))
-
-
-def write(out: Path, job: dict[str, Any], task: int, data: bytes = b"data") -> dict[str, Any]:
-    """What a task of Spark writes, and says."""
-    name = f"part-{task:05}-{job['job_id']}-{task}.txt"
-    working = out / job["attempts"] / str(task) / ATTEMPT
-    working.mkdir(parents=True)
-    (working / f"{name}.pending").write_bytes(data)
-    return {"task": task, "attempt": ATTEMPT, "files": [[name, len(data)]]}
-
-
-def chosen(*tasks: int) -> list[list[object]]:
-    return [[task, ATTEMPT] for task in tasks]
-
-
-def seen(out: Path) -> list[bytes]:
-    return sorted(path.read_bytes() for path in out.glob("part-*"))
 
 
 def test_it_can_be_tried_by_hand() -> None:
@@ -135,7 +61,7 @@ def test_jobs_of_several_threads_are_served_at_once(driver: Driver, tmp_path: Pa
         driver.tell("commit", id=1000 + number, job=job["job_id"], chosen=chosen(0))
     answered: set[int] = set()
     while len(answered) < len(jobs):
-        said = driver._read()
+        said = driver.read()
         if "decided" not in said:
             assert "error" not in said
             answered.add(said["id"])

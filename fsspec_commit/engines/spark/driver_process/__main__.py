@@ -4,13 +4,11 @@ import argparse
 import logging
 import os
 import signal
-import sys
 from importlib.metadata import version
-from types import FrameType
 
 from fsspec.config import conf
 
-from fsspec_commit.engines.spark.driver_process.channel import Channel
+from fsspec_commit.engines.spark.driver_process.channel import Channel, Requests
 from fsspec_commit.engines.spark.driver_process.requests import PROTOCOL
 from fsspec_commit.engines.spark.driver_process.serving import Serving
 from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, PROPERTIES, SECRETS
@@ -25,6 +23,7 @@ def main() -> None:
         return
     _outlive_signals()
     forget_fsspecs_own_settings()
+    requests = Requests.take_standard_input()
     logging.basicConfig(level=logging.WARNING, format="fsspec-commit: %(message)s")
     channel = Channel.take_standard_output()
     channel.send(
@@ -34,7 +33,7 @@ def main() -> None:
         properties=PROPERTIES,
         secrets=SECRETS,
     )
-    Serving(channel).serve(sys.stdin.buffer)
+    Serving(channel).serve(requests)
 
 
 def forget_fsspecs_own_settings() -> None:
@@ -47,20 +46,11 @@ def forget_fsspecs_own_settings() -> None:
 
 
 def _outlive_signals() -> None:
-    """End with the JVM alone: what a terminal sends to it, and all beside it, is not for here.
-
-    SIGTERM is what a cluster sends to every process: it is taken for the end of the input.
-    """
+    """End with the JVM alone: what a terminal sends to it, and all beside it, is not for here."""
     if os.getpgrp() != os.getpid():
         os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
-
-
-def _end(_signal: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit
 
 
 if __name__ == "__main__":

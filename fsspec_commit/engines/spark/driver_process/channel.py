@@ -1,10 +1,53 @@
-"""The way back to the JVM: answers and events, a line of JSON each."""
+"""The way to the JVM and back: a line of JSON for each request, answer and event."""
 
+import json
 import os
+import signal
 import threading
+from collections.abc import Iterator
+from select import select
 from typing import BinaryIO
 
-import msgspec
+_READ_BYTES = 1 << 20
+
+
+class Requests:
+    """The lines of standard input, until it ends or this process is told to end."""
+
+    def __init__(self, lines: int, told_to_end: int) -> None:
+        self._lines = lines
+        self._told_to_end = told_to_end
+
+    @classmethod
+    def take_standard_input(cls) -> "Requests":
+        """Keep standard input for these; for programs that this process starts there is none.
+
+        One that finds credentials (``credential_process``) would read what is for here, secrets
+        among it. SIGTERM ends the requests, and interrupts nothing that is under way.
+        """
+        lines, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        told_to_end, tell = os.pipe()
+        os.set_blocking(tell, False)
+        signal.set_wakeup_fd(tell)
+        signal.signal(signal.SIGTERM, lambda _signal, _frame: None)
+        return cls(lines, told_to_end)
+
+    def __iter__(self) -> Iterator[bytes]:
+        begun: list[bytes] = []
+        while self._told_to_end not in select([self._lines, self._told_to_end], [], [])[0]:
+            read = os.read(self._lines, _READ_BYTES)
+            if not read:
+                break
+            *ends, rest = read.split(b"\n")
+            for end in ends:
+                line = b"".join([*begun, end])
+                begun.clear()
+                yield line
+            begun.append(rest)
+        if any(begun):
+            yield b"".join(begun)  # Of a JVM that was killed in the midst of it.
 
 
 class Channel:
@@ -22,8 +65,11 @@ class Channel:
         return cls(out)
 
     def send(self, **said: object) -> None:
-        """Send a line; nobody may be there any more to read it."""
-        line = msgspec.json.encode(said)
+        """Send a line; nobody may be there any more to read it.
+
+        It is ASCII, so that there is one for whatever an error says: a file's name may be no text.
+        """
+        line = json.dumps(said).encode("ascii")
         with self._lock:
             try:
                 self._out.write(line + b"\n")

@@ -1,7 +1,7 @@
 """One job of the JVM's: what is asked for it is done here, by the public job."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Self
 
 from fsspec.callbacks import Callback
@@ -16,6 +16,9 @@ from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec
 from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.operations import resume
+
+# To adopt a task is a request or two, which wait for the store.
+_ADOPTING_MAX = 32
 
 
 class ServedJob:
@@ -33,7 +36,11 @@ class ServedJob:
         self.job = job
         self._storage_options = storage_options
         self._attached = attached
-        self._adopting: dict[tuple[int, str], tuple[Attempt, Future[TaskCommit]]] = {}
+        self._adopting: dict[tuple[int, str], Future[TaskCommit]] = {}
+        # Of those that are not adopted so far: one may have 100,000 files.
+        self._attempts: dict[tuple[int, str], Attempt] = {}
+        # Its own: a job whose store does not answer holds up no other.
+        self._executor = ThreadPoolExecutor(_ADOPTING_MAX, thread_name_prefix="adopt")
 
     @classmethod
     def start(cls, request: Start, *, decided: Callable[[str], None]) -> Self:
@@ -85,10 +92,17 @@ class ServedJob:
         """Where tasks write, relative to the destination: ``<task>/<attempt>`` is below it."""
         return attempts_to_adopt(self.job.job_id, uploading=self.is_uploaded)
 
-    def adopt(self, attempt: Attempt, executor: Executor) -> None:
+    def adopt(self, attempt: Attempt) -> None:
         """Begin to adopt what a task attempt has written; the commit and the abort wait for it."""
-        adopting = executor.submit(self.job.adopt, attempt.task, attempt.attempt, attempt.adopted())
-        self._adopting[attempt.task, attempt.attempt] = (attempt, adopting)
+        named = (attempt.task, attempt.attempt)
+        self._attempts[named] = attempt
+        self._adopting[named] = self._executor.submit(self._adopt, *named)
+
+    def _adopt(self, task_id: int, attempt_id: str) -> TaskCommit:
+        files = self._attempts[task_id, attempt_id].adopted()
+        message = self.job.adopt(task_id, attempt_id, files)
+        self._attempts.pop((task_id, attempt_id), None)
+        return message
 
     def commit(self, chosen: Sequence[tuple[int, str]]) -> str:
         """Make exactly the chosen attempts visible; answers with what was done.
@@ -96,6 +110,11 @@ class ServedJob:
         Raises:
             CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
         """
+        said = self._committed(chosen)
+        self._executor.shutdown(wait=False)
+        return said
+
+    def _committed(self, chosen: Sequence[tuple[int, str]]) -> str:
         if self._attached is not None:
             # What was decided is published, perhaps: then nothing is left to adopt.
             finished = self._finished()
@@ -116,17 +135,32 @@ class ServedJob:
             JobNotActiveError: It is decided, or somebody else has settled it.
         """
         # One that came later would write into an area that is removed.
-        adopting = [future for _, future in list(self._adopting.values()) if not future.cancel()]
+        adopting = [future for future in list(self._adopting.values()) if not future.cancel()]
         wait(adopting)
         self.job.abort()
+        self._executor.shutdown(wait=False)
+
+    def settle(self) -> None:
+        """Abort the job, or finish it if it is decided: nobody is left to ask for either.
+
+        Raises:
+            CommitError: It is not settled.
+        """
+        try:
+            self.abort()
+        except JobNotActiveError as settled:
+            if settled.outcome != "not_committed":
+                self._finished()
 
     def _message(self, task_id: int, attempt_id: str) -> TaskCommit:
-        attempt, adopting = self._adopting[task_id, attempt_id]
+        adopting = self._adopting.get((task_id, attempt_id))
+        if adopting is None:
+            raise LookupError(f"task {task_id} is chosen, and has told of no attempt {attempt_id}")
         try:
             return adopting.result()
         except CommitError:
             # It was tried while other tasks still ran: what was in the way then may be over.
-            return self.job.adopt(task_id, attempt_id, attempt.adopted())
+            return self._adopt(task_id, attempt_id)
 
     def _finished(self) -> str | None:
         """Finish what a process before this one has decided; ``None`` if it has decided nothing.

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,11 +18,15 @@ from fsspec_commit.engines.spark.driver_process.requests import (
     number_of,
 )
 from fsspec_commit.engines.spark.driver_process.served_job import ServedJob
+from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.names import record_to_adopt
+from fsspec_commit.protocol.bound_job import settle_command
 
 _log = logging.getLogger("fsspec_commit")
 
-# To adopt a task is a request or two, which wait for the store.
-_ADOPTING_MAX = 32
+# After the end: a store that is throttled, or away for a moment, is asked again.
+_TRIES_AFTER_S = (1, 4, 16)
+_ENDING_MAX = 16
 
 
 class Serving:
@@ -31,23 +36,20 @@ class Serving:
         self._channel = channel
         self._jobs: dict[str, ServedJob] = {}
         self._working: set[threading.Thread] = set()
-        self._executor = ThreadPoolExecutor(_ADOPTING_MAX, thread_name_prefix="adopt")
 
     def serve(self, lines: Iterable[bytes]) -> None:
-        """Serve every request; when they end, finish what is under way, and abort the rest."""
+        """Serve every request; when they end, finish what is under way, and settle the rest."""
         try:
             for line in lines:
                 try:
-                    request = decoded(line)
-                except ValueError as error:
+                    self._take(decoded(line))
+                except Exception as error:  # noqa: BLE001  # jobs of other threads are not at fault
                     self._refuse(line, error)
-                else:
-                    self._take(request)
         finally:
             self._end()
 
-    def _refuse(self, line: bytes, error: ValueError) -> None:
-        """Refuse a line that is no request: the jobs of other threads have no part in it.
+    def _refuse(self, line: bytes, error: Exception) -> None:
+        """Refuse a line that is no request, or cannot be worked on.
 
         The last one of a JVM that is killed may be half a line.
         """
@@ -55,27 +57,26 @@ class Serving:
         if number is None:
             _log.warning("%s", error)
         else:
-            self._channel.send(id=number, error=str(error))
+            self._channel.send(id=number, error=_said(error))
 
     def _take(self, request: Request) -> None:
         if isinstance(request, Adopt):
             served = self._jobs.get(request.job)
             if served is not None:  # It may be aborted already.
-                served.adopt(request.adopted, self._executor)
+                served.adopt(request.adopted)
             return
         # Of the main thread alone: a thread that has ended is forgotten with the next request.
         self._working = {thread for thread in self._working if thread.is_alive()}
         thread = threading.Thread(target=self._answer, args=(request,))
-        self._working.add(thread)
         thread.start()
+        self._working.add(thread)
 
     def _answer(self, request: Start | Attach | Commit | Abort) -> None:
         try:
             answer = self._done(request)
         except Exception as error:  # noqa: BLE001  # whatever it is, the JVM waits for an answer
             _log.debug("a request failed", exc_info=True)
-            said = "\n".join((str(error), *getattr(error, "__notes__", ())))
-            self._channel.send(id=request.id, error=said or type(error).__name__)
+            self._channel.send(id=request.id, error=_said(error))
         else:
             self._channel.send(id=request.id, **answer)
 
@@ -91,8 +92,8 @@ class Serving:
             said = served.commit(request.chosen)
             del self._jobs[request.job]
             return {"said": said}
+        served.abort()  # If it fails, it is tried again when the JVM ends.
         del self._jobs[request.job]
-        served.abort()
         return {}
 
     def _started(self, served: ServedJob) -> dict[str, object]:
@@ -103,6 +104,9 @@ class Serving:
             "spec": job.spec.to_json(),
             "is_uploaded": served.is_uploaded,
             "attempts": served.attempts,
+            "record": record_to_adopt(job.job_id),
+            "resume": settle_command("resume", job.destination, job.job_id),
+            "abort": settle_command("abort", job.destination, job.job_id),
         }
 
     def _tell_decided(self, job_id: str) -> None:
@@ -112,9 +116,34 @@ class Serving:
         """The JVM is gone, or ends."""
         for thread in self._working:
             thread.join()
-        self._executor.shutdown(cancel_futures=True)
-        for served in list(self._jobs.values()):
-            try:
-                served.abort()
-            except Exception as error:  # noqa: BLE001  # the next job has to be aborted as well
-                _log.warning("job %s was not aborted: %s", served.job.job_id, error)
+        with ThreadPoolExecutor(_ENDING_MAX, thread_name_prefix="settle") as threads:
+            list(threads.map(_settle, self._jobs.values()))
+
+
+def _settle(served: ServedJob) -> None:
+    """Settle a job that the JVM has left; a store that does not answer is asked some more times."""
+    for after_s in (*_TRIES_AFTER_S, None):
+        try:
+            served.settle()
+        except JobNotActiveError as over:
+            _tell_left_behind(served, over)
+            return
+        except Exception as error:  # noqa: BLE001  # the next try, or the next job, is not at fault
+            if after_s is None:
+                _tell_left_behind(served, error)
+                return
+            time.sleep(after_s)
+        else:
+            return
+
+
+def _tell_left_behind(served: ServedJob, error: Exception) -> None:
+    job = served.job
+    command = settle_command("jobs", job.destination)
+    _log.warning("job %s is left behind; see %s: %s", job.job_id, command, _said(error))
+
+
+def _said(error: Exception) -> str:
+    """An error in words, with what else there is to say."""
+    said = "\n".join((str(error), *getattr(error, "__notes__", ())))
+    return said or type(error).__name__
