@@ -7,7 +7,7 @@ import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,17 +17,20 @@ from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
 from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
 from tests.servers.installation import ServerUnavailableError
 from tests.servers.plugin import available_or_skip
+from tests.spark.acted_process import ActedProcess
 from tests.spark.driver_faults import DriverFaults
 from tests.spark.places import close_filesystem, hadoop_settings, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
     from tests.scenes.remotes import Remote
+    from tests.spark.acted_process import Play
     from tests.spark.places import SparkPlace
 
+PYTHON = "spark.fsspec_commit.python"
 COMMIT_PROTOCOL = "spark.sql.sources.commitProtocolClass"
 PLAIN_SETTINGS = {
     "spark.ui.enabled": "false",
@@ -82,7 +85,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     builder = builder.config("spark.local.dir", str(place / "local"))
     builder = builder.config("spark.driver.extraClassPath", os.pathsep.join(_drivers()))
     python = DriverFaults(place).install()
-    session = builder.config("spark.fsspec_commit.python", python).getOrCreate()
+    session = builder.config(PYTHON, python).getOrCreate()
     yield session
     session.stop()
 
@@ -135,8 +138,29 @@ def spark_place(spark: SparkSession, spark_jars: str, remote: Remote) -> Iterato
 @pytest.fixture
 def driver_faults(committing: SparkSession) -> Iterator[DriverFaults]:
     """Ends of the session's driver process; none is left to happen in another test."""
-    python = committing.sparkContext.getConf().get("spark.fsspec_commit.python")
+    python = committing.sparkContext.getConf().get(PYTHON)
     assert python is not None
     faults = DriverFaults(Path(python).parent)
     yield faults
     faults.withdraw()
+
+
+@pytest.fixture
+def started_with(committing: SparkSession) -> Iterator[Any]:
+    """What Spark was started with, changed by the test, and put back."""
+    conf = committing.sparkContext._jsc.sc().conf()
+    before = conf.get(PYTHON)
+    yield conf
+    conf.set(PYTHON, before)
+
+
+@pytest.fixture
+def acted(started_with: Any, tmp_path: Path) -> Callable[..., ActedProcess]:
+    """Driver processes that play what a test says."""
+
+    def play(*plays: Play) -> ActedProcess:
+        process = ActedProcess(tmp_path, *plays)
+        started_with.set(PYTHON, str(process.python))
+        return process
+
+    return play

@@ -75,19 +75,24 @@ def test_an_attempt_that_is_late_changes_nothing(
     assert seen(out) == expected
     assert fc.jobs(str(out)) == []
 
-    # One was in the midst of it, the other had written nothing so far; a third one gives up.
+    # One was in the midst of it, the other had opened nothing so far.
     begun.parent.mkdir(parents=True, exist_ok=True)
     begun.write_text("late, and longer")
-    attempts.opened(later).write_text("later")
-    for copy, context in (late, later):
-        # It reports to a driver for whom the job is over.
-        attempts.protocol.onTaskCommit(copy.commitTask(context))
-    failing = attempts.begun(3)
-    attempts.opened(failing).write_text("failing")
-    failing[0].abortTask(failing[1])
+    with pytest.raises(Exception, match="is over, and this attempt at task 0 is late"):
+        late[0].commitTask(late[1])
+    late[0].abortTask(late[1])
+    with pytest.raises(Exception, match="is over, and this attempt at task 0 is late"):
+        attempts.opened(later)
+    later[0].abortTask(later[1])
     assert seen(out) == expected
-    assert list(out.rglob("*.pending"))
+    assert not list(out.rglob("*.pending"))
+    # To Spark a directory is a destination that exists, be it empty.
+    assert out.exists() == is_committed
 
+    # Of one whose process is killed something stays; it reports to a driver that is done.
+    attempts.protocol.onTaskCommit(message)
+    begun.parent.mkdir(parents=True, exist_ok=True)
+    begun.write_text("killed")
     committing.range(1, numPartitions=1).selectExpr("'next' AS value").write.mode("append").text(
         str(out)
     )

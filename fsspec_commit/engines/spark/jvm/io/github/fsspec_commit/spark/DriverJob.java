@@ -28,7 +28,8 @@ final class DriverJob {
   private static final int PROCESSES_MAX = 3;
 
   private final ObjectNode place;
-  private final String spec;
+  /** What the process has said of it: its spec, its paths, and the commands that settle it. */
+  private final JsonNode begun;
   private final JobPaths paths;
   /** Task messages that the process was told of, by task. */
   private final Map<Integer, String> told = new HashMap<>();
@@ -36,18 +37,22 @@ final class DriverJob {
   private final ReentrantLock settling = new ReentrantLock();
 
   private DriverProcess process;
+  private boolean isAborted;
   private boolean isCommitted;
+  /** Whether any process was asked to commit it. */
+  private boolean isCommitting;
   /** Whether any process has said so: its data will stand, whoever finishes. */
   private boolean isDecided;
 
-  private DriverJob(DriverProcess process, ObjectNode place, String spec, JobPaths paths) {
+  private DriverJob(DriverProcess process, ObjectNode place, JsonNode begun, JobPaths paths) {
     this.process = process;
     this.place = place;
-    this.spec = spec;
+    this.begun = begun;
     this.paths = paths;
   }
 
-  static DriverJob start(Path destination, WriteMode mode, FileSystem fs, Configuration conf)
+  static DriverJob start(
+      Path destination, WriteMode mode, boolean isNew, FileSystem fs, Configuration conf)
       throws IOException {
     for (int ended = 0; ; ended++) {
       DriverProcess process = DriverProcess.running();
@@ -61,16 +66,12 @@ final class DriverJob {
       mode.partitions.forEach(partitions::add);
       try {
         JsonNode job = process.ask("start", request);
-        JobPaths paths =
-            new JobPaths(
-                job.get("job_id").asText(),
-                destination,
-                job.get("is_uploaded").asBoolean(),
-                job.get("attempts").asText());
-        return new DriverJob(process, place, job.get("spec").asText(), paths);
+        return new DriverJob(process, place, job, new JobPaths(job, destination, isNew));
       } catch (DriverProcess.EndedException e) {
         // A job that it may have begun holds nothing, and is cleaned away.
-        refuseAfter(ended, e);
+        if (isLast(ended, e)) {
+          throw new FsspecCommitException(e.getMessage(), e);
+        }
       }
     }
   }
@@ -120,13 +121,16 @@ final class DriverJob {
         for (String message : messages) {
           chosen.add(tell(message));
         }
+        isCommitting = true;
         JsonNode result = process.ask("commit", request);
         isCommitted = true;
         LOG.info("job {} to {}: {}", id(), paths.destination, result.get("said").asText());
         process.forget(id());
         return;
       } catch (DriverProcess.EndedException e) {
-        refuseAfter(ended, e);
+        if (isLast(ended, e)) {
+          throw leftBehind(e);
+        }
       } catch (IOException e) {
         throw new FsspecCommitException(e.getMessage(), e);
       }
@@ -152,32 +156,42 @@ final class DriverJob {
       LOG.warn("job {} to {} is committed, and stays so", id(), paths.destination);
       return false;
     }
-    for (int ended = 0; ; ended++) {
+    for (int ended = 0; !isAborted; ended++) {
       try {
         attach();
         process.ask("abort", named());
-        return true;
+        isAborted = true;
       } catch (DriverProcess.EndedException e) {
-        refuseAfter(ended, e);
-      } catch (IOException e) {
-        throw new FsspecCommitException(e.getMessage(), e);
+        if (isLast(ended, e)) {
+          throw leftBehind(e);
+        }
       }
     }
+    return true;
   }
 
   /** Makes another process, where the one that knew the job has ended, drive it. */
-  private void attach() throws IOException {
+  private void attach() throws DriverProcess.EndedException {
     if (process.isRunning()) {
       return;
     }
-    isDecided |= process.hasDecided(id());
+    noteDecision();
     process.forget(id());
-    process = DriverProcess.running();
-    told.clear();
     ObjectNode request = place.deepCopy();
-    request.put("spec", spec);
+    request.set("spec", begun.get("spec"));
     request.put("is_decided", isDecided);
-    process.ask("attach", request);
+    try {
+      DriverProcess other = DriverProcess.running();
+      other.ask("attach", request);
+      process = other;
+    } catch (FsspecCommitException e) {
+      throw leftBehind(e);
+    }
+    told.clear();
+  }
+
+  private void noteDecision() {
+    isDecided |= process.hasDecided(id());
   }
 
   /** Tells the process of a task attempt, once; answers with its task and attempt. */
@@ -198,10 +212,27 @@ final class DriverJob {
     return JSON.createObjectNode().put("job", id());
   }
 
-  private static void refuseAfter(int ended, DriverProcess.EndedException e) {
+  private static boolean isLast(int ended, DriverProcess.EndedException e) {
     LOG.warn("{}", e.getMessage());
-    if (ended + 1 == PROCESSES_MAX) {
-      throw new FsspecCommitException(e.getMessage(), e);
+    return ended + 1 == PROCESSES_MAX;
+  }
+
+  /** The error of a job that no process could be brought to settle, with the command that does. */
+  private FsspecCommitException leftBehind(Exception e) {
+    noteDecision();
+    String resume = begun.get("resume").asText();
+    String abort = begun.get("abort").asText();
+    String settled;
+    if (isDecided) {
+      settled = "is decided, and its data will stand: delete nothing, and finish it with: " + resume;
+    } else if (isCommitting) {
+      settled = "may be decided: delete nothing, and finish it with: " + resume
+          + "; if that says that it is not decided, abort it with: " + abort;
+    } else {
+      settled = "is not decided: abort it with: " + abort;
     }
+    String what = "job " + id() + " to " + paths.destination + " is left behind";
+    String why = FsspecCommitException.reason(e);
+    return new FsspecCommitException(what + " (" + why + "). It " + settled, e);
   }
 }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
@@ -33,8 +34,11 @@ final class DriverProcess {
   private static final int PROTOCOL = 1;
   /** A Python that is slow to start is on a disk far away; one that says nothing for so long hangs. */
   private static final long GREETING_WAIT_S = 120;
+  /** What a wrapper of Python's, or a module that is always imported, may print before the greeting. */
+  private static final int LINES_BEFORE_GREETING_MAX = 100;
 
-  private static DriverProcess running;
+  /** By their commands: another SparkContext of this JVM may name another one. */
+  private static final Map<String, DriverProcess> RUNNING = new HashMap<>();
 
   private final Process process;
   private final PythonCommand command;
@@ -57,14 +61,17 @@ final class DriverProcess {
   }
 
   /** The process of this JVM; another one, where the last has ended. */
-  static synchronized DriverProcess running() throws IOException {
+  static synchronized DriverProcess running() {
+    PythonCommand command = PythonCommand.configured();
+    DriverProcess running = RUNNING.get(command.toString());
     if (running == null || !running.isRunning()) {
-      running = new DriverProcess(PythonCommand.configured());
+      running = new DriverProcess(command);
+      RUNNING.put(command.toString(), running);
     }
     return running;
   }
 
-  private DriverProcess(PythonCommand command) throws IOException {
+  private DriverProcess(PythonCommand command) {
     this.command = command;
     try {
       process = new ProcessBuilder(command.words()).start();
@@ -97,35 +104,43 @@ final class DriverProcess {
   }
 
   private JsonNode greeting(BufferedReader out) {
-    CompletableFuture<String> said = new CompletableFuture<>();
+    CompletableFuture<JsonNode> said = new CompletableFuture<>();
     inThread(
         "fsspec-commit-greeting",
         () -> {
           try {
-            said.complete(out.readLine());
-          } catch (IOException e) {
-            said.complete(null);
+            said.complete(greetingIn(out));
+          } catch (IOException | RuntimeException e) {
+            said.completeExceptionally(e);
           }
         });
     try {
-      String line = said.get(GREETING_WAIT_S, TimeUnit.SECONDS);
-      if (line == null) {
+      JsonNode spoken = awaited(said, GREETING_WAIT_S);
+      if (spoken == null) {
         throw new FsspecCommitException(command.cannotStart(errors.last()));
       }
-      JsonNode spoken = JSON.readTree(line);
-      if (spoken.has("protocol")) {
-        return spoken;
-      }
-      throw new FsspecCommitException(command.cannotStart("it printed: " + line));
+      return spoken;
     } catch (TimeoutException e) {
       throw new FsspecCommitException(
           command.cannotStart("it said nothing for " + GREETING_WAIT_S + " s"));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new FsspecCommitException("the write was interrupted before it began", e);
-    } catch (ExecutionException | JsonProcessingException e) {
+    } catch (ExecutionException e) {
       throw new FsspecCommitException(command.cannotStart("it printed what is no greeting"), e);
     }
+  }
+
+  /** The greeting; what is printed before it is no answer, and goes where errors go. */
+  private JsonNode greetingIn(BufferedReader out) throws IOException {
+    for (int printed = 0; printed < LINES_BEFORE_GREETING_MAX; printed++) {
+      String line = out.readLine();
+      if (line == null) {
+        return null;
+      }
+      if (line.startsWith("{\"protocol\"")) {
+        return JSON.readTree(line);
+      }
+      errors.print(line);
+    }
+    return null;
   }
 
   private static void inThread(String name, Runnable work) {
@@ -180,21 +195,32 @@ final class DriverProcess {
   }
 
   private JsonNode answered(CompletableFuture<JsonNode> waited) throws EndedException {
+    try {
+      JsonNode answer = awaited(waited, Long.MAX_VALUE);
+      if (answer.has("error")) {
+        throw new FsspecCommitException(answer.get("error").asText());
+      }
+      return answer;
+    } catch (ExecutionException | TimeoutException e) {
+      throw hasEnded();
+    }
+  }
+
+  /**
+   * What comes, though the thread be interrupted meanwhile.
+   *
+   * <p>Spark interrupts the thread of a query that is stopped, and then asks for the abort. What was
+   * asked for goes on over there, and must be known when that comes.
+   */
+  private static <T> T awaited(CompletableFuture<T> waited, long waitS)
+      throws ExecutionException, TimeoutException {
     boolean isInterrupted = false;
     try {
       while (true) {
         try {
-          JsonNode answer = waited.get();
-          if (answer.has("error")) {
-            throw new FsspecCommitException(answer.get("error").asText());
-          }
-          return answer;
+          return waited.get(waitS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
-          // Spark interrupts the thread of a query that is stopped, and then asks for the abort. What
-          // was asked for goes on over there, and must be known when that comes.
           isInterrupted = true;
-        } catch (ExecutionException e) {
-          throw hasEnded();
         }
       }
     } finally {
@@ -242,7 +268,8 @@ final class DriverProcess {
           }
         }
       }
-    } catch (IOException | RuntimeException e) {
+    } catch (Throwable e) {
+      // Whatever it is, another process will drive the jobs of this one.
       process.destroyForcibly();
     } finally {
       isRunning = false;

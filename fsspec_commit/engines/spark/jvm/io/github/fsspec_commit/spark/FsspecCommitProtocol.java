@@ -39,7 +39,7 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
   // The driver's.
   private transient List<Path> replaced;
   private transient DriverJob job;
-  private transient NewDestination newDestination;
+  private transient FileSystem fs;
   // One task attempt's: each has a copy of its own.
   private transient TaskAttempt attempt;
 
@@ -82,13 +82,13 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
     }
     Configuration conf = context.getConfiguration();
     try {
-      FileSystem fs = new Path(path).getFileSystem(conf);
+      fs = new Path(path).getFileSystem(conf);
       Path destination = fs.makeQualified(new Path(path));
       Refusals.check(sparkJobId, destination, conf);
       List<Path> deleted = replaced == null ? new ArrayList<>() : replaced;
       WriteMode mode = WriteMode.of(destination, isDynamicOverwrite, deleted);
-      newDestination = new NewDestination(fs, destination);
-      job = DriverJob.start(destination, mode, fs, conf);
+      boolean isNew = EmptyDirectories.isNew(fs, destination);
+      job = DriverJob.start(destination, mode, isNew, fs, conf);
       paths = job.paths();
       LOG.info("job {} to {} began: {}", job.id(), destination, mode);
     } catch (IOException e) {
@@ -134,7 +134,7 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
     }
     try {
       if (job.abort()) {
-        newDestination.removeIfEmpty();
+        paths.removeNewDestination(fs);
       }
     } catch (RuntimeException e) {
       LOG.warn("job {} to {} was not aborted: {}", job.id(), path, e.getMessage());
@@ -157,7 +157,14 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
   @Override
   public String newTaskTempFile(
       TaskAttemptContext context, Option<String> dir, FileNameSpec spec) {
-    return attempt.newFile(dir.isDefined() ? dir.get() : "", spec.prefix(), spec.suffix());
+    String directory = dir.isDefined() ? dir.get() : "";
+    try {
+      return attempt.newFile(
+          directory, spec.prefix(), spec.suffix(), context.getConfiguration());
+    } catch (IOException e) {
+      throw new FsspecCommitException(
+          "cannot begin a file of task " + attempt.taskId() + " at " + path, e);
+    }
   }
 
   @Override

@@ -1,6 +1,8 @@
 package io.github.fsspec_commit.spark;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /** Where the attempts of one job write: the driver process says it, and tasks only append names. */
@@ -12,13 +14,23 @@ final class JobPaths implements Serializable {
   /** Whether a file is an upload that somebody else completes, instead of a file to be renamed. */
   final boolean isUploaded;
 
+  /** Whether the destination was not there before the job. */
+  private final boolean isNew;
   private final String attempts;
+  private final String record;
 
-  JobPaths(String jobId, Path destination, boolean isUploaded, String attempts) {
-    this.jobId = jobId;
+  /**
+   * Of a job that has begun.
+   *
+   * @param job what the driver process has said of it
+   */
+  JobPaths(JsonNode job, Path destination, boolean isNew) {
+    this.jobId = job.get("job_id").asText();
     this.destination = destination.toString();
-    this.isUploaded = isUploaded;
-    this.attempts = attempts;
+    this.isUploaded = job.get("is_uploaded").asBoolean();
+    this.isNew = isNew;
+    this.attempts = job.get("attempts").asText();
+    this.record = job.get("record").asText();
   }
 
   /** The directory that all files of an attempt are below. */
@@ -36,5 +48,25 @@ final class JobPaths implements Serializable {
   Path standing(int taskId, String attemptId, String name) {
     String below = isUploaded ? "/__base/" + name : "/" + name;
     return new Path(attempt(taskId, attemptId) + below + ".pending");
+  }
+
+  /** The record of the job, which stands as long as the job lives. */
+  Path record() {
+    return new Path(destination + "/" + record);
+  }
+
+  /** Removes the directories of a job that is over, as far as they are empty. */
+  void removeEmpty(FileSystem fs, int taskId) {
+    Path tasks = new Path(destination + "/" + attempts);
+    Path top = isNew ? new Path(destination) : tasks.getParent();
+    EmptyDirectories.remove(fs, new Path(tasks, Integer.toString(taskId)), top);
+  }
+
+  /** Removes a destination that was not there before a job which is aborted, if it is empty. */
+  void removeNewDestination(FileSystem fs) {
+    if (isNew) {
+      Path areas = new Path(destination + "/" + attempts).getParent().getParent();
+      EmptyDirectories.remove(fs, areas, new Path(destination));
+    }
   }
 }

@@ -29,14 +29,19 @@ final class LastLines {
     return last;
   }
 
+  /** Prints a line that was said elsewhere, as one of these. */
+  void print(String line) {
+    System.err.println(line);
+    if (!line.trim().isEmpty()) {
+      last = line;
+    }
+  }
+
   private void print(InputStream stream) {
     try (BufferedReader lines =
         new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        System.err.println(line);
-        if (!line.trim().isEmpty()) {
-          last = line;
-        }
+        print(line);
       }
     } catch (IOException e) {
       // Nobody can say more.

@@ -1,8 +1,8 @@
 package io.github.fsspec_commit.spark;
 
+import java.io.File;
 import java.util.Arrays;
 import java.util.List;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 
@@ -23,13 +23,17 @@ final class PythonCommand {
   }
 
   static PythonCommand configured() {
-    SparkConf conf = SparkEnv.get().conf();
+    SparkEnv spark = SparkEnv.get();
+    if (spark == null) {
+      throw new FsspecCommitException("Spark is stopped: nothing can be written");
+    }
+    SparkConf conf = spark.conf();
     String driver = conf.get("spark.pyspark.driver.python", System.getenv("PYSPARK_DRIVER_PYTHON"));
     String[] named = {
       conf.get(SETTING, null),
       System.getenv("FSSPEC_COMMIT_PYTHON"),
       // A notebook's is Jupyter.
-      driver != null && new Path(driver).getName().startsWith("python") ? driver : null,
+      driver != null && new File(driver).getName().startsWith("python") ? driver : null,
       conf.get("spark.pyspark.python", null),
       System.getenv("PYSPARK_PYTHON"),
     };

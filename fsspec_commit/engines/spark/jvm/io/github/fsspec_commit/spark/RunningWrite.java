@@ -3,7 +3,7 @@ package io.github.fsspec_commit.spark;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.SparkContext;
+import org.apache.spark.SparkContext$;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -32,7 +32,9 @@ final class RunningWrite {
   /** The write to this destination; null if the plan shows none. */
   static RunningWrite of(Path destination) {
     try {
-      String id = SparkContext.getOrCreate().getLocalProperty("spark.sql.execution.id");
+      // One that is stopped meanwhile must not be made anew.
+      String id =
+          SparkContext$.MODULE$.getActive().get().getLocalProperty("spark.sql.execution.id");
       QueryExecution query = id == null ? null : SQLExecution.getQueryExecution(Long.parseLong(id));
       InsertIntoHadoopFsRelationCommand found = query == null ? null : in(query.logical());
       if (found != null && samePlace(found.outputPath(), destination)) {

@@ -10,11 +10,14 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One attempt at one task: which files it writes, and what they have become.
@@ -24,11 +27,12 @@ import org.apache.hadoop.fs.Path;
  */
 final class TaskAttempt {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Logger LOG = LoggerFactory.getLogger(TaskAttempt.class);
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private final JobPaths paths;
   private final int taskId;
-  private final String attemptId = String.format("%016x", RANDOM.nextLong());
+  private final String attemptId = String.format(Locale.ROOT, "%016x", RANDOM.nextLong());
   private final List<String> names = new ArrayList<>();
 
   TaskAttempt(JobPaths paths, int taskId) {
@@ -45,10 +49,18 @@ final class TaskAttempt {
    *
    * <p>A name holds the ids of its job and its task, so that it never comes back: by that the file is
    * known again. A bucket's number begins with an underscore, and follows a hyphen here.
+   *
+   * @throws FsspecCommitException the job is over: to open a file would make its directories anew
    */
-  String newFile(String directory, String prefix, String suffix) {
+  String newFile(String directory, String prefix, String suffix, Configuration conf)
+      throws IOException {
+    if (names.isEmpty()) {
+      refuseIfLate(fileSystem(conf));
+    }
     String end = suffix.startsWith("_") ? "-" + suffix : suffix;
-    String file = prefix + String.format("part-%05d-%s-%d", taskId, paths.jobId, taskId) + end;
+    // In no other digits than these, whatever the language of the JVM.
+    String number = String.format(Locale.ROOT, "%05d", taskId);
+    String file = prefix + "part-" + number + "-" + paths.jobId + "-" + taskId + end;
     String name = directory.isEmpty() ? file : directory + "/" + file;
     names.add(name);
     return paths.opened(taskId, attemptId, name);
@@ -59,6 +71,8 @@ final class TaskAttempt {
    * id and the etags of its upload.
    *
    * <p>A writer that got no row may never have opened its file: that is left out.
+   *
+   * @throws FsspecCommitException the job is over: nobody will ask for these files
    */
   String message(Configuration conf) throws IOException {
     ObjectNode message = JSON.createObjectNode();
@@ -66,7 +80,8 @@ final class TaskAttempt {
     message.put("attempt", attemptId);
     ArrayNode files = message.putArray("files");
     if (!names.isEmpty()) {
-      FileSystem fs = paths.attempt(taskId, attemptId).getFileSystem(conf);
+      FileSystem fs = fileSystem(conf);
+      refuseIfLate(fs);
       if (paths.isUploaded) {
         addUploads(fs, files);
       } else {
@@ -132,10 +147,45 @@ final class TaskAttempt {
     }
   }
 
+  /** Deletes what it has written; of a job that is over, the directories that it made anew as well. */
   void delete(Configuration conf) throws IOException {
     if (!names.isEmpty()) {
-      Path attempt = paths.attempt(taskId, attemptId);
-      attempt.getFileSystem(conf).delete(attempt, true);
+      FileSystem fs = fileSystem(conf);
+      fs.delete(paths.attempt(taskId, attemptId), true);
+      if (isLate(fs)) {
+        paths.removeEmpty(fs, taskId);
+      }
+    }
+  }
+
+  private FileSystem fileSystem(Configuration conf) throws IOException {
+    return paths.attempt(taskId, attemptId).getFileSystem(conf);
+  }
+
+  private void refuseIfLate(FileSystem fs) {
+    if (isLate(fs)) {
+      throw new FsspecCommitException(
+          "job "
+              + paths.jobId
+              + " to "
+              + paths.destination
+              + " is over, and this attempt at task "
+              + taskId
+              + " is late: nothing of it will be seen. If the job still runs, this executor does not see"
+              + " the place that the driver sees: file: must be a disk that all share");
+    }
+  }
+
+  /** Whether the job is over, as far as its record tells: its uploads are in nobody's way. */
+  private boolean isLate(FileSystem fs) {
+    if (paths.isUploaded) {
+      return false;
+    }
+    try {
+      return !fs.exists(paths.record());
+    } catch (IOException e) {
+      LOG.debug("nobody says whether job {} is over: {}", paths.jobId, e.toString());
+      return false;
     }
   }
 }
