@@ -9,13 +9,16 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, SECRETS, location_of, s3a
 from tests.scenes.remotes import on
+from tests.spark.acted_process import JobOfNoTasks
 from tests.spark.places import hadoop_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+    from tests.spark.acted_process import ActedProcess
     from tests.spark.places import SparkPlace
 
 # Nothing in a Hadoop path is encoded: each of these is one name, and the name of a file in it.
@@ -121,6 +124,41 @@ def test_a_key_that_is_in_a_keystore_alone_is_found(spark: SparkSession, tmp_pat
             settings = settings_of(spark, hadoop_path(spark, f"s3a://{bucket}/out"))
             _, options = location_of(f"s3a://{bucket}/out", settings)
             assert options.get("key") == found
+
+
+def test_keystores_are_those_that_s3a_looks_into(
+    committing: SparkSession, acted: Callable[..., ActedProcess], spark_jars: str, tmp_path: Path
+) -> None:
+    """Its own first, those of all after them; what the jar sends is what it finds."""
+    jvm = committing.sparkContext._jvm
+    assert jvm is not None
+    assert spark_jars
+    names = {
+        "own": {"fs.s3a.access.key": "own"},
+        "all": {"fs.s3a.access.key": "of all", "fs.s3a.secret.key": "of all"},
+    }
+    paths = {name: f"localjceks://file{tmp_path}/{name}.jceks" for name in names}
+    nobody = {
+        "fs.s3a.endpoint": "http://127.0.0.1:9",
+        "fs.s3a.endpoint.region": "eu-central-1",
+        "fs.s3a.impl.disable.cache": "true",
+        "fs.s3a.bucket.b.security.credential.provider.path": paths["own"],
+        "hadoop.security.credential.provider.path": paths["all"],
+    }
+    with hadoop_settings(committing, nobody):
+        for name, path in paths.items():
+            conf = jvm.org.apache.hadoop.conf.Configuration(False)
+            conf.set("hadoop.security.credential.provider.path", path)
+            alias = jvm.org.apache.hadoop.security.alias
+            [keystore] = alias.CredentialProviderFactory.getProviders(conf)
+            for secret, value in names[name].items():
+                keystore.createCredentialEntry(secret, characters(committing, value))
+            keystore.flush()
+        process = acted()
+        JobOfNoTasks(committing, "s3a://b/out").abort()
+    [[started, _]] = process.asked()
+    found = [started["settings"][f"fs.s3a.{name}.key"] for name in ("access", "secret")]
+    assert found == ["own", "of all"]
 
 
 def test_s3a_by_default_has_the_list_that_is_taken_for_granted(spark: SparkSession) -> None:

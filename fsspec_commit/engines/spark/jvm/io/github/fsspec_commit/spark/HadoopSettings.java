@@ -3,11 +3,14 @@ package io.github.fsspec_commit.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.alias.CredentialProvider;
+import org.apache.hadoop.security.alias.CredentialProviderFactory;
 
 /**
  * The settings of Hadoop that concern one place, secrets among them, for the driver process alone.
@@ -36,10 +39,12 @@ final class HadoopSettings {
   void addTo(ObjectNode settings, Path destination, FileSystem fs, Configuration conf)
       throws IOException {
     String scheme = destination.toUri().getScheme();
+    Configuration drivers = fs.getConf() == null ? conf : fs.getConf();
+    // Opened once: each time it takes longer than all else that a job's start does here.
+    List<CredentialProvider> keystores = CredentialProviderFactory.getProviders(drivers);
     for (JsonNode prefix : prefixes.path(scheme)) {
       // Spark's own are settings of no driver.
-      boolean isSparks = prefix.asText().startsWith("spark.") || fs.getConf() == null;
-      Configuration asked = isSparks ? conf : fs.getConf();
+      Configuration asked = prefix.asText().startsWith("spark.") ? conf : drivers;
       for (Map.Entry<String, String> setting : asked) {
         if (setting.getKey().startsWith(prefix.asText())) {
           add(settings, setting.getKey(), asked.get(setting.getKey()));
@@ -47,7 +52,7 @@ final class HadoopSettings {
       }
       for (JsonNode secret : secrets) {
         if (secret.asText().startsWith(prefix.asText())) {
-          addPassword(settings, named(secret.asText(), destination), asked);
+          addSecret(settings, named(secret.asText(), destination), keystores, asked);
         }
       }
     }
@@ -63,11 +68,18 @@ final class HadoopSettings {
     DriverClass.factsOf(fs.getClass()).forEach(settings::put);
   }
 
-  /** Of a credential store, where there is one: no listing of the configuration shows it. */
-  private static void addPassword(ObjectNode settings, String name, Configuration conf)
+  /** As {@link Configuration#getPassword} does: no listing of the configuration shows what is in there. */
+  private static void addSecret(
+      ObjectNode settings, String name, List<CredentialProvider> keystores, Configuration conf)
       throws IOException {
-    char[] found = conf.getPassword(name);
-    add(settings, name, found == null ? null : new String(found));
+    for (CredentialProvider keystore : keystores) {
+      CredentialProvider.CredentialEntry found = keystore.getCredentialEntry(name);
+      if (found != null) {
+        add(settings, name, new String(found.getCredential()));
+        return;
+      }
+    }
+    add(settings, name, conf.get(name));
   }
 
   /** Adds what was got by its name, so that ${…} is expanded in it, as it is not in a listing. */
