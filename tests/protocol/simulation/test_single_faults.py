@@ -42,7 +42,7 @@ def faults_of(found: Run) -> Iterator[FaultAt]:
 
 @pytest.mark.parametrize("plan", [*plans()])
 def test_p1_to_p11_hold_after_any_single_fault(plan: Plan, sweep: Sweep) -> None:
-    for scheduled in again(plan, 1 if not sweep.is_whole else 5):
+    for scheduled in again(plan, 2 if sweep.is_whole else 1):
         found = run(scheduled)
         assert not found.violations, shrink(found)
         for fault in sweep(faults_of(found)):
