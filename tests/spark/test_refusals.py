@@ -68,17 +68,33 @@ def configuration(spark: SparkSession, settings: Mapping[str, str]) -> Any:
 
 def refusal(spark: SparkSession, url: str, settings: Mapping[str, str], job: str = "a") -> str:
     """Ask the protocol to begin a job, as Spark does; what it says."""
-    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import QueryExecutionException
 
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     conf = configuration(spark, settings)
     protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol(job, url)
     context = jvm.org.apache.hadoop.mapreduce.Job.getInstance(conf)
-    with pytest.raises(Py4JJavaError) as raised:
+    with pytest.raises(QueryExecutionException) as raised:
         protocol.setupJob(context)
     protocol.abortJob(context)
-    return str(raised.value.java_exception.getMessage())
+    return str(raised.value)
+
+
+def test_options_of_a_job_by_wrong_names(committing: SparkSession, tmp_path: Path) -> None:
+    """PySpark shows each refusal in a line, without the stack of Java."""
+    out = str(tmp_path / "out")
+    for name, said in {
+        "fsspec_commit.durabilty": "there is no setting .*did you mean 'durability'",
+        "idempotency_key": 'its name is "fsspec_commit.idempotency_key"',
+        "FSSPEC_COMMIT.Wait_S": "is a number, not 'k'",
+    }.items():
+        with pytest.raises(Exception, match=said) as raised:
+            committing.range(1).write.option(name, "k").parquet(out)
+        assert re.fullmatch("fsspec-commit: .*", str(raised.value))
+    for name in ("fsspec_commit.idempotency_key", "Fsspec_Commit.Idempotency_Key"):
+        committing.range(1).write.mode("append").option(name, "k").parquet(out)
+    assert committing.read.parquet(out).count() == 1
 
 
 @pytest.mark.parametrize("case", LOCAL)

@@ -1,5 +1,6 @@
 """Options of a job as the settings of an unchanged Spark job carry them: all of them text."""
 
+import re
 from collections.abc import Mapping
 
 from fsspec_commit.engines.spark.frame_options import value_of_text
@@ -15,6 +16,18 @@ _OF_A_JOB = (
 # Of the jar itself.
 _OTHERS = ("credentials", "python")
 _KNOWN = (*_OF_A_JOB, *_OTHERS)
+UNMISTAKABLE = ("delete_by_name", "idempotency_key", "single_writer", "wait_s")
+"""Names that an option of Spark's writer has by mistake: without its prefix, nobody reads it."""
+# What unchanged jobs say by other words of theirs.
+_OF_SPARK = {
+    "compression": '.option("compression", …)',
+    "max_rows_per_file": '.option("maxRecordsPerFile", …)',
+    "mode": ".mode(…)",
+    "partition_by": ".partitionBy(…)",
+    "partitions": '.option("partitionOverwriteMode", "dynamic")',
+    "storage_options": "the settings of Hadoop's driver",
+}
+_IN_PYTHON = re.compile(rf"(?<![\w.])({'|'.join(_OF_A_JOB)})=")
 
 
 def job_options(texts: Mapping[str, str]) -> JobOptions:
@@ -26,11 +39,18 @@ def job_options(texts: Mapping[str, str]) -> JobOptions:
     options: JobOptions = {}
     for name, text in texts.items():
         if name not in _KNOWN:
+            own = _OF_SPARK.get(name)
+            hint = f"; say it by Spark's own {own}" if own else option_hint(name, _KNOWN)
             message = (
-                f"there is no setting spark.fsspec_commit.{name}{option_hint(name, _KNOWN)}"
+                f"there is no setting spark.fsspec_commit.{name}{hint}"
                 f" (there are: {', '.join(_KNOWN)})"
             )
             raise RequestError(message, kind="invalid_option")
         if name in _OF_A_JOB:
             options[name] = value_of_text(name, text)  # type: ignore[literal-required]
     return options
+
+
+def as_settings(message: str) -> str:
+    """A message with the options that it names as the settings which Spark has for them."""
+    return _IN_PYTHON.sub(r"spark.fsspec_commit.\1=", message)

@@ -12,6 +12,7 @@ from fsspec_commit.engines.spark.driver_process.channel import Channel, Requests
 from fsspec_commit.engines.spark.driver_process.requests import PROTOCOL
 from fsspec_commit.engines.spark.driver_process.serving import Serving
 from fsspec_commit.engines.spark.hadoop_settings import PREFIXES, PROPERTIES, SECRETS
+from fsspec_commit.engines.spark.job_options import UNMISTAKABLE
 
 
 def main() -> None:
@@ -32,6 +33,7 @@ def main() -> None:
         prefixes=PREFIXES,
         properties=PROPERTIES,
         secrets=SECRETS,
+        options=UNMISTAKABLE,
     )
     Serving(channel).serve(requests)
 

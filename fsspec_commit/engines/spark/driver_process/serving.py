@@ -18,6 +18,7 @@ from fsspec_commit.engines.spark.driver_process.requests import (
     number_of,
 )
 from fsspec_commit.engines.spark.driver_process.served_job import ServedJob
+from fsspec_commit.engines.spark.job_options import as_settings
 from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.names import record_to_adopt
 from fsspec_commit.protocol.bound_job import settle_command
@@ -76,7 +77,7 @@ class Serving:
             answer = self._done(request)
         except Exception as error:  # noqa: BLE001  # whatever it is, the JVM waits for an answer
             _log.debug("a request failed", exc_info=True)
-            self._channel.send(id=request.id, error=_said(error))
+            self._channel.send(id=request.id, error=as_settings(_said(error)))
         else:
             self._channel.send(id=request.id, **answer)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.engines.spark.job_options import job_options
+from fsspec_commit.engines.spark.job_options import as_settings, job_options
 
 
 def test_texts_flags_and_numbers() -> None:
@@ -33,7 +33,12 @@ def test_settings_of_the_jar_are_no_options() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("wait", "did you mean 'wait_s'"), ("mode", "there are: committer"), ("tasks", "there are:")],
+    [
+        ("wait", "did you mean 'wait_s'"),
+        ("mode", r"Spark's own \.mode\(…\) \(there are: committer"),
+        ("partition_by", r"Spark's own \.partitionBy\(…\)"),
+        ("tasks", "there are:"),
+    ],
 )
 def test_what_spark_says_itself_is_no_option(name: str, hint: str) -> None:
     with pytest.raises(fc.RequestError, match=hint):
@@ -47,3 +52,11 @@ def test_what_spark_says_itself_is_no_option(name: str, hint: str) -> None:
 def test_a_value_that_does_not_fit_is_shown(name: str, text: str, wanted: str) -> None:
     with pytest.raises(fc.RequestError, match=f"'{name}' is (a )?{wanted}"):
         job_options({name: text})
+
+
+def test_what_a_message_names_is_called_as_spark_calls_it() -> None:
+    said = "say single_writer=True or wait_s=0; spark.fsspec_commit.probe=false; mode='append'"
+    assert as_settings(said) == (
+        "say spark.fsspec_commit.single_writer=True or spark.fsspec_commit.wait_s=0; "
+        "spark.fsspec_commit.probe=false; mode='append'"
+    )

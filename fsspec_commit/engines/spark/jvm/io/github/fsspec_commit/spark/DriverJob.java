@@ -59,7 +59,7 @@ final class DriverJob {
       ObjectNode place = JSON.createObjectNode();
       place.put("path", destination.toString());
       process.settings().addTo(place.putObject("settings"), destination, fs, conf);
-      HadoopSettings.addJobOptions(place.putObject("options"), conf);
+      process.settings().addJobOptions(place.putObject("options"), conf);
       ObjectNode request = place.deepCopy();
       request.put("mode", mode.name);
       ArrayNode partitions = request.putArray("partitions");

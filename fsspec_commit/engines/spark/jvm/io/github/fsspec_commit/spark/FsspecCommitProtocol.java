@@ -77,10 +77,17 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
 
   @Override
   public void setupJob(JobContext context) {
+    try {
+      begin(context.getConfiguration());
+    } catch (FsspecCommitException e) {
+      throw e.thrown();
+    }
+  }
+
+  private void begin(Configuration conf) {
     if (job != null) {
       throw new FsspecCommitException("job " + job.id() + " began already: one instance, one job");
     }
-    Configuration conf = context.getConfiguration();
     try {
       fs = new Path(path).getFileSystem(conf);
       Path destination = fs.makeQualified(new Path(path));
@@ -119,7 +126,11 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
     while (messages.hasNext()) {
       texts.add((String) messages.next().obj());
     }
-    job.commit(texts);
+    try {
+      job.commit(texts);
+    } catch (FsspecCommitException e) {
+      throw e.thrown();
+    }
   }
 
   /**

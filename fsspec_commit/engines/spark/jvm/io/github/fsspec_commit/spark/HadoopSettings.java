@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -28,11 +29,14 @@ final class HadoopSettings {
   private final JsonNode prefixes;
   private final JsonNode properties;
   private final JsonNode secrets;
+  /** Options of a job whose names nobody else has; an older package names none. */
+  private final JsonNode unmistakable;
 
   HadoopSettings(JsonNode greeting) {
     this.prefixes = greeting.get("prefixes");
     this.properties = greeting.get("properties");
     this.secrets = greeting.get("secrets");
+    this.unmistakable = greeting.path("options");
   }
 
   /** Puts the settings that matter to a destination into {@code settings}. */
@@ -100,15 +104,21 @@ final class HadoopSettings {
 
   /**
    * Puts the options of a job into {@code options}: {@code spark.fsspec_commit.…} of the session, and
-   * {@code fsspec_commit.…} of the writer, which win.
+   * {@code fsspec_commit.…} of the writer, which win. To Spark, options differ by no capital.
    */
-  static void addJobOptions(ObjectNode options, Configuration conf) {
+  void addJobOptions(ObjectNode options, Configuration conf) {
     for (String prefix : new String[] {OWN, OWN_OPTION}) {
       for (Map.Entry<String, String> setting : conf) {
-        if (setting.getKey().startsWith(prefix)) {
-          String name = setting.getKey().substring(prefix.length());
-          add(options, name, conf.get(setting.getKey()));
+        String name = setting.getKey().toLowerCase(Locale.ROOT);
+        if (name.startsWith(prefix)) {
+          add(options, name.substring(prefix.length()), conf.get(setting.getKey()));
         }
+      }
+    }
+    for (JsonNode name : unmistakable) {
+      if (conf.get(name.asText()) != null) {
+        throw new FsspecCommitException(
+            "nobody reads the option " + name + ": its name is \"" + OWN_OPTION + name.asText() + "\"");
       }
     }
   }
