@@ -49,12 +49,13 @@ def committer_conf(*urls: str) -> dict[str, str]:
         urls: What is written to, or any URL of the same stores.
 
     Raises:
-        RequestError: No URL is given.
+        RequestError: No URL is given, or what is none.
         UnknownProtocolError: No committer of Hadoop's is known to be safe at one of them.
     """
-    if not urls:
+    if not urls or not all(isinstance(url, str) for url in urls):
         raise RequestError(
-            "committer_conf() needs to know where is written: committer_conf('s3a://bucket')",
+            "committer_conf() needs to know where is written, by URLs, which are texts: "
+            "committer_conf('s3a://bucket', 'hdfs://cluster')",
             kind="invalid_option",
         )
     schemes = sorted({_known_scheme(url) for url in urls})
@@ -75,6 +76,6 @@ def _known_scheme(url: str) -> str:
     scheme = scheme_of(url)
     if scheme not in FACTORIES:
         # Whatever follows the scheme may hold a secret.
-        what = f"a URL of {scheme}:" if scheme else "a URL without a scheme"
+        what = f"a URL of scheme {scheme!r}" if scheme else "a URL without a scheme"
         raise UnknownProtocolError(f"committer_conf() was given {what}: {why_unknown(scheme)}")
     return scheme

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from fsspec_commit.errors import RequestError
@@ -110,12 +109,11 @@ def refuse_unknown(names: Iterable[str], caller: str) -> None:
 
 def _hint(name: str) -> str:
     meant = _MEANT.get(name.lower())
-    known = list(SparkOptions.__annotations__)
     if meant is not None:
         return f"; {meant}"
-    if close := get_close_matches(name.lower(), known, 1):
-        return f"; did you mean {close[0]!r}?"
-    return option_hint(name, known)
+    known = list(SparkOptions.__annotations__)
+    # A name that another library has before one that looks like it: partition_cols is pandas'.
+    return option_hint(name, known) or option_hint(name.lower(), known)
 
 
 def _names(given: object) -> list[str]:

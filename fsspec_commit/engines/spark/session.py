@@ -2,8 +2,9 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fsspec_commit.engines.spark.hadoop_names import COMMIT_PROTOCOL
 from fsspec_commit.errors import RequestError
 
 if TYPE_CHECKING:
@@ -42,18 +43,22 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
 
     Args:
         builder: A builder of a session that is not yet there: a jar cannot be added to a running
-            one. Other jars in its ``spark.jars`` stay.
+            one. Other jars in its ``spark.jars`` stay. Where one runs that commits so already, as
+            when a cell of a notebook is run again, the builder gives that one.
 
     Returns:
         The builder.
 
     Raises:
-        RequestError: A session is running in this process.
+        RequestError: Another session is running in this process.
         FileNotFoundError: The package was built without the jar.
     """
     from pyspark import SparkContext
 
-    if SparkContext._active_spark_context is not None:  # noqa: SLF001  # the only way to know
+    running: Any = SparkContext._active_spark_context  # noqa: SLF001  # the only way to know
+    if running is not None:
+        if running.getConf().get(COMMIT_PROTOCOL) == PROTOCOL_CLASS:
+            return builder
         message = (
             "configure() comes before the session, and one is running in this process: call "
             "spark.stop() first, or start it with the settings that docs/spark.md names"
@@ -63,7 +68,7 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     jars = [one for one in given.split(",") if one and one != jar()]
     settings = {
         "spark.jars": ",".join([*jars, jar()]),
-        "spark.sql.sources.commitProtocolClass": PROTOCOL_CLASS,
+        COMMIT_PROTOCOL: PROTOCOL_CLASS,
         "spark.fsspec_commit.python": sys.executable,
     }
     for name, value in settings.items():

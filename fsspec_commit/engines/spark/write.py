@@ -51,6 +51,7 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
             is aborted.
         CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
     """
+    _check_frame(df, destination)
     job_options, partition_by = check_spark_options(options, "fc.spark.write")
     if df.isStreaming:
         message = (
@@ -71,6 +72,27 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
                 messages = [_of_no_rows(plan, job.spec, storage_options)]
             job.commit(messages)
     return job.commit()
+
+
+def _check_frame(df: object, destination: object) -> None:
+    """Refuse what is no frame of Spark's, and what Spark calls with the number of a batch.
+
+    Raises:
+        RequestError: It is one of these.
+    """
+    if not hasattr(df, "mapInArrow"):
+        given = f"{type(df).__module__}.{type(df).__name__}"
+        message = (
+            f"fc.spark.write(df, url) writes a DataFrame of Spark, not a {given}: "
+            "spark.createDataFrame(…) makes one; fc.write_dataset writes tables of others"
+        )
+        raise RequestError(message, kind="invalid_request")
+    if isinstance(destination, int):
+        message = (
+            "foreachBatch takes foreachBatch(fc.spark.foreach_batch(url, stream_id=…)): "
+            "fc.spark.write itself is not told where to write there"
+        )
+        raise RequestError(message, kind="invalid_request")
 
 
 def _of_no_rows(

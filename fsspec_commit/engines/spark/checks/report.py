@@ -1,7 +1,7 @@
 """What a write of a session would commit by, said before it is run."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fsspec_commit.engines.spark.checks.committers import OURS, UNKNOWN, committers_of
 from fsspec_commit.engines.spark.checks.limits import limits_of
@@ -13,6 +13,7 @@ from fsspec_commit.engines.spark.checks.session import (
     session_of,
 )
 from fsspec_commit.engines.spark.hadoop_names import FACTORIES, scheme_of
+from fsspec_commit.errors import RequestError
 from fsspec_commit.store.destination_text import refuse_secrets
 
 if TYPE_CHECKING:
@@ -82,8 +83,12 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
             ``fs.defaultFS`` says.
 
     Raises:
-        RequestError: *destination* holds a secret.
+        RequestError: *destination* holds a secret, or is none.
     """
+    given: Any = destination
+    if not isinstance(given, str):
+        message = f"check(spark, url) takes a session and a text, not a {type(given).__name__}"
+        raise RequestError(message, kind="invalid_request")
     # Hadoop writes file:/tmp and hdfs:/data as well, where no secret has a place.
     if "://" in destination:
         refuse_secrets(destination, schemes=FACTORIES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import fsspec_commit as fc
@@ -51,5 +53,7 @@ def test_where_none_is_known_to_be_safe_it_is_said(url: str, says: str) -> None:
 
 
 def test_it_wants_to_know_where_is_written() -> None:
-    with pytest.raises(fc.RequestError, match="where is written"):
-        fc.spark.committer_conf()
+    a_list: Any = ["s3a://bucket"]
+    for urls in ((), (a_list,)):
+        with pytest.raises(fc.RequestError, match="where is written"):
+            fc.spark.committer_conf(*urls)

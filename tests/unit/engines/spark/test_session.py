@@ -53,10 +53,26 @@ def test_other_jars_stay(jar: Path) -> None:
     assert configured(**options)["spark.jars"] == f"/other.jar,{jar}"
 
 
+class Running:
+    """What `configure` asks of a running context."""
+
+    def __init__(self, **settings: str) -> None:
+        self._settings = settings
+
+    def getConf(self) -> dict[str, str]:  # noqa: N802  # Spark's
+        return self._settings
+
+
 def test_a_running_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", object())
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", Running())
     with pytest.raises(fc.RequestError, match=r"spark\.stop\(\) first"):
         configured()
+
+
+def test_a_cell_that_is_run_again_finds_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"spark.sql.sources.commitProtocolClass": session.PROTOCOL_CLASS}
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", Running(**settings))
+    assert configured() == {}
 
 
 def test_without_the_jar_it_is_said_how_to_have_it(jar: Path) -> None:
