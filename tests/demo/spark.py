@@ -62,6 +62,7 @@ class Place:
         self.options: dict[str, Any] = dict(server.storage_options)
         self.bucket = server.new_bucket()
         self.directory = directory
+        self.running: list[Running] = []
         self._filesystem = s3fs.S3FileSystem(**self.options, use_listings_cache=False)
 
     def rows(self, name: str) -> int:
@@ -74,6 +75,14 @@ class Place:
         """Whether some task has written a file that is not visible yet."""
         found = self._filesystem.find(f"{self.bucket}/{name}")
         return any("/__magic" in path or "/_temporary/" in path for path in found)
+
+    def variables(self) -> dict[str, str]:
+        """Where the store is and who asks, as the environment of a command says it."""
+        return {
+            "AWS_ENDPOINT_URL": self.options["endpoint_url"],
+            "AWS_ACCESS_KEY_ID": self.options["key"],
+            "AWS_SECRET_ACCESS_KEY": self.options["secret"],
+        }
 
     def settings(self, commits: Mapping[str, str]) -> None:
         """Tell Spark, by the file that it reads: where the store is, and how to commit."""
@@ -119,6 +128,7 @@ class Running:
             start_new_session=True,
         )
         self._place, self._name = place, name
+        place.running.append(self)
 
     def until_it_writes(self) -> None:
         """Wait until something of it stands that nobody sees."""
@@ -136,6 +146,8 @@ class Running:
 
     def kill(self) -> None:
         """Let the whole machine end: driver, executors, and the process that commits."""
+        if self._process.poll() is not None:
+            return
         every = self._processes("")
         for one in every:
             os.kill(one, signal.SIGSTOP)  # None of them hears of another's end.
@@ -186,9 +198,9 @@ def lose_the_driver(story: Story, place: Place) -> None:
     left = fc.jobs(url, storage_options=place.options)
     states = [job.state for job in left]
     story.claim("the dead job is known, as 'open'", holds=states == ["open"])
+    story.command("jobs", url, variables=place.variables())
     for one in left:
-        fc.abort(url, one.job_id, storage_options=place.options)
-        console.print(f"\n$ fsspec-commit abort {url} {one.job_id}", style="bold", soft_wrap=True)
+        story.command("abort", url, one.job_id, variables=place.variables())
     after = fc.jobs(url, storage_options=place.options)
     story.claim("nothing of it is left", holds=after == [])
     story.say("It is run again.")
@@ -223,13 +235,18 @@ def main(directory: Path) -> int:
     flights = all_flights()
     pq.write_table(flights, directory / "flights.parquet")
     story = Story()
+    story.say("Five jobs, each with a Spark of its own: this takes some minutes.")
     chapters: tuple[Callable[[Story, Place], None], ...]
     chapters = (lose_an_executor, lose_the_driver, compare)
     try:
         with Server(MINISTACK) as server:
             place = Place(server, directory)
-            for chapter in chapters:
-                chapter(story, place)
+            try:
+                for chapter in chapters:
+                    chapter(story, place)
+            finally:  # Ctrl-C does not reach the sessions of the jobs.
+                for job in place.running:
+                    job.kill()
     except ServerUnavailableError as error:
         raise SystemExit(f"the demo needs a server and Hadoop's S3 driver: {error}") from error
     story.heading("Done")

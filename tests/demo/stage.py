@@ -87,13 +87,19 @@ class Story:
         """What a commit returned."""
         console.print(f"\n{result!r}", style="bold", markup=False, soft_wrap=True)
 
-    def command(self, *arguments: str, refused: bool = False) -> None:
-        """Run the command as anybody would, in their shell."""
+    def command(
+        self, *arguments: str, refused: bool = False, variables: Mapping[str, str] | None = None
+    ) -> None:
+        """Run the command as anybody would, in their shell, where these variables are set."""
         program = Path(sys.executable).with_name("fsspec-commit")
         console.print(f"\n$ fsspec-commit {shlex.join(arguments)}", style="bold", soft_wrap=True)
         sys.stdout.flush()
         ended = subprocess.run(
-            [program, *arguments], cwd=ROOT, stderr=subprocess.STDOUT, check=False
+            [program, *arguments],
+            cwd=ROOT,
+            env={**os.environ, **(variables or {})},
+            stderr=subprocess.STDOUT,
+            check=False,
         )
         if (ended.returncode != 0) != refused:
             self.claim(f"fsspec-commit {arguments[0]} does its work", holds=False)
