@@ -50,18 +50,27 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
         The builder.
 
     Raises:
-        RequestError: Another session is running in this process.
+        RequestError: Another session is running in this process, or has run without the jar, which
+            the JVM that it started takes no more.
         FileNotFoundError: The package was built without the jar.
     """
     from pyspark import SparkContext
 
     running: Any = SparkContext._active_spark_context  # noqa: SLF001  # the only way to know
+    if running is not None and running.getConf().get(COMMIT_PROTOCOL) == PROTOCOL_CLASS:
+        return builder
+    jvm: Any = SparkContext._jvm  # noqa: SLF001  # it outlives the sessions
+    if jvm is not None and not jvm.org.apache.spark.util.Utils.classIsLoadable(PROTOCOL_CLASS):
+        message = (
+            "the JVM of this process was started without the jar, and takes none now: begin "
+            "a new process (restart the kernel of a notebook), with configure() before its first "
+            "session"
+        )
+        raise RequestError(message, kind="invalid_request")
     if running is not None:
-        if running.getConf().get(COMMIT_PROTOCOL) == PROTOCOL_CLASS:
-            return builder
         message = (
             "configure() comes before the session, and one is running in this process: call "
-            "spark.stop() first, or start it with the settings that docs/spark.md names"
+            "spark.stop() first"
         )
         raise RequestError(message, kind="invalid_request")
     given = getattr(builder, "_options", {}).get("spark.jars", "")

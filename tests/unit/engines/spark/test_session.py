@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_bytes(b"")
     monkeypatch.setattr(session, "_JAR", path)
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    monkeypatch.setattr("pyspark.SparkContext._jvm", None)
     return path
 
 
@@ -73,6 +75,20 @@ def test_a_cell_that_is_run_again_finds_its_session(monkeypatch: pytest.MonkeyPa
     settings = {"spark.sql.sources.commitProtocolClass": session.PROTOCOL_CLASS}
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", Running(**settings))
     assert configured() == {}
+
+
+@pytest.mark.parametrize("running", [None, Running()])
+def test_a_jvm_without_the_jar_is_of_no_use(
+    monkeypatch: pytest.MonkeyPatch, running: Running | None
+) -> None:
+    """To stop the session is not enough: the next one could not even read."""
+    utilities = SimpleNamespace(classIsLoadable=lambda name: name != session.PROTOCOL_CLASS)
+    spark = SimpleNamespace(util=SimpleNamespace(Utils=utilities))
+    jvm = SimpleNamespace(org=SimpleNamespace(apache=SimpleNamespace(spark=spark)))
+    monkeypatch.setattr("pyspark.SparkContext._jvm", jvm)
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", running)
+    with pytest.raises(fc.RequestError, match="restart the kernel"):
+        configured()
 
 
 def test_without_the_jar_it_is_said_how_to_have_it(jar: Path) -> None:
