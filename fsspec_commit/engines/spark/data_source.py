@@ -63,6 +63,26 @@ class FsspecCommitDataSource(DataSource):
         spec = plan.spec(hand_over(job), storage_options)
         return FrameWriter(spec, is_explicit=is_explicit)
 
+    def schema(self) -> NoReturn:
+        """Refuse to read, and to create a table without columns.
+
+        Raises:
+            RequestError: Always.
+        """
+        message = (
+            "the data source 'fsspec_commit' writes Parquet, and reads nothing: spark.read.parquet("
+            "url) does; CREATE TABLE … USING fsspec_commit names its columns"
+        )
+        raise RequestError(message, kind="invalid_request")
+
+    def reader(self, schema: "StructType") -> NoReturn:  # noqa: ARG002  # Spark's
+        """Refuse to read.
+
+        Raises:
+            RequestError: Always.
+        """
+        self.schema()
+
     def streamWriter(self, schema: "StructType", overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001, N802  # Spark's
         """Refuse a stream: Spark gives its batches no id that outlives a restart here.
 

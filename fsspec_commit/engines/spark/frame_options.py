@@ -108,6 +108,8 @@ def refuse_unknown(names: Iterable[str], caller: str) -> None:
 
 
 def _hint(name: str) -> str:
+    if name.startswith("fsspec_commit."):
+        return f"; the jar has its options by such names, and here it would be {name[14:]!r}"
     meant = _MEANT.get(name.lower())
     if meant is not None:
         return f"; {meant}"
