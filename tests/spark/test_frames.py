@@ -137,6 +137,14 @@ def test_a_failed_overwrite_leaves_the_old_rows(
     assert has_no_job(tmp_path / "out")
 
 
+def test_who_fails_without_the_options_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """What is not known to be open is not sent to the executors."""
+    frame = spark.range(1).selectExpr("raise_error('no') AS id")
+    with pytest.raises(Exception, match="no") as raised:
+        fc.spark.write(frame, str(tmp_path / "out"), storage_options={"auto_mkdir": True})
+    assert "share_secrets=True" in raised.value.__notes__[-1]
+
+
 def test_a_path_with_odd_names_and_values(spark: SparkSession, tmp_path: Path, way: str) -> None:
     rows = [(1, "a b"), (2, "ü/:%"), (3, None)]
     frame = spark.createDataFrame(rows, "id int, `p q` string")
@@ -285,3 +293,8 @@ class TestDataSource:
         query.stop()
         with pytest.raises(fc.RequestError, match="batch by batch"):
             fc.spark.write(spark.readStream.format("rate").load(), str(tmp_path / "p"))
+
+    def test_it_reads_nothing(self, spark: SparkSession, tmp_path: Path) -> None:
+        for reader in (spark.read, spark.read.schema("id long")):
+            with pytest.raises(Exception, match=r"spark\.read\.parquet\(url\) does"):
+                reader.format("fsspec_commit").load(str(tmp_path)).collect()

@@ -28,6 +28,9 @@ _OF_SPARK = {
     "storage_options": "the settings of Hadoop's driver",
 }
 _IN_PYTHON = re.compile(rf"(?<![\w.])({'|'.join(_OF_A_JOB)})=")
+_OF_A_STORE = re.compile(
+    r"(?<![\w.])(storage_options|(key|secret|token|profile|account_key|sas_token|endpoint_url)=)"
+)
 
 
 def job_options(texts: Mapping[str, str]) -> JobOptions:
@@ -53,4 +56,6 @@ def job_options(texts: Mapping[str, str]) -> JobOptions:
 
 def as_settings(message: str) -> str:
     """A message with the options that it names as the settings which Spark has for them."""
+    if _OF_A_STORE.search(message):
+        message += "; of a Spark job these are Hadoop's settings, fs.s3a.…, fs.azure.… or fs.gs.…"
     return _IN_PYTHON.sub(r"spark.fsspec_commit.\1=", message)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
     from fsspec_commit.engines.partition_writer import WriteSpec
 
+_NOT_SENT = (
+    "the executors had the credentials of their own environment: storage_options that may hold a "
+    "secret reach them with share_secrets=True only"
+)
+
 
 def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) -> CommitResult:
     """Write *df* as one job: all of its rows become visible, or none does.
@@ -67,7 +72,13 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
         if not job.skipped:
             given = job_options.get("storage_options")
             storage_options = locate(destination, given).storage_options  # those of a UPath, too
-            messages = _run(frame, plan.spec(job.spec, storage_options))
+            spec = plan.spec(job.spec, storage_options)
+            try:
+                messages = _run(frame, spec)
+            except Exception as error:
+                if set(storage_options) - set(spec.job.storage_options or ()):
+                    error.add_note(_NOT_SENT)
+                raise
             if not messages:
                 messages = [_of_no_rows(plan, job.spec, storage_options)]
             job.commit(messages)

@@ -60,3 +60,11 @@ def test_what_a_message_names_is_called_as_spark_calls_it() -> None:
         "say spark.fsspec_commit.single_writer=True or spark.fsspec_commit.wait_s=0; "
         "spark.fsspec_commit.probe=false; mode='append'"
     )
+
+
+def test_what_opens_a_store_is_a_setting_of_hadoops() -> None:
+    said = as_settings("no credentials were found; give storage_options key= and secret=")
+    assert said.endswith(
+        "; of a Spark job these are Hadoop's settings, fs.s3a.…, fs.azure.… or fs.gs.…"
+    )
+    assert as_settings("there is no such bucket") == "there is no such bucket"

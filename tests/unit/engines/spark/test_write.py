@@ -38,6 +38,13 @@ def test_an_option_of_another_library_is_answered_with_ours(name: str) -> None:
         fc.spark.write(frame, "out", **options)
 
 
+def test_an_option_of_the_jar_has_no_prefix_here() -> None:
+    frame: Any = SimpleNamespace(mapInArrow=None, isStreaming=False)
+    options: Any = {"fsspec_commit.wait_s": "5"}
+    with pytest.raises(TypeError, match="here it would be 'wait_s'"):
+        fc.spark.write(frame, "out", **options)
+
+
 def test_a_check_of_what_is_no_destination() -> None:
     swapped: Any = ("s3a://bucket", SimpleNamespace())
     with pytest.raises(fc.RequestError, match=r"check\(spark, url\)"):
