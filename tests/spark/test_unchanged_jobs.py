@@ -82,6 +82,13 @@ def test_append_overwrite_error_and_ignore(committing: SparkSession, out: Path) 
     assert_settled(out)
 
 
+def test_a_job_overwrites_what_it_reads(committing: SparkSession, out: Path) -> None:
+    committing.range(9).write.parquet(str(out))
+    frame = committing.read.parquet(str(out)).where("id > 5")
+    frame.write.mode("overwrite").parquet(str(out))
+    assert ids(committing.read.parquet(str(out))) == [6, 7, 8]
+
+
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_a_write_that_fails_changes_nothing(committing: SparkSession, out: Path, mode: str) -> None:
     committing.range(3).write.parquet(str(out))
