@@ -161,6 +161,7 @@ def test_the_driver_is_killed_between_commit_and_checkpoint(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # Six starts of Spark.
 @pytest.mark.parametrize("seed", range(10))
 def test_the_driver_is_killed_fifty_times(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Worth its ten minutes: one duplicate in fifty restarts is one too many."""
