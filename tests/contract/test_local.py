@@ -66,7 +66,7 @@ class TestLocalCommits(OnDisk, CommitterContract):
     At every call it is tried by day in `tests/protocol` and, by real deaths, `tests/integration`.
     """
 
-    @pytest.fixture(params=every_by_day(3))
+    @pytest.fixture(params=every_by_day(6))
     def every(self, request: pytest.FixtureRequest) -> int:
         return int(request.param)
 

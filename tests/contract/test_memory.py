@@ -57,7 +57,7 @@ class TestMemoryCommits(CommitterContract):
     def destination(self, url: str) -> str:
         return url
 
-    @pytest.fixture(params=every_by_day(5))
+    @pytest.fixture(params=every_by_day(10))
     def every(self, request: pytest.FixtureRequest) -> int:
         return int(request.param)
 

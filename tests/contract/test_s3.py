@@ -87,7 +87,7 @@ class TestS3BucketRoot(OnServer, FilesContract, UploadsContract):
         return ""
 
 
-@some_tests_by_day(3)
+@some_tests_by_day(3, everywhere=True)
 @pytest.mark.parametrize("s3_server", ["ministack", "seaweedfs"], indirect=True)
 class TestS3VersionedStore(
     OnServer, FilesContract, PutsContract, ListingsContract, WritersContract, UploadsContract

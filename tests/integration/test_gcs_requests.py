@@ -86,6 +86,7 @@ class TestWhatItCosts:
             assert report.capabilities.evidence[fact] == "probed"
             assert getattr(report.capabilities, fact) is True
 
+    @pytest.mark.slow
     def test_a_slow_bucket_gets_no_more_than_it_takes(
         self, place: GcsPlace, gcs_proxy: FaultProxy, gcs_server: GcsServer
     ) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class S3Faults(WireFaults, LongFiles):
-    by_day: ClassVar = {"reply lost": 4, "503": 9}
+    by_day: ClassVar = {"reply lost": 8, "503": 18}
     asked_by_day = by_day
     expires_by_day = 14
     sees_every_state = True
@@ -114,11 +114,11 @@ class TestGen2(OnAzure, KilledServer):
     """Killed is our own server alone: Azurite keeps its blobs in memory."""
 
     requests = GEN2
-    by_day: ClassVar = {"reply lost": 4, "503": 9}
+    by_day: ClassVar = {"reply lost": 8, "503": 18}
     killed_by_day = ("after the decision", "after the second file")
 
 
 @on("azurite")
 class TestAzurite(OnAzure):
     requests = AZURITE
-    by_day: ClassVar = {"reply lost": 8, "503": 9}
+    by_day: ClassVar = {"reply lost": 16, "503": 18}

@@ -159,7 +159,7 @@ def write_files(task: fc.Task, files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "every"), by_day({case: (case,) for case in CASES}, whole=WHOLE, every=12)
+    ("case", "every"), by_day({case: (case,) for case in CASES}, whole=WHOLE, every=24)
 )
 @pytest.mark.parametrize("act", ["resume", "abort", "clean", "second", "supersede", "late_attempt"])
 def test_somebody_acts_between_any_two_calls(
@@ -186,7 +186,7 @@ def test_somebody_acts_between_any_two_calls(
     by_day(
         {case: (case,) for case in CASES if case.startswith("append") and "exact" not in case},
         whole=WHOLE,
-        every=12,
+        every=24,
     ),
 )
 def test_another_job_appends_between_any_two_calls(
