@@ -5,7 +5,10 @@ The driver process is what a job has beside its JVM; its peak is the kernel's (`
 included (goal: at most 100 MB over an empty interpreter). What the JVM tells it is counted byte by
 byte on its standard input (goal: at most 10 MB). `--tasks 1` has one task write all of them.
 
-    python -m tests.benchmarks.bench_spark_scale [--quick] [--tasks N …]
+Hadoop starts two programs for each local file, which takes 100,000 of them the better part of an
+hour on two cores; `--files 10000` shows the growth sooner.
+
+    python -m tests.benchmarks.bench_spark_scale [--quick] [--tasks N …] [--files N]
 """
 
 from __future__ import annotations
@@ -68,9 +71,10 @@ def session(folder: Path, python: Path) -> SparkSession:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
+    parser.add_argument("--files", type=int, default=FILES)
     options = parser.parse_args()
     report = Report("spark_scale", options.quick)
-    files = 200 if options.quick else FILES
+    files = 200 if options.quick else options.files
     report.note(f"{files:,} files, {kind_of(tmpfs())}")
     empty = Sample((empty_interpreter(),))
     report.add("an empty interpreter", empty, unit="MB")

@@ -24,7 +24,7 @@ ROOT = HERE.parents[1]
 ORDER = (
     *("import", "task_commit", "memory", "write_dataset", "job_commit"),
     *("s3_throughput", "magic_commit", "manifest_commit", "scale"),
-    *("spark_jar", "spark_write", "spark_s3", "spark_scale"),
+    *("spark_jar", "spark_write", "spark_s3"),
 )
 
 
