@@ -40,8 +40,7 @@ from fsspec_commit.names import (
 StorePath = NewType("StorePath", str)
 
 _EPOCH, _DELETED, _PROBE, _GONE, _VOID = "epoch-", "deleted-", "probe-", "gone-", "void-"
-_CLAIM, _ALIVE = "claim-", "alive-"
-_DONE, _LOST, _UPLOADS = "done", "lost", "uploads"
+_CLAIM, _ALIVE, _DONE, _LOST, _UPLOADS = "claim-", "alive-", "done", "lost", "uploads"
 _JOB_ID = "20261120T140355-9c1e5f00a1b2c3d4"
 
 
