@@ -3,9 +3,7 @@
 5 million rows of 11 columns by `local[2]` to a disk: plain (goal: at most 1.03 times), into 50 Hive
 partitions (1.03), and appends of one row in a warm session (goal: 0.1 s more).
 
-A job's records are flushed, and on ext4 that takes along whatever else waits to be written: ours
-ends with its rows on the disk, Spark's does not. `--in-memory` writes to tmpfs, which has nothing
-to flush.
+`--in-memory` writes to tmpfs, to tell what a disk has to do with it.
 
     python -m tests.benchmarks.bench_spark_jar [--quick] [--rounds N] [--in-memory]
 """
