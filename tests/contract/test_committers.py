@@ -89,7 +89,7 @@ class OnServer(Given):
 class Usual(
     LifecycleContract, AttemptsContract, AdoptionContract, RewritesContract, DriversContract
 ):
-    """What is tried by day on one server of each kind, but for what is tried at every call."""
+    """What is drawn from by day on one server of each kind, without what is tried at every call."""
 
 
 class OnS3(OnServer):

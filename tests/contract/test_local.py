@@ -63,7 +63,7 @@ class OnDisk(Given):
 class TestLocalCommits(OnDisk, CommitterContract):
     """With the best committer of a disk.
 
-    At every call it is tried by day in `tests/protocol` and, by real deaths, `tests/integration`.
+    At more calls it is tried by day in `tests/protocol` and, by real deaths, `tests/integration`.
     """
 
     @pytest.fixture(params=every_by_day(6))

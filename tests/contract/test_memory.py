@@ -65,7 +65,7 @@ class TestMemoryCommits(CommitterContract):
 class TestMemoryManifestCommits(TestMemoryCommits):
     """As safe as v1, which is what a disk gets unless somebody asks.
 
-    At every call it is tried by day on a flat store, which asks more of it.
+    At more calls it is tried by day on a flat store, which asks more of it.
     """
 
     @pytest.fixture
