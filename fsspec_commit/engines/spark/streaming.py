@@ -173,12 +173,12 @@ class Written:
                 if other is not None:
                     _refuse_left_out(stream, batch, other)
             self._running[stream] = batch
+        is_written = False
         try:
             yield last is None or last.run != batch.run
-        except BaseException:
-            self._end(stream, batch, is_written=False)
-            raise
-        self._end(stream, batch, is_written=True)
+            is_written = True
+        finally:
+            self._end(stream, batch, is_written=is_written)
 
     def _end(self, stream: _Stream, batch: _Batch, *, is_written: bool) -> None:
         with self._lock:

@@ -46,16 +46,10 @@ final class UploadRecords {
     } catch (FileNotFoundException e) {
       // No file was opened.
     }
-    return found.size() == 1 ? one(fs, found.get(0)) : several(fs, found);
+    return read(fs, found);
   }
 
-  private static Map<Path, JsonNode> one(FileSystem fs, FileStatus file) throws IOException {
-    Map<Path, JsonNode> records = new HashMap<>();
-    records.put(file.getPath(), read(fs, file));
-    return records;
-  }
-
-  private static Map<Path, JsonNode> several(FileSystem fs, List<FileStatus> files)
+  private static Map<Path, JsonNode> read(FileSystem fs, List<FileStatus> files)
       throws IOException {
     Map<Path, JsonNode> records = new HashMap<>();
     if (files.isEmpty()) {
