@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import uuid4
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.store import AtomicRename
 from fsspec_commit.testing.simulation.bucket import (
     Bucket,
     Habits,
@@ -13,15 +12,12 @@ from fsspec_commit.testing.simulation.bucket import (
     Upload,
     refused,
 )
+from fsspec_commit.testing.simulation.families import FAMILIES
 
-AWS = Habits()
-VERSIONED = Habits(versioned=True, again=200)
-MINIO = Habits(conditional_delete=False, listable=False)
+AWS, VERSIONED, MINIO = (FAMILIES[name].habits for name in ("s3", "s3-versioned", "minio"))
 BY_PATH = Habits(versioned=True, keyed_by="path", again=403)
 HABITS = {"unversioned": AWS, "versioned": VERSIONED, "minio": MINIO, "by path": BY_PATH}
-GCS = Habits(versioned=True, uploads=False, renames=AtomicRename.FILE)
-GEN2 = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, keeps_tokens=True)
-EXPRESS = Habits(versioned=True, renames=AtomicRename.FILE, again=200)
+GCS, GEN2, EXPRESS = (FAMILIES[name].habits for name in ("gcs", "gen2", "s3-express"))
 RENAMING = {"gcs": GCS, "gen2": GEN2, "express": EXPRESS}
 ALL_HABITS = {**HABITS, **RENAMING}
 

@@ -23,7 +23,8 @@ from fsspec_commit.store import (
     Writer,
     registry,
 )
-from tests.flat.bucket import Bucket, Habits, ParentMissingError, bucket_of, refused
+from fsspec_commit.testing.simulation.families import capabilities_of
+from tests.flat.bucket import Bucket, ParentMissingError, bucket_of, refused
 from tests.flat.filesystem import FlatFileSystem
 
 if TYPE_CHECKING:
@@ -33,25 +34,6 @@ if TYPE_CHECKING:
 
 
 FLAT = "flat"
-
-
-def capabilities_of(habits: Habits) -> Capabilities:
-    """What the adapter declares of a server with these habits."""
-    return Capabilities(
-        atomic_rename=habits.renames,
-        exclusive_rename=habits.renames is not AtomicRename.NONE,
-        consistent_listing=True,
-        paged_listing=True,
-        multipart=habits.uploads,
-        upload_keyed_by=habits.keyed_by if habits.uploads else None,
-        uploads_listable=habits.listable if habits.uploads else None,
-        exclusive_create=True,
-        replace_if_match=True,
-        delete_if_match=habits.conditional_delete,
-        whole_object_publish=True,
-        token_survives_rename=habits.keeps_tokens,
-        unique_tokens=habits.versioned,
-    )
 
 
 class FlatStore:

@@ -5,7 +5,7 @@ listing goes page by page or directory by directory, and what a disk or Gen2 che
 may have changed when it acts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit.testing.simulation.bucket import Habits
@@ -23,6 +23,8 @@ class Family:
             call for each directory, in no order.
         checks_area: Whether the directory that a new file must be in is looked for by the request
             that makes the file; elsewhere by one before it, or, without directories, not at all.
+        deletes_trees: Whether one request deletes a directory with all that is in it; elsewhere
+            its files are listed, and go one by one.
         makes_area_first: Whether a directory that is missing is made by a request of its own, so
             that it is seen empty.
         request_lives_s: How late a request may be carried out: a signature expires.
@@ -34,6 +36,7 @@ class Family:
     capabilities: Capabilities
     page_entries: int | None = 3
     checks_area: bool = False
+    deletes_trees: bool = False
     makes_area_first: bool = False
     request_lives_s: float = 100_000.0
     clocks_within_s: float = 100_000.0
@@ -56,23 +59,8 @@ class Family:
         return facts.delete_if_match is True or renames
 
 
-def _on_disks(*, conditional: bool, unique_tokens: bool) -> Capabilities:
-    return Capabilities(
-        atomic_rename=AtomicRename.DIRECTORY,
-        exclusive_rename=True,
-        consistent_listing=True,
-        paged_listing=False,
-        multipart=False,
-        exclusive_create=True,
-        replace_if_match=conditional,
-        delete_if_match=conditional,
-        whole_object_publish=True,
-        token_survives_rename=True,
-        unique_tokens=unique_tokens,
-    )
-
-
-def _paged(habits: Habits) -> Capabilities:
+def capabilities_of(habits: Habits) -> Capabilities:
+    """What the adapter declares of a server with these habits, if its listings are paged."""
     return Capabilities(
         atomic_rename=habits.renames,
         exclusive_rename=habits.renames is not AtomicRename.NONE,
@@ -87,6 +75,16 @@ def _paged(habits: Habits) -> Capabilities:
         whole_object_publish=True,
         token_survives_rename=habits.keeps_tokens,
         unique_tokens=habits.versioned,
+    )
+
+
+def _unpaged(habits: Habits, *, conditional: bool, unique_tokens: bool) -> Capabilities:
+    return replace(
+        capabilities_of(habits),
+        paged_listing=False,
+        replace_if_match=conditional,
+        delete_if_match=conditional,
+        unique_tokens=unique_tokens,
     )
 
 
@@ -112,7 +110,7 @@ FAMILIES = {
         Family(
             name="disk",
             habits=_DISK,
-            capabilities=_on_disks(conditional=False, unique_tokens=True),
+            capabilities=_unpaged(_DISK, conditional=False, unique_tokens=True),
             page_entries=None,
             checks_area=True,
             makes_area_first=True,
@@ -120,7 +118,8 @@ FAMILIES = {
         Family(
             name="hdfs",
             habits=_DISK,
-            capabilities=_on_disks(conditional=False, unique_tokens=False),
+            deletes_trees=True,
+            capabilities=_unpaged(_DISK, conditional=False, unique_tokens=False),
             page_entries=None,
             checks_area=True,
             makes_area_first=True,
@@ -128,29 +127,30 @@ FAMILIES = {
         Family(
             name="memory",
             habits=_MEMORY,
-            capabilities=_on_disks(conditional=True, unique_tokens=True),
+            deletes_trees=True,
+            capabilities=_unpaged(_MEMORY, conditional=True, unique_tokens=True),
             page_entries=None,
             checks_area=True,
         ),
-        Family(name="gen2", habits=_GEN2, capabilities=_paged(_GEN2)),
-        Family(name="gcs", habits=_GCS, capabilities=_paged(_GCS)),
+        Family(name="gen2", habits=_GEN2, deletes_trees=True, capabilities=capabilities_of(_GEN2)),
+        Family(name="gcs", habits=_GCS, capabilities=capabilities_of(_GCS)),
         Family(
             name="s3",
             habits=_S3,
-            capabilities=_paged(_S3),
+            capabilities=capabilities_of(_S3),
             request_lives_s=1800.0,
             clocks_within_s=900.0,
         ),
-        Family(name="s3-versioned", habits=_VERSIONED, capabilities=_paged(_VERSIONED)),
+        Family(name="s3-versioned", habits=_VERSIONED, capabilities=capabilities_of(_VERSIONED)),
         Family(
             name="minio",
             habits=_MINIO,
-            capabilities=_paged(_MINIO),
+            capabilities=capabilities_of(_MINIO),
             request_lives_s=1800.0,
             clocks_within_s=900.0,
         ),
-        Family(name="s3-express", habits=_EXPRESS, capabilities=_paged(_EXPRESS)),
-        Family(name="azure-flat", habits=_FLAT_AZURE, capabilities=_paged(_FLAT_AZURE)),
+        Family(name="s3-express", habits=_EXPRESS, capabilities=capabilities_of(_EXPRESS)),
+        Family(name="azure-flat", habits=_FLAT_AZURE, capabilities=capabilities_of(_FLAT_AZURE)),
     )
 }
 """Every simulated store, by name."""

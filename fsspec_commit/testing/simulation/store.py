@@ -9,6 +9,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
+    AtomicRename,
     Capabilities,
     Content,
     Directory,
@@ -54,14 +55,14 @@ class SimulatedStore:
         self._random = process.random
         self._ask = ask
         renames = SimulatedRenames(self, bucket, family, process)
-        self.files = None if bucket.habits.renames.value == "none" else renames
+        self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if family.has_directories else None
         # A rename finds a directory missing at the price of a request, where listings are paged.
         self.directory_creation = (
             renames if family.has_directories and family.page_entries is not None else None
         )
         self.uploads = (
-            SimulatedUploads(bucket, family, process, ask) if (bucket.habits.uploads) else None
+            SimulatedUploads(bucket, family, process, ask) if bucket.habits.uploads else None
         )
 
     @classmethod
@@ -168,7 +169,7 @@ class SimulatedStore:
 
     async def delete_tree(self, path: StorePath) -> None:
         """Delete everything below *path*: at once, or file by file."""
-        if self._family.name not in {"hdfs", "memory", "gen2"}:
+        if not self._family.deletes_trees:
             listed = await self._request("list_tree", path, lambda: self._bucket.keys(f"{path}/"))
             for key in listed:
                 await self.delete(key, expecting=Expect.ANYTHING)

@@ -17,9 +17,10 @@ from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect, Expectation, PendingUpload
+from fsspec_commit.testing.simulation.families import capabilities_of
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import Bucket, Habits
-from tests.flat.store import FlatStore, capabilities_of
+from tests.flat.store import FlatStore
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
 from fsspec_commit.statistics import Statistics
+from fsspec_commit.testing.simulation.families import capabilities_of
 from tests.flat.bucket import AWS, Bucket
-from tests.flat.store import FlatStore, FlatUploads, capabilities_of
+from tests.flat.store import FlatStore, FlatUploads
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:

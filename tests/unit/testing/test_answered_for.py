@@ -10,10 +10,11 @@ import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
+from fsspec_commit.testing.simulation.families import capabilities_of
 from fsspec_commit.testing.store_contract.answered_for import LOGIN_PAGE, _failure, _Try, _verbs
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import GEN2, Bucket
-from tests.flat.store import FlatStore, capabilities_of
+from tests.flat.store import FlatStore
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,10 +10,11 @@ import pytest
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit.testing import FaultyStore, RecordingStore
+from fsspec_commit.testing.simulation.families import capabilities_of
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
 from fsspec_commit.testing.wrapped import VERBS, WrappedStore
 from tests.flat.bucket import GEN2, Bucket
-from tests.flat.store import FlatStore, capabilities_of
+from tests.flat.store import FlatStore
 from tests.unit.testing.calls import at, create, run
 
 if TYPE_CHECKING:
