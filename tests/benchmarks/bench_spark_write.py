@@ -2,8 +2,10 @@
 
 The data source and `fc.spark.write` beside Spark's Parquet writer, from a frame that Spark makes to
 committed files; all in one plain directory (goal: at most 1.15 times), and in 50 Hive partitions
-whose rows come in no order (goal: at most 0.7 times). Then how much memory a worker of Python takes
-for the partitions, over an idle one (goal: under 400 MB).
+whose rows come in no order (goal: at most 0.7 times). Beside them stands what no writer can save:
+Spark makes the rows and drops them ("made"), and ships them to Python, where they are dropped
+("shipped"). Then how much memory a worker of Python takes for the partitions, over an idle one
+(goal: under 400 MB).
 
     python -m tests.benchmarks.bench_spark_write [--quick] [--rounds N]
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -28,10 +31,12 @@ from tests.benchmarks.interleaved import (
     scratch,
     seconds_of,
 )
+from tests.benchmarks.processes import cpu_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 GOALS = {"plain": 1.15, "partitioned": 0.7}
@@ -85,26 +90,74 @@ def by_write(df: DataFrame, destination: str, by: list[str]) -> None:
     fc.spark.write(df, destination, partition_by=by)
 
 
+def made(df: DataFrame) -> None:
+    """Spark's own part in every write of the rows: to make them."""
+    df.write.format("noop").mode("overwrite").save()
+
+
+def _dropped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    yield pa.record_batch({"rows": [sum(batch.num_rows for batch in batches)]})
+
+
+def shipped(df: DataFrame) -> None:
+    """Its part in every write by Python: to make them, and to ship them to Python."""
+    df.mapInArrow(_dropped, "rows long").collect()
+
+
 WRITERS = {"spark": by_spark, "data source": by_data_source, "write": by_write}
 
 
-def timed(
-    write: Callable[[DataFrame, str, list[str]], None],
-    frame: DataFrame,
-    destination: Path,
-    by: list[str],
-) -> Callable[[], float]:
-    """One write into a new directory; all its rows must be there."""
+class Side:
+    """One way to write a frame, and what it takes by the clock and of the processor."""
 
-    def side() -> float:
+    def __init__(self, write: Callable[[], None], check: Callable[[], None]) -> None:
+        self._write, self._check = write, check
+        self._cpu_s: list[float] = []
+
+    def __call__(self) -> float:
+        """The seconds of one write."""
         os.sync()  # what an earlier write left to the disk is not this one's cost
-        seconds = seconds_of(lambda: write(frame, str(destination), by))
+        before = cpu_s()
+        seconds = seconds_of(self._write)
+        self._cpu_s.append(cpu_s() - before)
+        self._check()
+        return seconds
+
+    def cpu_s(self, rounds: int) -> Sample:
+        """The processor time of the last writes, of all processes."""
+        return Sample(tuple(self._cpu_s[-rounds:]))
+
+
+def sides_of(frame: DataFrame, destination: Path, by: list[str]) -> dict[str, Side]:
+    """Each writer into a new directory, where all the rows must be; and what no writer can save."""
+
+    def check() -> None:
         assert frame.sparkSession.read.parquet(str(destination)).count() == frame.count()
         assert len(list(destination.glob("bucket=*"))) == (PARTITIONS if by else 0)
         shutil.rmtree(destination)
-        return seconds
 
-    return side
+    writers = {
+        name: Side(partial(write, frame, str(destination), by), check)
+        for name, write in WRITERS.items()
+    }
+    parts = {call.__name__: Side(partial(call, frame), lambda: None) for call in (made, shipped)}
+    return writers | parts
+
+
+def compare(report: Report, what: str, sides: dict[str, Side], *, rounds: int) -> None:
+    """All of them in turn; a goal is of the clock."""
+    samples = interleave(sides, rounds=rounds, warmups=0 if report.quick else 1)
+    cpu = {name: side.cpu_s(rounds) for name, side in sides.items()}
+    for name, sample in samples.items():
+        report.add(f"{what}: {name}", sample, unit="s")
+        report.add(f"{what}: {name}, of processor time", cpu[name], unit="s")
+    for name in ("data source", "write"):
+        report.compare(
+            f"{what}: {name} / spark", samples[name], samples["spark"], at_most=GOALS[what]
+        )
+        report.compare(f"{what}: {name} / spark, of processor time", cpu[name], cpu["spark"])
 
 
 def size_mb(
@@ -175,19 +228,7 @@ def main() -> None:
     report.note(f"{count:,} rows, {len(COLUMNS)} columns, {TASKS} tasks on {kind_of(disk())}")
     with scratch(disk()) as folder:
         for what, by in {"plain": [], "partitioned": ["bucket"]}.items():
-            sides = {
-                name: timed(write, frame, folder / "out", by) for name, write in WRITERS.items()
-            }
-            samples = interleave(sides, rounds=rounds, warmups=0 if options.quick else 1)
-            for name, sample in samples.items():
-                report.add(f"{what}: {name}", sample, unit="s")
-            for name in ("data source", "write"):
-                report.compare(
-                    f"{what}: {name} / spark",
-                    samples[name],
-                    samples["spark"],
-                    at_most=GOALS[what],
-                )
+            compare(report, what, sides_of(frame, folder / "out", by), rounds=rounds)
             for name in ("spark", "write"):
                 found = size_mb(WRITERS[name], frame, folder / "out", by)
                 report.note(f"{what}: {name} writes {found:.1f} MB")
