@@ -1,7 +1,8 @@
 """A Spark driver that is given secrets on its standard input, and writes, fails and is refused.
 
 python secrets_driver.py PLACE, with one line of JSON: the destination, Hadoop's settings with their
-secrets, some that are refused, and the class path of Hadoop's drivers.
+secrets, some that are refused, what is written without the jar, and the class path of Hadoop's
+drivers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 DRIVER_PROCESS = "fsspec_commit.engines.spark.driver_process"
 LOGGER = "io.github.fsspec_commit"
@@ -85,6 +86,13 @@ def keep_protocol(spark: SparkSession, url: str, place: Path) -> None:
     protocol.abortJob(job)
 
 
+def forget_driver(spark: SparkSession, url: str) -> None:
+    """Hadoop keeps one for each bucket, with the settings of its first use."""
+    jvm: Any = spark.sparkContext._jvm
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    jvm.org.apache.hadoop.fs.Path(url).getFileSystem(conf).close()
+
+
 def write(spark: SparkSession, url: str, refused: Mapping[str, str]) -> None:
     frame = spark.range(10).repartition(2)
     frame.write.parquet(f"{url}/a")
@@ -93,11 +101,29 @@ def write(spark: SparkSession, url: str, refused: Mapping[str, str]) -> None:
     failing = frame.selectExpr("IF(id = 3, raise_error('no such row'), id) AS id")
     failed(lambda: failing.write.parquet(f"{url}/b"))
     conf = spark.sparkContext._jsc.hadoopConfiguration()
+    forget_driver(spark, url)
     for name, value in refused.items():
         conf.set(name, value)
     failed(lambda: frame.write.parquet(f"{url}/c"))
     for name in refused:
         conf.unset(name)
+    forget_driver(spark, url)
+
+
+def write_without_the_jar(spark: SparkSession, url: str, options: Mapping[str, object]) -> None:
+    """With options that are shared, so that every task is sent them."""
+    import fsspec_commit as fc
+
+    frame = spark.range(10).repartition(2)
+    failing = frame.selectExpr("IF(id = 3, raise_error('no such row'), id) AS id")
+    fc.spark.write(frame, url, storage_options=options, share_secrets=True)
+
+    def write(frame: DataFrame, **changed: object) -> None:
+        how = {**options, **changed}
+        fc.spark.write(frame, url, mode="append", storage_options=how, share_secrets=True)
+
+    failed(lambda: write(failing))
+    failed(lambda: write(frame, endpoint_url="http://127.0.0.1:1"))
 
 
 def main() -> None:
@@ -111,6 +137,7 @@ def main() -> None:
         conf.set(name, value)
     write(spark, given["url"], given["refused"])
     keep_protocol(spark, given["url"], place)
+    write_without_the_jar(spark, **given["shared"])
     spark.stop()
     print("done", flush=True)
 

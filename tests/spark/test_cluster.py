@@ -47,9 +47,12 @@ def slow(name, partition=0):
         done.write_text("yes.") if is_slow else None
     return give
 
+def commit(frame, mode, place):
+    frame.write.mode(mode).parquet(place)
+
 def write(name, mode="append", frame=None):
     frame = spark.range(20, numPartitions=2) if frame is None else frame
-    frame.mapInArrow(slow(name), frame.schema).write.mode(mode).parquet(f"{out}/{name}")
+    commit(frame.mapInArrow(slow(name), frame.schema), mode, f"{out}/{name}")
 
 def in_background(name, *given):
     thread = threading.Thread(target=write, args=(name, *given))
@@ -109,8 +112,19 @@ thread.join()
 seen("later")
 """
 PLAIN = """
-spark.range(20, numPartitions=4).write.parquet(f"{out}/plain")
+commit(spark.range(20, numPartitions=4), "append", f"{out}/plain")
 seen("plain")
+"""
+BY_WRITE = """
+import fsspec_commit as fc
+
+def commit(frame, mode, place):
+    fc.spark.write(frame, place, mode=mode)
+"""
+BY_DATA_SOURCE = """
+def commit(frame, mode, place):
+    fc.spark.register(spark)
+    frame.write.format("fsspec_commit").mode(mode).save(place)
 """
 
 
@@ -155,3 +169,16 @@ def test_an_executor_that_is_stopped_and_goes_on_is_never_seen(tmp_path: Path) -
 @pytest.mark.slow
 def test_executors_are_killed(tmp_path: Path) -> None:
     run(tmp_path, {"killed": KILLED, "later": KILLED_LATER})
+
+
+@pytest.mark.slow
+def test_copies_that_are_late_without_the_jar(tmp_path: Path) -> None:
+    source = BY_DATA_SOURCE + SPECULATION.replace("late", "source")
+    scenes = {"plain": BY_WRITE + PLAIN, "late": SPECULATION, "source": source}
+    run(tmp_path, scenes, **SPECULATIVE)
+
+
+@pytest.mark.slow
+def test_executors_are_killed_without_the_jar(tmp_path: Path) -> None:
+    source = BY_DATA_SOURCE + KILLED.replace("killed", "source")
+    run(tmp_path, {"killed": BY_WRITE + KILLED, "later": KILLED_LATER, "source": source})

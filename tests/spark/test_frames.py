@@ -55,6 +55,20 @@ def test_partitions_are_replaced_one_by_one(spark: SparkSession, tmp_path: Path,
     assert ids(spark, tmp_path) == [0, 2, 3, 5, 6, 8, 31, 34, 37]
 
 
+@pytest.mark.slow
+def test_ten_thousand_files_of_two_hundred_partitions(
+    spark: SparkSession, tmp_path: Path, way: str
+) -> None:
+    frame = spark.range(10_000, numPartitions=50).selectExpr("id", "id % 200 AS g")
+    how: dict[str, Any] = {"mode": "overwrite_partitions", "partition_by": "g"}
+    write(way, numbers(spark, 0, 20).selectExpr("id", "id AS g"), tmp_path, **how)
+    write(way, frame, tmp_path, **how)
+    assert len(files(tmp_path)) == 10_000
+    write(way, frame.where("g = 7 AND id < 1000"), tmp_path, **how)
+    assert ids(spark, tmp_path) == [n for n in range(10_000) if n % 200 != 7 or n < 1_000]
+    assert has_no_job(tmp_path)
+
+
 def test_error_and_ignore(spark: SparkSession, tmp_path: Path, way: str) -> None:
     write(way, numbers(spark, 0, 3), tmp_path, mode="error")
     with pytest.raises(Exception, match="holds data"):

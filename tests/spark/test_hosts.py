@@ -48,6 +48,27 @@ except Exception as error:
 """
 
 
+WITHOUT_THE_JAR = """
+import fsspec_commit as fc
+fc.spark.register(spark)
+print("said:", fc.spark.write(spark.range(4), out).rows)
+fc.spark.write(spark.range(0).where("false"), out, mode="append")
+spark.range(7, 9).write.format("fsspec_commit").mode("append").save(out)
+failing = spark.range(60_000).selectExpr("IF(id = 50000, raise_error('no such row'), id) AS id")
+for write in (lambda: fc.spark.write(failing, out, mode="overwrite"),
+              lambda: failing.write.format("fsspec_commit").mode("overwrite").save(out)):
+    try:
+        write()
+    except Exception as error:
+        print("said:", "no such row" in str(error))
+stream = spark.readStream.schema("id long").option("maxFilesPerTrigger", 1).parquet(out).writeStream
+stream = stream.foreachBatch(fc.spark.foreach_batch(f"{out}-copy", stream_id="copy"))
+stream = stream.option("checkpointLocation", f"{out}-checkpoint").trigger(availableNow=True)
+stream.start().awaitTermination()
+print("said:", sorted(row.id for row in spark.read.parquet(f"{out}-copy").collect()))
+"""
+
+
 def rows(out: Path) -> list[int]:
     read: list[int] = pq.read_table(out)["id"].to_pylist()
     return sorted(read)
@@ -178,4 +199,17 @@ def test_spark_connect(tmp_path: Path) -> None:
     assert script.lines() == ["True"]
     assert rows(session.out) == [7, 8]
     assert session.faults.modes() == ["error", "overwrite", "append"]
+    assert fc.jobs(str(session.out)) == []
+
+
+@pytest.mark.slow
+def test_spark_connect_without_the_jar(tmp_path: Path) -> None:
+    pytest.importorskip("zstandard", reason="PySpark's client needs it, and nothing else here does")
+    session = OwnSession(tmp_path)
+    del session.settings["spark.master"]
+    session.settings["spark.remote"] = "local[2]"
+    script = session.run(WITHOUT_THE_JAR)
+    assert script.status == 0, script.printed
+    assert script.lines() == ["4", "True", "True", "[0, 1, 2, 3, 7, 8]"]
+    assert rows(session.out) == [0, 1, 2, 3, 7, 8]
     assert fc.jobs(str(session.out)) == []

@@ -122,6 +122,10 @@ def test_a_secret_is_said_to_the_driver_process_alone(
             "fs.s3a.session.token": TOKEN,
         },
         "refused": {"fs.s3a.client.s3.custom.headers": f"x-of-mine={HEADER}"},
+        "shared": {
+            "url": f"s3://{remote.bucket.name}/shared",
+            "options": {**options, "token": TOKEN},
+        },
         "class_path": spark_jars,
     }
     with Watch(remote) as watch:
