@@ -45,7 +45,8 @@ class JobOptions(TypedDict, total=False):
         collect: ``"store"`` if no message can travel back from a worker; needs *tasks*.
         idempotency_key: At most one job with this key ever commits at this destination.
         success: ``"marker"`` (default) an empty ``_SUCCESS``, ``"json"`` Hadoop's
-            ``SuccessData/1``, ``"none"`` no marker.
+            ``SuccessData/1``, ``"none"`` no marker of its own: one that stands is removed before
+            new files appear beside old ones, and another one left in its place after the last.
         allow_empty: Whether a job without files may commit.
         wait_s: How long to wait for a conflicting job that is committing.
         concurrency: The most calls in flight.

@@ -176,5 +176,10 @@ class Committer(Protocol):
             False if no marker stands and the prepared one is gone: nothing was changed.
         """
 
+    async def has_prepared_success(
+        self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+    ) -> bool:
+        """Whether the marker that another job has prepared can still be published."""
+
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """Drop a prepared marker that no decision names, unless it is removed with the area."""

@@ -24,7 +24,7 @@ from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.parallel import Progress, batches_of, for_each
 from fsspec_commit.effects.part_writer import PartBudget, PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
-from fsspec_commit.errors import Stage
+from fsspec_commit.errors import RecordError, Stage
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
@@ -303,6 +303,19 @@ class MagicCommitter:
         upload = marker_upload(layout.destination, marker)
         expecting = Expect.ABSENT if stale is None else Token(stale.token)
         return await self._uploads.complete(upload, expecting=expecting, accept_existing=True)
+
+    async def has_prepared_success(
+        self,
+        layout: JobLayout,
+        claim_nonce: str,  # noqa: ARG002  # the decision names the upload itself
+        marker: FileIdentity,
+    ) -> bool:
+        """Whether its upload is pending."""
+        try:
+            upload = marker_upload(layout.destination, marker)
+        except RecordError:
+            return False  # It is a file: another committer has prepared it.
+        return await self._uploads.is_pending(upload)
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """Abort the marker's upload."""

@@ -157,6 +157,13 @@ class RenamingCommitter:
         # With the token it had, another's marker stands in the way, and would again.
         return there.token != marker.token and await publish(there.token)
 
+    async def has_prepared_success(
+        self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
+    ) -> bool:
+        """Whether a file of that name and size is there."""
+        there = await self._store.stat(layout.prepared_success(claim_nonce))
+        return isinstance(there, Entry) and there.size_bytes == marker.size
+
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """Do nothing: the marker is removed with the area."""
 

@@ -253,6 +253,8 @@ async def _finish(
 async def _wanted(job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
+    replaced = await list_replaced(job, claim, new, outside)
+    stale = await seen_success(job)
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,
@@ -261,9 +263,9 @@ async def _wanted(job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOuts
         claim=claim,
         chosen=chosen.inline,
         chosen_list=chosen.listed,
-        replaced=await list_replaced(job, claim, new, outside),
-        stale_success=await seen_success(job),
-        success=await prepare_success(job, claim, new),
+        replaced=replaced,
+        stale_success=stale,
+        success=await prepare_success(job, claim, new, stale),
     )
 
 

@@ -2,6 +2,8 @@
 
 A stale driver cannot write its marker over a later job's, because publishing consumes what was
 prepared. The marker of an earlier job is removed first, so that it never stands for half a job.
+That job may be unfinished: so whoever removes a marker leaves one, and a job that finds its own
+gone asks whether another one is about to publish one.
 """
 
 from itertools import islice
@@ -11,26 +13,45 @@ from fsspec_commit.errors import PartialCommitError, RequestError
 from fsspec_commit.ids import NEVER, started
 from fsspec_commit.names import SUCCESS
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, FileIdentity
+from fsspec_commit.records.job import Claim, Decision, FileIdentity, Success
 from fsspec_commit.records.success import IOStatistics, SuccessData
 from fsspec_commit.store import Directory
 
 FILENAMES_MAX = 10_000
 """Hadoop's marker lists at most 100 names; more are for people who compare, not for programs."""
+_LOOKS_MAX = 8
 
 
-async def prepare_success(job: BoundJob, claim: Claim, new: NewFiles) -> FileIdentity | None:
-    """Prepare the job's marker, if it is to have one.
+async def prepare_success(
+    job: BoundJob, claim: Claim, new: NewFiles, stale: FileIdentity | None
+) -> FileIdentity | None:
+    """Prepare the job's marker, if it is to have one, or will remove *stale* from beside others.
 
     Its name contains the claim's nonce: a second driver of the job must not replace the marker that
     the first one's decision names.
     """
-    if job.record.success == "none":
+    kind = _kind(job, stale)
+    if kind == "none":
         return None
-    data = b"" if job.record.success == "marker" else success_data(job, new)
+    data = b"" if kind == "marker" else success_data(job, new)
     return await job.committer.prepare_success(job.layout, claim.nonce, data)
+
+
+def _kind(job: BoundJob, stale: FileIdentity | None) -> Success:
+    """Which marker the job leaves: its own, or one in the place of *stale*.
+
+    A job that adds to data removes the marker that speaks for them, perhaps of a job that is not
+    finished, and does not conflict: when all is in place again, one must stand. One that replaces
+    all the data waits for every other job, and its marker goes with the data.
+    """
+    own, adds = job.record.success, job.record.mode in {"append", "overwrite_partitions"}
+    if own != "none" or stale is None or not adds or not _is_removed(job):
+        return own
+    return "json" if stale.size else "marker"
 
 
 def success_data(job: BoundJob, new: NewFiles) -> bytes:
@@ -107,8 +128,9 @@ async def publish_success(
 ) -> tuple[str, ...]:
     """Publish the marker that the decision names, if it names one.
 
-    A marker that is lost is never prepared again: a driver that was superseded could publish the
-    second one after the next job has begun to publish.
+    If it is gone, it may have been published, and been removed by another job that is about to
+    publish its own, for this one as well. A marker that is lost is never prepared again: a driver
+    that was superseded could publish the second one after the next job has begun to publish.
 
     Returns:
         Warnings: that the marker is lost, if that is accepted.
@@ -121,8 +143,15 @@ async def publish_success(
     if marker is None or claim is None:
         return ()
     stale = None if _is_removed(job) else decision.record.stale_success
-    if await job.committer.publish_success(job.layout, claim.nonce, marker, stale):
-        return ()
+    found: frozenset[str] | None = frozenset()
+    for look in range(_LOOKS_MAX):
+        if await job.committer.publish_success(job.layout, claim.nonce, marker, stale):
+            return ()
+        before, found = found, await _others(job)
+        if found is None:
+            return ()
+        if look and found == before:
+            break  # No other job has come or gone since: none has removed it, or published one.
     if accept_loss:
         return (f"lost: {SUCCESS!r} is gone, and was left out",)
     message = (
@@ -131,6 +160,33 @@ async def publish_success(
         f"without it with: {job.settle_command('resume')} --accept-loss"
     )
     raise PartialCommitError(message, path=SUCCESS, remaining=0, stage="finish")
+
+
+async def _others(job: BoundJob) -> frozenset[str] | None:
+    """What changes whenever another job publishes a marker; ``None`` if one is about to do so.
+
+    It is if its decision names a marker that is still prepared: one that has none may be another
+    that has lost its own.
+    """
+    layout = job.layout.destination
+    beside = await job.store.list_usable(layout.areas)
+    found = {str(epoch.path) for epoch in epochs_among(beside, layout)}
+    for other in jobs_among(beside, layout):
+        state = await read_state(job.store, other)
+        if other != job.layout and state.state in {"decided", "published", "void"}:
+            if await _is_to_mark(job, state):
+                return None
+            found.add(other.area)
+    return frozenset(found)
+
+
+async def _is_to_mark(job: BoundJob, other: JobState) -> bool:
+    if other.decision is None or other.state == "void":
+        return False
+    marker, claim = other.decision.record.success, other.decision.record.claim
+    if marker is None or claim is None:
+        return False
+    return await job.committer.has_prepared_success(other.layout, claim.nonce, marker)
 
 
 async def withdraw_success(job: BoundJob, lost: Decision) -> None:

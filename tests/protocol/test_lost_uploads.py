@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -12,9 +12,13 @@ from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.simulation import Habits
+from tests.flat.bucket import make_bucket, remove_bucket
 from tests.protocol.in_buckets import started, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.flat.bucket import Bucket
 
 
@@ -107,6 +111,40 @@ def test_a_lost_marker_does_not_matter_where_anothers_stands(bucket: Bucket) -> 
     assert shown(bucket) == ["a", "b"]
     assert marker_of(bucket) == standing != b""
     assert fc.jobs(job.destination) == []
+
+
+@pytest.fixture
+def forgetful() -> Iterator[Bucket]:
+    """With versions, so that markers are removed; it forgets what uploads it has completed."""
+    bucket = make_bucket(Habits(versioned=True, again=404))
+    yield bucket
+    remove_bucket(bucket)
+
+
+@pytest.mark.parametrize("success", ["none", "marker"])
+def test_a_marker_is_not_lost_that_another_job_is_to_replace(
+    forgetful: Bucket, success: Literal["none", "marker"]
+) -> None:
+    """That job has removed it, and has died; when its own is lost as well, nothing hides that."""
+    bucket = forgetful
+    job = started(bucket)
+    message = write(job.task(), "a.txt").commit()
+    with inject(Fault("create", 5, "crash_before")) as fired, suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([message])
+    assert fired
+    assert marker_of(bucket) == b""
+    later = started(bucket, success=success)
+    message = write(later.task(), "b.txt").commit()
+    with inject(Fault("complete", 2, "crash_before")) as fired, suppress(Crash):
+        fc.Job.from_spec(later.spec).commit([message])
+    assert fired
+    assert marker_of(bucket) is None
+    assert fc.resume(job.destination, job.job_id).warnings == ()
+    expire(bucket, "_SUCCESS")
+    with pytest.raises(fc.PartialCommitError, match="'_SUCCESS' is not, and"):
+        fc.resume(later.destination, later.job_id)
+    assert fc.resume(later.destination, later.job_id, accept_loss=True).warnings
+    assert bucket.uploads == {}
 
 
 def test_an_upload_that_would_not_go_is_aborted_when_the_task_commits(bucket: Bucket) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from tests.specs import adoption, job_over, late_deletes, trash, void_area
+from tests.specs import adoption, job_over, late_deletes, markers, trash, void_area
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "adoption": (adoption.search, 100),
     "job over": (job_over.search, 10_000),
     "late deletes": (late_deletes.search, 1_000),
+    **{f"markers, {plan}": (partial(markers.search, plan), 100) for plan in markers.PLANS},
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
     "void area, by path": (partial(void_area.search, "by path"), 100),
@@ -29,6 +30,7 @@ WEAKENED = [
         ("adoption", adoption.search, adoption.Weakened),
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
+        ("markers", markers.search_all, markers.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
     )

@@ -162,6 +162,18 @@ class ConfirmedUploads(Counted):
                 str(error), path=error.path, retry_after_s=error.retry_after_s
             ) from error
 
+    async def is_pending(self, upload: PendingUpload) -> bool:
+        """Whether *upload* can still be completed; False if the store does not show uploads.
+
+        Raises:
+            StoreError: It was refused, or never answered.
+        """
+        adopting = self._adopting
+        if adopting is None:
+            return False
+        parts = await self._ask("multipart_upload_list", lambda: adopting.stored_parts(upload))
+        return parts is not None
+
     async def adopted(self, upload: PendingUpload, etags: Sequence[str]) -> tuple[Part, ...] | str:
         """The parts of an upload that another program has begun; or why they are not as it says.
 

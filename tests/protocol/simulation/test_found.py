@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from fsspec_commit.testing.simulation import AttemptPlan, FaultAt, JobPlan, Plan, run
+from tests.protocol.simulation.scenes import again
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a job without a marker removes that of another one, which then asks for --accept-loss",
-)
-@pytest.mark.parametrize("family", ["disk", "gcs"])
-def test_p8_a_marker_that_another_job_has_removed_keeps_no_job_from_its_end(family: str) -> None:
+@pytest.mark.parametrize("family", ["disk", "gcs", "s3-versioned", "s3"])
+@pytest.mark.parametrize("success", ["none", "marker", "json"])
+def test_p8_a_marker_that_another_job_has_removed_keeps_no_job_from_its_end(
+    family: str, success: Literal["none", "marker", "json"]
+) -> None:
     """Two appends; one dies when its marker stands, the other removes that and writes none."""
     plan = Plan(
         family=family,
@@ -21,7 +23,7 @@ def test_p8_a_marker_that_another_job_has_removed_keeps_no_job_from_its_end(fami
             JobPlan(
                 name="b",
                 mode="append",
-                success="none",
+                success=success,
                 attempts=(AttemptPlan(task=0, pause_s=20),),
             ),
         ),
@@ -30,3 +32,35 @@ def test_p8_a_marker_that_another_job_has_removed_keeps_no_job_from_its_end(fami
     found = run(plan)
     assert found.told["commit returned"] == 1
     assert not found.violations, found
+
+
+MARKS = {"disk": ("rename", 4), "gcs": ("rename", 2)}
+"""The call that publishes a marker, of a job that removes one before."""
+
+
+@pytest.mark.parametrize("family", MARKS)
+@pytest.mark.parametrize("success", ["none", "marker"])
+def test_p8_nor_while_the_other_job_is_to_publish_one(
+    family: str, success: Literal["none", "marker"]
+) -> None:
+    """Both die, the other when it has removed the marker; they are resumed in either order."""
+    verb, call = MARKS[family]
+    later = AttemptPlan(task=0, pause_s=20)
+    plan = Plan(
+        family=family,
+        jobs=(
+            JobPlan(name="a", mode="append"),
+            JobPlan(name="b", mode="append", success=success, attempts=(later,)),
+        ),
+        faults=(
+            FaultAt("a.driver", 6, "crash_before", verb="create"),
+            FaultAt("b.driver", call, "crash_before", verb=verb),
+        ),
+    )
+    first_resumed = set()
+    for found in map(run, again(plan, 6)):
+        assert not found.violations, found
+        assert found.told["resume returned"] + found.told["commit returned"] == 2
+        told = next(event for event in found.trace.lines() if "calls resume" in event)
+        first_resumed.add(told.rpartition("job ")[2])
+    assert first_resumed == {"a>", "b>"}
