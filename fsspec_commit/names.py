@@ -337,9 +337,12 @@ def working_name(name: Target) -> str:
     ``<name>.pending``, which no ``*.parquet`` glob matches; the digest of *name* where the
     suffix would make it longer than stores take.
     """
+    return (sha256(name.encode()).hexdigest() if is_digested(name) else name) + PENDING
+
+
+def is_digested(name: Target) -> bool:
+    """Whether *name* is too long for its :func:`working_name` to hold it."""
     if is_plain(name):
-        return name + PENDING
+        return False
     file_name = name.rpartition("/")[2]
-    if len(file_name.encode()) + len(PENDING) <= NAME_BYTES_MAX:
-        return name + PENDING
-    return sha256(name.encode()).hexdigest() + PENDING
+    return len(file_name.encode()) + len(PENDING) > NAME_BYTES_MAX

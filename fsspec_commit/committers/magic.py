@@ -180,7 +180,7 @@ class MagicAttempt:
         self._begun.pop(_key(upload), None)
 
     def _files(self) -> Sequence[PendingFile]:
-        return [file for _, file in sorted(self._finished.items())]
+        return [self._finished[name] for name in sorted(self._finished)]
 
 
 class _Recording:

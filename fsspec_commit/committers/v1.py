@@ -41,7 +41,7 @@ class V1Attempt(WorkingFiles):
         # It may have been adopted before; whatever a late writer has put in its place since.
         if files and await self._store.stat(layout.committed_directory) is None:
             await self._adopt_directory(next(iter(files.values())))
-        await self._adopt_from(layout.committed_directory, layout.committed_name, files)
+        await self._adopt_from(layout.committed_directory, files)
 
     async def seal(self, rows: int | None) -> bytes:
         """Rename the working directory to ``committed/``; an attempt without files has none.
@@ -49,7 +49,7 @@ class V1Attempt(WorkingFiles):
         Raises:
             JobNotActiveError: The working directory is gone: the job was settled meanwhile.
         """
-        if self.all() and not self._has_adopted:
+        if self._finished and not self._has_adopted:
             await self._commit_directory()
         return self.manifest(rows, directory=self._layout.committed_name)
 

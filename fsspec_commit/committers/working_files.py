@@ -8,7 +8,7 @@ from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.layout import AttemptLayout, StorePath
-from fsspec_commit.names import Target, working_name
+from fsspec_commit.names import PENDING, Target, is_digested, working_name
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import DirectWriter, Entry, Writer
 
@@ -44,7 +44,7 @@ class WorkingFiles:
 
     def all(self) -> Sequence[WorkingFile]:
         """Every finished file, by name."""
-        return [file for _, file in sorted(self._finished.items())]
+        return [self._finished[name] for name in sorted(self._finished)]
 
     def finished(self) -> Sequence[NewFile]:
         """Every finished file, by name."""
@@ -62,7 +62,7 @@ class WorkingFiles:
         Raises:
             RequestError: A file is not there, or is not as long as it should be.
         """
-        await self._adopt_from(self._layout.working_directory, self._layout.working_name, files)
+        await self._adopt_from(self._layout.working_directory, files)
 
     async def discard(self) -> None:
         """Remove everything of the attempt, sealed or not."""
@@ -84,25 +84,30 @@ class WorkingFiles:
             adopted=self._has_adopted,
         ).encode()
 
-    async def _adopt_from(
-        self, directory: StorePath, directory_name: str, files: Mapping[Target, AdoptedFile]
-    ) -> None:
-        """Take *files* from *directory*, with the tokens that the store shows for them."""
-        there: dict[StorePath, Entry] = {}
+    async def _adopt_from(self, directory: StorePath, files: Mapping[Target, AdoptedFile]) -> None:
+        """Take *files* from *directory*, with the tokens that the store shows for them.
+
+        There may be 100,000 of them: of the listing nothing else is kept.
+        """
+        beginning = f"{directory}/"
+        digested = {working_name(name): name for name in files if is_digested(name)}
         if files:
-            there = {entry.path: entry async for entry in self._store.list_tree(directory)}
+            async for entry in self._store.list_tree(directory):
+                working = entry.path.removeprefix(beginning)
+                name = digested.get(working, Target(working.removesuffix(PENDING)))
+                if name in files and working == working_name(name):
+                    name = Target(files[name].name)  # The same text, which is there already.
+                    self._finished[name] = WorkingFile(name, entry.size_bytes, entry.token)
         for name, file in files.items():
-            working = working_name(name)
-            (path,) = self._layout.sealed_files(directory_name, [working])
-            entry = there.get(path)
+            path = f"{beginning}{working_name(name)}"
+            found = self._finished.get(name)
             if file.upload_id is not None or file.part_tokens:
                 why = "tasks write files here, and upload nothing"
-            elif entry is None:
+            elif found is None:
                 why = f"there is no file {path!r}"
-            elif entry.size_bytes != file.size_bytes:
-                why = f"{path!r} has {entry.size_bytes} bytes, and should have {file.size_bytes}"
+            elif found.size_bytes != file.size_bytes:
+                why = f"{path!r} has {found.size_bytes} bytes, and should have {file.size_bytes}"
             else:
-                self._finished[name] = WorkingFile(name, working, file.size_bytes, entry.token)
                 continue
             raise not_adopted(self._layout, file, why)
         self._has_adopted = True
@@ -113,7 +118,7 @@ class WorkingFiles:
 
     def _recorder(self, name: Target) -> Callable[[Entry], NewFile]:
         def record(entry: Entry) -> NewFile:
-            file = WorkingFile(name, working_name(name), entry.size_bytes, entry.token)
+            file = WorkingFile(name, entry.size_bytes, entry.token)
             self._finished[name] = file
             return file
 

@@ -1,9 +1,10 @@
-"""The long array of a record: decoded some items at a time, each as strictly as the whole.
+"""The long array of a record: written, and decoded as strictly as the whole, some items at a time.
 
 A record of fifty thousand files is some megabytes; its objects, all at once, are many times that.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from itertools import chain, islice
 from typing import Generic, Protocol, TypeVar
 
@@ -12,6 +13,7 @@ import msgspec
 from fsspec_commit.errors import RecordError
 
 PIECE_BYTES = 256 << 10
+NO_ENTRIES = msgspec.Raw(b"[]")
 _BATCH_MAX = 2048
 
 T = TypeVar("T")
@@ -130,6 +132,27 @@ class Many(Generic[T]):
         return isinstance(other, Iterable) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # compared by what it holds
+
+
+def with_entries(record: msgspec.Struct, key: bytes, batches: Iterable[list[I]]) -> bytes:
+    """The canonical bytes of *record* with the items of *batches* in its array, which is empty.
+
+    Args:
+        record: The record without them.
+        key: The canonical bytes before the array.
+        batches: The items; none is held when the next ones are asked for.
+    """
+    without = msgspec.json.encode(record)
+    begin = without.index(key) + len(key) + 1
+    data = BytesIO()  # What it has written, it gives away without a copy.
+    data.write(without[:begin])
+    between = b""
+    for batch in batches:
+        data.write(between)
+        data.write(msgspec.json.encode(batch)[1:-1])
+        between = b","
+    data.write(without[begin:])
+    return data.getvalue()
 
 
 def span_of(data: bytes, without: bytes, key: bytes) -> tuple[int, int]:

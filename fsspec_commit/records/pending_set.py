@@ -20,7 +20,15 @@ from fsspec_commit.ids import NEVER, Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout
 from fsspec_commit.names import Target, target, uri_path
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
-from fsspec_commit.records.entries import Entries, Many, Sized, span_of
+from fsspec_commit.records.entries import (
+    NO_ENTRIES,
+    Entries,
+    Many,
+    Sized,
+    in_batches,
+    span_of,
+    with_entries,
+)
 from fsspec_commit.records.job import (
     AttemptIdText,
     Count,
@@ -86,6 +94,7 @@ class _Commit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 _DECODER = msgspec.json.Decoder(list[_Commit])
+_COMMITS = b'"commits":'
 
 
 class _OfSet(Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,12 +137,10 @@ class PendingSet:
     def encode(self) -> bytes:
         """The canonical bytes."""
         form = _Form(self.layout, self.created)
-        return msgspec.json.encode(
+        return with_entries(
             _Set(
                 job_id=self.layout.job.job_id,
-                commits=msgspec.Raw(
-                    msgspec.json.encode([form.commit(file) for file in self.files])
-                ),
+                commits=NO_ENTRIES,
                 extra=_OfSet(
                     self.layout.attempt_id,
                     self.nonce,
@@ -141,7 +148,9 @@ class PendingSet:
                     "" if self.rows is None else str(self.rows),
                 ),
                 statistics=_NoStatistics(),
-            )
+            ),
+            _COMMITS,
+            ([form.commit(file) for file in batch] for batch in in_batches(self.files)),
         )
 
     @classmethod
@@ -270,10 +279,10 @@ def _files(data: bytes, raw: _Set, form: _Form) -> Sized[PendingFile]:
     """The files of *raw*, decoded from *data*; checked to be canonical, and each named once."""
     if str(form.created_ms) != raw.extra.created:
         raise RecordError("not a canonical PendingSet record")
-    without = msgspec.json.encode(msgspec.structs.replace(raw, commits=msgspec.Raw(b"[]")))
+    without = msgspec.json.encode(msgspec.structs.replace(raw, commits=NO_ENTRIES))
     entries = Entries(
         data,
-        span_of(data, without, b'"commits":'),
+        span_of(data, without, _COMMITS),
         _DECODER,
         between=b'},{"version":',
         read=form.files,

@@ -29,7 +29,15 @@ from fsspec_commit.names import (
     working_name,
 )
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
-from fsspec_commit.records.entries import Entries, Many, Sized, span_of
+from fsspec_commit.records.entries import (
+    NO_ENTRIES,
+    Entries,
+    Many,
+    Sized,
+    in_batches,
+    span_of,
+    with_entries,
+)
 from fsspec_commit.records.job import AttemptIdText, Count, JobIdText, NonceText
 
 
@@ -38,15 +46,18 @@ class WorkingFile(Struct, frozen=True, gc=False):
 
     Attributes:
         target: Its name at the destination.
-        name: Its name in the attempt's directory.
         size_bytes: Its size.
         token: Identifies its content in the attempt's directory.
     """
 
     target: Target
-    name: str
     size_bytes: int
     token: str
+
+    @property
+    def name(self) -> str:
+        """Its name in the attempt's directory; not kept, as an attempt may have 100,000 files."""
+        return working_name(self.target)
 
 
 class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -57,6 +68,7 @@ class _FileEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 _DECODER = msgspec.json.Decoder(list[_FileEntry])
+_FILES = b'"files":'
 
 
 class _DirectoryEntry(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -112,7 +124,7 @@ class TaskManifest:
 
     def encode(self) -> bytes:
         """The canonical bytes."""
-        return msgspec.json.encode(
+        return with_entries(
             _Manifest(
                 extra=_ExtraData(
                     self.nonce,
@@ -124,21 +136,11 @@ class TaskManifest:
                 task_id=str(self.layout.task_id),
                 attempt_id=self.layout.attempt_id,
                 attempt_directory=self.directory,
-                files=msgspec.Raw(
-                    msgspec.json.encode(
-                        [
-                            _FileEntry(
-                                uri_path(file.name),
-                                uri_path(file.target),
-                                file.size_bytes,
-                                file.token,
-                            )
-                            for file in self.files
-                        ]
-                    )
-                ),
+                files=NO_ENTRIES,
                 directories=_directories(partitions_of(file.target for file in self.files)),
-            )
+            ),
+            _FILES,
+            map(_entries, in_batches(self.files)),
         )
 
     def sources(self, files: Iterable[WorkingFile]) -> list[StorePath]:
@@ -187,10 +189,10 @@ class TaskManifest:
 
 def _files(data: bytes, raw: _Manifest, *, is_checked: bool) -> Sized[WorkingFile]:
     """The files of *raw*, decoded from *data*; checked to be canonical, and each named once."""
-    without = msgspec.json.encode(msgspec.structs.replace(raw, files=msgspec.Raw(b"[]")))
+    without = msgspec.json.encode(msgspec.structs.replace(raw, files=NO_ENTRIES))
     entries = Entries(
         data,
-        span_of(data, without, b'"files":'),
+        span_of(data, without, _FILES),
         _DECODER,
         between=b'},{"s":"',
         read=_working_files,
@@ -218,16 +220,23 @@ def _directories(partitions: Iterable[Partition]) -> list[_DirectoryEntry]:
     return [_DirectoryEntry(uri_path(name), 0, name.count("/") + 1) for name in needed]
 
 
+def _entries(files: list[WorkingFile]) -> list[_FileEntry]:
+    return [
+        _FileEntry(uri_path(file.name), uri_path(file.target), file.size_bytes, file.token)
+        for file in files
+    ]
+
+
 def _working_files(entries: list[_FileEntry]) -> list[WorkingFile]:
     targets = [entry.d for entry in entries]
     if are_plain(targets) and [entry.s for entry in entries] == [d + PENDING for d in targets]:
-        return [WorkingFile(Target(entry.d), entry.s, entry.z, entry.e) for entry in entries]
+        return [WorkingFile(Target(entry.d), entry.z, entry.e) for entry in entries]
     return [_working_file(entry) for entry in entries]
 
 
 def _working_file(entry: _FileEntry) -> WorkingFile:
     name = target(from_uri_path(entry.d))
-    working = working_name(name)
-    if (uri_path(name), uri_path(working)) != (entry.d, entry.s):
+    file = WorkingFile(name, entry.z, entry.e)
+    if (uri_path(name), uri_path(file.name)) != (entry.d, entry.s):
         raise RecordError(f"{entry.d}: not as an attempt names its files")
-    return WorkingFile(name, working, entry.z, entry.e)
+    return file

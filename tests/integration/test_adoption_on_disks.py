@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,6 +53,31 @@ def test_what_is_beside_the_files_is_left_out(job: fc.Job, tmp_path: Path) -> No
         "_SUCCESS",
         *(path.name for path in (tmp_path / "out" / "_commit").iterdir()),
     }
+
+
+def test_a_name_that_is_too_long_to_be_marked_is_adopted_by_its_digest(
+    job: fc.Job, tmp_path: Path
+) -> None:
+    stem = "long" * 53
+    name = f"day=1/{stem}-{job.job_id}-0.csv"
+    working = directory(job, tmp_path) / f"{sha256(name.encode()).hexdigest()}.pending"
+    working.parent.mkdir(parents=True)
+    working.write_bytes(b"long")
+    job.commit([job.adopt(0, ATTEMPT, [fc.AdoptedFile(name, 4)])])
+    assert (tmp_path / "out" / name).read_bytes() == b"long"
+
+
+def test_of_a_long_listing_little_is_kept(job: fc.Job, tmp_path: Path) -> None:
+    """One task of a Spark job may have 100,000 files."""
+    files = [written(job, tmp_path, f"part-{number}") for number in range(3_000)]
+    tracemalloc.start()
+    try:
+        message = job.adopt(0, ATTEMPT, files)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert message.file_count == 3_000
+    assert peak_bytes < 700 * 3_000
 
 
 def test_an_attempt_without_a_directory_is_not_there(job: fc.Job, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fsspec_commit.errors import RecordError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
-from fsspec_commit.names import target, working_name
+from fsspec_commit.names import target
 from fsspec_commit.records.pending_set import PendingFile, PendingSet
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Part, PendingUpload, Token
@@ -30,7 +30,7 @@ ODD = '},{"s":"x", }, {"version":2,"s":"},{\\"s\\":\\"'
 
 def manifest(names: Sequence[str], tokens: Sequence[str] = ()) -> bytes:
     files = [
-        WorkingFile(target(name), working_name(target(name)), 1, token)
+        WorkingFile(target(name), 1, token)
         for name, token in zip(
             names, tokens or ["9841a6-18ea0bc0f7bc8f48"] * len(names), strict=True
         )

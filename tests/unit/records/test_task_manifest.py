@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, StorePath
-from fsspec_commit.names import Target, target, working_name
+from fsspec_commit.names import Target, target
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 
 NONCE = Nonce("0123456789abcdef" * 2)
@@ -25,7 +25,7 @@ TYPE = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskMani
 
 def working_file(name: str, size: int = 1, token: str = "t") -> WorkingFile:
     checked = target(name)
-    return WorkingFile(checked, working_name(checked), size, token)
+    return WorkingFile(checked, size, token)
 
 
 def manifest(*names: str, rows: int | None = None) -> TaskManifest:

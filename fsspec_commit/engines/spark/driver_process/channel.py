@@ -35,19 +35,25 @@ class Requests:
         return cls(lines, told_to_end)
 
     def __iter__(self) -> Iterator[bytes]:
-        begun: list[bytes] = []
+        begun = bytearray()
         while self._told_to_end not in select([self._lines, self._told_to_end], [], [])[0]:
             read = os.read(self._lines, _READ_BYTES)
             if not read:
                 break
             *ends, rest = read.split(b"\n")
             for end in ends:
-                line = b"".join([*begun, end])
-                begun.clear()
-                yield line
-            begun.append(rest)
-        if any(begun):
-            yield b"".join(begun)  # Of a JVM that was killed in the midst of it.
+                begun += end
+                yield _taken(begun)
+            begun += rest
+        if begun:
+            yield _taken(begun)  # Of a JVM that was killed in the midst of it.
+
+
+def _taken(begun: bytearray) -> bytes:
+    """The line that was *begun*, which is not kept here: one may be 10 MB."""
+    line = bytes(begun)
+    begun.clear()
+    return line
 
 
 class Channel:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fsspec.callbacks import Callback
 
@@ -16,6 +16,9 @@ from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec
 from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.operations import resume
+
+if TYPE_CHECKING:
+    from fsspec_commit.committers.adopted import AdoptedFile
 
 # To adopt a task is a request or two, which wait for the store.
 _ADOPTING_MAX = 32
@@ -38,7 +41,7 @@ class ServedJob:
         self._attached = attached
         self._adopting: dict[tuple[int, str], Future[TaskCommit]] = {}
         # Of those that are not adopted so far: one may have 100,000 files.
-        self._attempts: dict[tuple[int, str], Attempt] = {}
+        self._files: dict[tuple[int, str], list[AdoptedFile]] = {}
         # Its own: a job whose store does not answer holds up no other.
         self._executor = ThreadPoolExecutor(_ADOPTING_MAX, thread_name_prefix="adopt")
 
@@ -95,13 +98,13 @@ class ServedJob:
     def adopt(self, attempt: Attempt) -> None:
         """Begin to adopt what a task attempt has written; the commit and the abort wait for it."""
         named = (attempt.task, attempt.attempt)
-        self._attempts[named] = attempt
+        self._files[named] = attempt.adopted()
         self._adopting[named] = self._executor.submit(self._adopt, *named)
 
     def _adopt(self, task_id: int, attempt_id: str) -> TaskCommit:
-        files = self._attempts[task_id, attempt_id].adopted()
+        files = self._files[task_id, attempt_id]
         message = self.job.adopt(task_id, attempt_id, files)
-        self._attempts.pop((task_id, attempt_id), None)
+        self._files.pop((task_id, attempt_id), None)
         return message
 
     def commit(self, chosen: Sequence[tuple[int, str]]) -> str:

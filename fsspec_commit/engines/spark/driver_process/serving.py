@@ -46,6 +46,7 @@ class Serving:
                     self._take(decoded(line))
                 except Exception as error:  # noqa: BLE001  # jobs of other threads are not at fault
                     self._refuse(line, error)
+                del line  # One may be 10 MB, and the next may be long in coming.
         finally:
             self._end()
 
