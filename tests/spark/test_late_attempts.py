@@ -1,55 +1,19 @@
-"""Task attempts that go on when their job is over: copies of the protocol, as on executors."""
+"""Task attempts that go on when their job is over."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
+from tests.spark.attempts import Attempts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
-
-
-class Attempts:
-    """The driver's protocol, and what a task scheduler does with it."""
-
-    def __init__(self, spark: SparkSession, out: Path) -> None:
-        jvm = spark.sparkContext._jvm
-        assert jvm is not None
-        self._jvm = jvm
-        self._conf = spark.sparkContext._jsc.hadoopConfiguration()
-        self.job = jvm.org.apache.hadoop.mapreduce.Job.getInstance(self._conf)
-        self.protocol = jvm.io.github.fsspec_commit.spark.FsspecCommitProtocol("a", str(out))
-        self.protocol.setupJob(self.job)
-
-    def begun(self, number: int) -> tuple[Any, Any]:
-        """An attempt at task 0 on an executor: its protocol and its context."""
-        mapreduce = self._jvm.org.apache.hadoop.mapreduce
-        job = mapreduce.JobID("202611230000", 0)
-        task = mapreduce.TaskID(job, mapreduce.TaskType.MAP, 0)
-        attempt = mapreduce.TaskAttemptID(task, number)
-        context = mapreduce.task.TaskAttemptContextImpl(self._conf, attempt)
-        copy = self._jvm.org.apache.commons.lang3.SerializationUtils.clone(self.protocol)
-        copy.setupTask(context)
-        return copy, context
-
-    def opened(self, attempt: tuple[Any, Any]) -> Path:
-        """A file of the attempt's, as Spark's writer opens it."""
-        copy, context = attempt
-        path = Path(copy.newTaskTempFile(context, self._jvm.scala.Option.empty(), ".txt")[5:])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def commit(self, *messages: object) -> None:
-        given = self._jvm.java.util.ArrayList()
-        for message in messages:
-            given.add(message)
-        converters = self._jvm.scala.jdk.javaapi.CollectionConverters
-        self.protocol.commitJob(self.job, converters.asScala(given).toSeq())
 
 
 def seen(out: Path) -> list[str]:
@@ -61,7 +25,7 @@ def test_an_attempt_that_is_late_changes_nothing(
     committing: SparkSession, tmp_path: Path, *, is_committed: bool
 ) -> None:
     out = tmp_path / "out"
-    attempts = Attempts(committing, out)
+    attempts = Attempts(committing, str(out))
     late, good, later = (attempts.begun(number) for number in range(3))
     begun = attempts.opened(late)
     begun.write_text("late")

@@ -1,6 +1,5 @@
 package io.github.fsspec_commit.spark;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -9,9 +8,11 @@ import java.io.IOException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -72,7 +73,7 @@ final class TaskAttempt {
    *
    * <p>A writer that got no row may never have opened its file: that is left out.
    *
-   * @throws FsspecCommitException the job is over: nobody will ask for these files
+   * @throws FsspecCommitException the job is over: nobody will ask for these files; or one of them is lost
    */
   String message(Configuration conf) throws IOException {
     ObjectNode message = JSON.createObjectNode();
@@ -102,7 +103,9 @@ final class TaskAttempt {
         sizes.put(file.getParent(), beside);
       }
       Long size = beside.get(file.getName());
-      if (size != null) {
+      if (size == null) {
+        refuseLost(fs, name);
+      } else {
         files.addArray().add(name).add(size);
       }
     }
@@ -121,20 +124,38 @@ final class TaskAttempt {
   }
 
   private void addUploads(FileSystem fs, ArrayNode files) throws IOException {
-    Map<Path, JsonNode> uploads = UploadRecords.below(fs, paths.attempt(taskId, attemptId));
+    Set<Path> records = new HashSet<>();
     for (String name : names) {
-      JsonNode upload = uploads.get(paths.standing(taskId, attemptId, name));
+      records.add(paths.standing(taskId, attemptId, name));
+    }
+    Map<Path, UploadRecord> uploads =
+        UploadRecords.below(fs, paths.attempt(taskId, attemptId), records);
+    for (String name : names) {
+      UploadRecord upload = uploads.get(paths.standing(taskId, attemptId, name));
       if (upload == null) {
         refuseFile(fs, new Path(paths.opened(taskId, attemptId, name)));
-        continue;
+        refuseLost(fs, name);
+      } else {
+        ArrayNode file = files.addArray().add(name).add(upload.sizeBytes).add(upload.uploadId);
+        upload.etags.forEach(file.addArray()::add);
       }
-      ArrayNode file = files.addArray();
-      file.add(name).add(upload.get("length").asLong()).add(upload.get("uploadId").asText());
-      ArrayNode etags = file.addArray();
-      for (JsonNode etag : upload.get("etags")) {
-        // Since Hadoop 3.4.2 beside checksums.
-        etags.add(etag.isTextual() ? etag.asText() : etag.get("etag").asText());
-      }
+    }
+  }
+
+  /**
+   * Refuses an attempt of which a file is not shown, unless that was never opened.
+   *
+   * <p>Spark opens a file for its first row. Only the writer of a task that got none, which has one file,
+   * may not have opened it. What answers "not found" in the store's place, such as a proxy whose store
+   * restarts, says so of everything, and of the job's record, which stands, too.
+   */
+  private void refuseLost(FileSystem fs, String name) throws IOException {
+    Path file = paths.standing(taskId, attemptId, name);
+    if (names.size() > 1 || fs.exists(file) || !fs.exists(paths.record())) {
+      throw new FsspecCommitException(
+          "task " + taskId + " has written " + file + ", which is not shown: somebody has removed it, or"
+              + " something else has answered for the store. Nothing of this attempt will be seen, and the"
+              + " task is to run again");
     }
   }
 

@@ -1,7 +1,5 @@
 package io.github.fsspec_commit.spark;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -19,6 +18,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.hadoop.util.functional.FutureIO;
 
 /**
  * The records that S3A leaves of the uploads below a directory, in the format of its magic committer.
@@ -27,69 +27,71 @@ import org.apache.hadoop.fs.RemoteIterator;
  * at a time, as each is a call that waits for the store.
  */
 final class UploadRecords {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final int READ_AT_A_TIME = 8;
 
   private UploadRecords() {}
 
-  /** Each record by its path; of a directory that is not there, none. */
-  static Map<Path, JsonNode> below(FileSystem fs, Path directory) throws IOException {
-    List<FileStatus> found = new ArrayList<>();
+  /**
+   * Those of the wanted records that are below a directory; where that is not there, none.
+   *
+   * @throws IOException one cannot be read, or the listing breaks off
+   */
+  static Map<Path, UploadRecord> below(FileSystem fs, Path directory, Set<Path> wanted)
+      throws IOException {
+    RemoteIterator<LocatedFileStatus> files;
     try {
-      RemoteIterator<LocatedFileStatus> files = fs.listFiles(directory, true);
-      while (files.hasNext()) {
-        FileStatus file = files.next();
-        if (file.getPath().getName().endsWith(".pending")) {
-          found.add(file);
-        }
-      }
+      files = fs.listFiles(directory, true);
     } catch (FileNotFoundException e) {
-      // No file was opened.
+      return new HashMap<>();
+    }
+    List<FileStatus> found = new ArrayList<>();
+    while (files.hasNext()) {
+      FileStatus file = files.next();
+      if (wanted.contains(file.getPath())) {
+        found.add(file);
+      }
     }
     return read(fs, found);
   }
 
-  private static Map<Path, JsonNode> read(FileSystem fs, List<FileStatus> files)
+  private static Map<Path, UploadRecord> read(FileSystem fs, List<FileStatus> files)
       throws IOException {
-    Map<Path, JsonNode> records = new HashMap<>();
+    Map<Path, UploadRecord> records = new HashMap<>();
     if (files.isEmpty()) {
       return records;
     }
     ExecutorService readers = Executors.newFixedThreadPool(Math.min(READ_AT_A_TIME, files.size()));
     try {
-      List<Future<JsonNode>> reading = new ArrayList<>();
+      List<Future<UploadRecord>> reading = new ArrayList<>();
       for (FileStatus file : files) {
         reading.add(readers.submit(() -> read(fs, file)));
       }
       for (int i = 0; i < files.size(); i++) {
-        records.put(files.get(i).getPath(), reading.get(i).get());
+        Path path = files.get(i).getPath();
+        records.put(path, whenRead(reading.get(i), path));
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("the task was interrupted below " + files.get(0).getPath());
-    } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
     } finally {
       readers.shutdownNow();
     }
     return records;
   }
 
-  private static JsonNode read(FileSystem fs, FileStatus file) throws IOException {
-    try (InputStream in = open(fs, file)) {
-      return JSON.readTree(in);
+  private static UploadRecord read(FileSystem fs, FileStatus file) throws IOException {
+    // With the status, S3A does not look for the file first.
+    try (InputStream in =
+        FutureIO.awaitFuture(fs.openFile(file.getPath()).withFileStatus(file).build())) {
+      return UploadRecord.read(in);
     }
   }
 
-  /** With the status, S3A does not look for the file first. */
-  private static InputStream open(FileSystem fs, FileStatus file) throws IOException {
+  private static UploadRecord whenRead(Future<UploadRecord> reading, Path path) throws IOException {
     try {
-      return fs.openFile(file.getPath()).withFileStatus(file).build().get();
+      return reading.get();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted before " + file.getPath());
+      throw new InterruptedIOException("interrupted while " + path + " was read");
     } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
+      throw new IOException(path + " cannot be read: " + e.getCause(), e.getCause());
     }
   }
 }
