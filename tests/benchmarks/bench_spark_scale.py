@@ -1,12 +1,12 @@
 """Many files in one Spark job: what the driver keeps beside its JVM, and what the JVM tells it.
 
-One job of Spark, by `local[2]` to tmpfs: 100,000 files of one line, 1,000 from each of 100 tasks.
-The driver process is what a job has beside its JVM; its peak is the kernel's (`VmHWM`), imports
-included (goal: at most 100 MB over an empty interpreter). What the JVM tells it is counted byte by
-byte on its standard input (goal: at most 10 MB). `--tasks 1` has one task write all of them.
+One job of Spark, by `local[2]` to tmpfs: 100,000 files of one line, 1,000 from each of 100 tasks,
+or all of them from one. The driver process is what a job has beside its JVM; its peak is the
+kernel's (`VmHWM`), imports included (goal: at most 100 MB over an empty interpreter). What the JVM
+tells it is counted byte by byte on its standard input (goal: at most 10 MB).
 
-Hadoop starts two programs for each local file, which takes 100,000 of them the better part of an
-hour on two cores; `--files 10000` shows the growth sooner.
+Hadoop writes by a driver that starts no programs. Its own starts two for each file, which takes
+100,000 of them the better part of an hour on two cores.
 
     python -m tests.benchmarks.bench_spark_scale [--quick] [--tasks N …] [--files N]
 """
@@ -23,10 +23,11 @@ from pyspark.sql import SparkSession
 import fsspec_commit as fc
 from tests.benchmarks.driven_jobs import empty_interpreter
 from tests.benchmarks.interleaved import Report, Sample, arguments, kind_of, scratch, tmpfs
+from tests.servers.hadoop.bare_disk import BARE_DISK, BARE_DISK_CLASS
 from tests.spark.conftest import PLAIN_SETTINGS
 
 FILES = 100_000
-TASKS = (100,)
+TASKS = (100, 1)
 PEAK_GOAL_MB = 100
 MESSAGES_GOAL_MB = 10
 
@@ -60,6 +61,8 @@ def session(folder: Path, python: Path) -> SparkSession:
         "spark.driver.memory": "4g",
         "spark.driver.maxResultSize": "0",
         "spark.local.dir": str(folder / "local"),
+        "spark.driver.extraClassPath": f"{BARE_DISK.program.parents[1]}/lib/*",
+        "spark.hadoop.fs.file.impl": BARE_DISK_CLASS,
     }
     builder = SparkSession.builder.master("local[2]").appName("bench_spark_scale")
     for name, value in settings.items():

@@ -9,6 +9,7 @@ import sys
 from tests.servers import installation
 from tests.servers.azure.kinds import AZURITE
 from tests.servers.gcs.kinds import FAKE_GCS_SERVER
+from tests.servers.hadoop.bare_disk import BARE_DISK
 from tests.servers.hadoop.jars import HADOOP
 from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
 from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
@@ -44,7 +45,8 @@ def _install(*, nightly: bool) -> int:
     print(f"servers are kept in {installation.SERVERS}", flush=True)
     missing = False
     needed = [*(kind.installation for kind in EVERY_RUN), *OTHER_STORES, *PEERS]
-    by_night = [*(kind.installation for kind in NIGHTLY), HADOOP_ON_GCS, *PYSPARK_VERSIONS]
+    peers = (HADOOP_ON_GCS, BARE_DISK, *PYSPARK_VERSIONS)
+    by_night = [*(kind.installation for kind in NIGHTLY), *peers]
     further = by_night if nightly else []
     for one in (*needed, *further):
         what = f"{one.name} {one.version}"

@@ -13,6 +13,7 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.engines.spark.session import PROTOCOL_CLASS
+from tests.servers.hadoop.bare_disk import BARE_DISK
 from tests.servers.hadoop.on_gcs import HADOOP_ON_GCS
 from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
 from tests.servers.installation import ServerUnavailableError
@@ -103,8 +104,9 @@ def _drivers() -> Iterator[str]:
     """Hadoop's drivers of stores that are installed here, in front of Spark's own jars."""
     try:
         yield _class_path()
-        # Google's is 41 MB, and installed for what runs by night.
+        # Google's is 41 MB, and installed for what runs by night; so is that of bare disks.
         yield from map(str, (HADOOP_ON_GCS.program.parents[1] / "lib").glob("gcs-connector-*.jar"))
+        yield str(BARE_DISK.program.parents[1] / "lib" / "*")
     except ServerUnavailableError:
         pass
 

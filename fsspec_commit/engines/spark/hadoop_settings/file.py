@@ -10,6 +10,10 @@ _DRIVERS = (
     "org.apache.hadoop.fs.RawLocalFileSystem",
     # Of Hive, whose jars Spark has: the first one, with names that are mapped to themselves.
     "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem",
+    # Of hadoop-bare-naked-local-fs: the first two, without the programs that they start for
+    # permissions where Hadoop's native library is missing.
+    "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem",
 )
 
 

@@ -162,8 +162,13 @@ def test_databricks_says_itself_that_it_is_there(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_driver_that_serves_counts_and_not_the_one_that_is_set() -> None:
-    for driver in ("fs.LocalFileSystem", "hive.ql.io.ProxyLocalFileSystem"):
-        settings = {"fs.file.impl": "com.x.Crypt", DRIVER: f"org.apache.hadoop.{driver}"}
+    for driver in (
+        "org.apache.hadoop.fs.LocalFileSystem",
+        "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem",
+        "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+        "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem",
+    ):
+        settings = {"fs.file.impl": "com.x.Crypt", DRIVER: driver}
         assert location_of("file:/a", settings) == ("/a", {})
 
 
