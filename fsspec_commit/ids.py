@@ -60,7 +60,7 @@ def is_job_id(text: object) -> bool:
 
 def started(job_id: JobId) -> datetime:
     """When a job was started, by the clock of the machine that started it."""
-    return datetime.strptime(job_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    return datetime.fromisoformat(job_id[:15]).replace(tzinfo=UTC)
 
 
 def timestamp(moment: datetime) -> str:
@@ -73,6 +73,6 @@ def from_timestamp(text: str) -> datetime | None:
     if _TIMESTAMP.fullmatch(text) is None:
         return None
     try:
-        return datetime.strptime(text, "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:
         return None
