@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from fsspec_commit.committers import Committer
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.removal import Removal
+from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.layout import AttemptLayout, JobLayout
-from fsspec_commit.names import Target, unique_suffix, uniquely_named
+from fsspec_commit.names import Target, is_named_with, unique_suffix, uniquely_named
 from fsspec_commit.records.job import JobRecord
 
 
@@ -36,12 +37,24 @@ class BoundJob:
 
         Raises:
             RequestError: The name is longer than stores take.
+            UnsafeStoreError: It is hidden, and so kept as it is, where only names with the
+                attempt's id are safe.
         """
         if self.record.names == "exact":
             return name
         attempt_id = attempt.attempt_id if self.attempts_in_names else None
         suffix = unique_suffix(attempt.job.job_id, attempt.task_id, attempt_id)
-        return uniquely_named(name, suffix)
+        final = uniquely_named(name, suffix)
+        if self.attempts_in_names and not is_named_with(final, suffix):
+            # Another job that commits a file of that name would drop what is uploaded for ours:
+            # once we have decided, nobody could finish the job.
+            message = (
+                f"cannot write {name!r} here: a hidden name is not made unique, and this store "
+                "keeps uploads by path, so that two jobs which write it destroy each other's file; "
+                "leave it out, or write it beside the job"
+            )
+            raise UnsafeStoreError(message, task_id=attempt.task_id, path=name, stage="write")
+        return final
 
     def settle_command(self, verb: str) -> str:
         """The shell command that settles this job."""

@@ -30,6 +30,11 @@ def decided(place: Place, files: Files) -> Place:
     raise AssertionError("no crash leaves a job that is decided")
 
 
+def _hidden(place: Place) -> None:
+    if not place.takes_exact_names():
+        pytest.skip("uploads are keyed by path on this store: hidden names are refused")
+
+
 @pytest.mark.guarantees("P4", "P11")
 class NeighboursContract(Given):
     """P4 and P11."""
@@ -127,6 +132,7 @@ class NeighboursContract(Given):
     @gives_up_files
     def test_appends_of_one_hidden_name_commit_one_after_the_other(self, place: Place) -> None:
         """Hidden names are not made unique: the second job is told before it decides (P8, P11)."""
+        _hidden(place)
         first, second = {"a.txt": b"1", "_notes": b"1"}, {"b.txt": b"2", "_notes": b"2"}
         there = decided(place, first)
         with raises(fc.ConcurrentJobError, "not_committed"):
@@ -142,6 +148,7 @@ class NeighboursContract(Given):
     @gives_up_files
     def test_a_hidden_file_and_a_hidden_directory_of_one_name(self, place: Place) -> None:
         """Two appends cannot have both: the second is told before it decides (P8, P11)."""
+        _hidden(place)
         pairs = [("_notes", "_notes/part.txt"), ("_notes/part.txt", "_notes")]
         for turn, (first, second) in enumerate(pairs):
             there = decided(place.beside(f"-{turn}"), {first: b"1"})

@@ -64,3 +64,19 @@ def test_p8_nor_while_the_other_job_is_to_publish_one(
         told = next(event for event in found.trace.lines() if "calls resume" in event)
         first_resumed.add(told.rpartition("job ")[2])
     assert first_resumed == {"a>", "b>"}
+
+
+def test_p8_a_hidden_name_never_leaves_a_job_that_nobody_can_finish() -> None:
+    """Where uploads are kept by path, the first job that completes one drops that of the other."""
+    first = JobPlan(name="a", mode="overwrite", files=(("a.txt", "_notes"),))
+    slower = JobPlan(
+        name="b",
+        mode="overwrite",
+        files=(("_notes",), ("b.txt",)),
+        attempts=(AttemptPlan(task=0), AttemptPlan(task=1, pause_s=20)),
+    )
+    found = run(Plan(family="azure-flat", jobs=(first, slower)))
+    assert not found.violations, found
+    elsewhere = run(Plan(family="s3-versioned", jobs=(first, slower)))
+    assert elsewhere.told == {"commit returned": 2}, elsewhere
+    assert not elsewhere.violations, elsewhere
