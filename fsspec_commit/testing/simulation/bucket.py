@@ -101,6 +101,7 @@ class Bucket:
         self.moves = Counter[str]()
         self._lock = Lock()
         self._consumed = set[str]()
+        self._shown: dict[StorePath, tuple[Object, Entry]] = {}
 
     def watch(self, changed: Callable[[Change], None] | None) -> None:
         """From now on call *changed* with every change of an object, before it is answered."""
@@ -114,7 +115,7 @@ class Bucket:
     def keys(self, prefix: str) -> list[StorePath]:
         """Every path that begins with *prefix*."""
         with self._lock:
-            return sorted(path for path in self.objects if path.startswith(prefix))
+            return sorted([path for path in self.objects if path.startswith(prefix)])
 
     def put(
         self, path: StorePath, data: bytes, nonce: Nonce | None, expecting: Expectation
@@ -223,6 +224,8 @@ class Bucket:
             return
         if path in self.directories:
             raise refused(path, "it is a directory")
+        if path.rpartition("/")[0] in self.directories:
+            return
         names = path.split("/")
         above = [StorePath("/".join(names[:depth])) for depth in range(1, len(names))]
         for directory in above:
@@ -299,8 +302,12 @@ class Bucket:
         found = self.get(path)
         if found is None:
             return None
-        size = len(found.data)
-        return Entry(path=path, size_bytes=size, token=found.token, nonce=found.nonce)
+        shown = self._shown.get(path)
+        if shown is None or shown[0] is not found:
+            size = len(found.data)
+            entry = Entry(path=path, size_bytes=size, token=found.token, nonce=found.nonce)
+            shown = self._shown[path] = (found, entry)
+        return shown[1]
 
     def _pending(self, upload: PendingUpload) -> Upload:
         pending = self.uploads.get(upload.upload_id)

@@ -18,6 +18,7 @@ from fsspec_commit.testing.simulation.plan import (
     actors_of,
 )
 from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
+from fsspec_commit.testing.simulation.varying import variation
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ _CALLS_OF_A_DRIVER = 40
 _CALLS_OF_OTHERS = 20
 
 
-def draw(seed: int, *, family: str | None = None) -> Plan:
+def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
     Each is about one of these: a driver that stands still while others go on; jobs that conflict;
@@ -54,10 +55,14 @@ def draw(seed: int, *, family: str | None = None) -> Plan:
     Args:
         seed: Any integer.
         family: The kind of store, a name of ``FAMILIES``; ``None`` draws it as well.
+        varied: Whether it is varied by one or two of these: hidden names, another spelling of a
+            partition, adopted attempts, callbacks that raise, Ctrl-C, crashes of those who settle
+            a job, a destination beside or inside it, leftovers, others who delete old files.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
-    return _Drawing(random, kind, seed).plan()
+    plan = _Drawing(random, kind, seed).plan()
+    return variation(plan, kind, Random(f"variation {seed}")) if varied else plan
 
 
 @dataclass(frozen=True)

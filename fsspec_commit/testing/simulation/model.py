@@ -8,76 +8,23 @@ chosen. What must follow from that it computes from the plan alone.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from fsspec_commit.testing.simulation.bucket import Change
+from fsspec_commit.testing.simulation.known import Chosen, KnownJob, Told
 from fsspec_commit.testing.simulation.plan import JobPlan
 from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.rules import out_of_turn, replaces
 
 JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _RECORD = re.compile(
-    rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?/(job\.json|decision|chosen/\d+)"
+    rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?"
+    r"/(job\.json|decision|chosen/\d+|manifests/\d+/[0-9a-f]{16})"
 )
 _MAY_STAY = re.compile(
-    rf"_commit/(?:epoch-[0-9a-f]{{32}}|done/[0-9a-f]{{64}}|lost/{JOB_ID}"
+    r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
     r"|deleted-[0-9]{8}T[0-9]{6}-[0-9a-f]{32}/(?:[0-9a-f]{16}){1,15})"
 )
 _UNIQUE = re.compile(rf"-{JOB_ID}-\d+(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
-Chosen = frozenset[tuple[int, str]]
-"""Tasks, each with the id of its attempt."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a caller was told.
-
-    Attributes:
-        actor: The caller.
-        job_id: The job that it asked for.
-        call: ``"commit"``, ``"resume"`` or ``"abort"``.
-        began_s: When it called.
-        at_s: When it was answered.
-        answer: ``"returned"``, ``"skipped"``, or the outcome of the error.
-        error: The class of the error, if one was raised.
-    """
-
-    actor: str
-    job_id: str
-    call: str
-    began_s: float
-    at_s: float
-    answer: str
-    error: str = ""
-
-
-@dataclass
-class KnownJob:
-    """One job, as far as it has come."""
-
-    job_id: str
-    plan: JobPlan
-    attempts: dict[str, tuple[int, dict[str, bytes]]] = field(default_factory=dict)
-    passed: dict[str, list[Chosen]] = field(default_factory=dict)
-    state: str = "undecided"
-    decided_by: str = ""
-    sent_at_s: float = 0.0
-    decided_at_s: float = 0.0
-    new: dict[str, bytes] = field(default_factory=dict)
-    replaced: dict[str, bytes] = field(default_factory=dict)
-    pointers: dict[int, str] = field(default_factory=dict)
-    spec: set[str] = field(default_factory=set)
-    was_begun: bool = False
-    is_over: bool = False
-
-
-def content(name: str, *whose: str) -> bytes:
-    """What a file holds: unless it is to be the same whoever writes it, no two are alike."""
-    return " ".join((name, *whose)).encode()
-
-
-def is_visible(name: str) -> bool:
-    """Whether a reader takes a file for data."""
-    return not any(part.startswith(("_", ".")) for part in name.split("/"))
 
 
 class Model:
@@ -85,15 +32,16 @@ class Model:
 
     Args:
         root: The destination.
-        old: The visible files that stand there before, by name.
+        old: The files that stand there before, by name.
         clock: The virtual time.
 
     Attributes:
         violations: What was not as it must be; each begins with the promise that it breaks.
-        actual: What is visible, by name.
+        actual: What stands outside of the work area, by name, but for the marker.
         serial: What would be, had each decided job happened at once, in the order of decisions;
             without foreign files, which an overwrite has listed or not.
-        foreign: What others write, by names of their own.
+        foreign: What others have written, by name.
+        adopted: The ids of uploads that another program has begun, and a job has adopted.
     """
 
     def __init__(self, root: str, old: Mapping[str, bytes], clock: Callable[[], float]) -> None:
@@ -103,6 +51,8 @@ class Model:
         self.jobs: dict[str, KnownJob] = {}
         self.told: list[Told] = []
         self.foreign: dict[str, bytes] = {}
+        self.adopted: set[str] = set()
+        self._in_trash: set[str] = set()
         self._seen_s: dict[str, float] = {}
         self._root = f"{root}/"
         self._clock = clock
@@ -122,6 +72,12 @@ class Model:
     def passed(self, job_id: str, actor: str, chosen: Iterable[tuple[int, str]]) -> None:
         """A driver passes in the messages of *chosen*."""
         self.jobs[job_id].passed.setdefault(actor, []).append(frozenset(chosen))
+
+    def give_up(self, job_id: str) -> bool:
+        """Whether a person rightly gives up a job that looks damaged; then it may leave a mark."""
+        job = self.jobs[job_id]
+        job.is_given_up = job.is_given_up or job.looks_damaged
+        return job.is_given_up
 
     def hear(self, told: Told) -> None:
         """A caller was told what became of its job."""
@@ -148,11 +104,15 @@ class Model:
 
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
         """A request has made *changes*, all at one moment."""
+        if "/trash/" in changes[-1].path and changes[-1].after is not None:
+            self._in_trash.update(one.path[len(self._root) :] for one in changes[:-1])
         of_jobs = [found for one in changes if (found := self._record(one, process)) is not None]
         specs = [(job, change) for job, kind, change in of_jobs if kind == "job.json"]
         for job, change in specs:
             self._spec(job, change)
         for job, kind, change in of_jobs:
+            if kind == "decision" or kind.startswith("manifests/"):
+                _note_standing(job, change)
             if kind == "decision":
                 self._decision(job, change, process, sent_at)
             elif kind.startswith("chosen/") and change.after is not None:
@@ -167,13 +127,15 @@ class Model:
         if not change.path.startswith(self._root):
             self._wrong("P10", f"{process.name} has changed {change.path}")
             return None
-        name = change.path.removeprefix(self._root)
+        name = change.path[len(self._root) :]
+        if not name.startswith("_commit/"):
+            if name != "_SUCCESS":
+                self._show(name, change, process)
+            return None
         record = _RECORD.fullmatch(name)
-        if record is not None:
-            return (self.jobs[record[1]], record[2], change) if record[1] in self.jobs else None
-        if is_visible(name):
-            self._show(name, change, process)
-        return None
+        if record is None or record[1] not in self.jobs:
+            return None
+        return self.jobs[record[1]], record[2], change
 
     def _spec(self, job: KnownJob, change: Change) -> None:
         if change.after is None:
@@ -221,17 +183,13 @@ class Model:
             if of != task:
                 self._wrong("P2", f"job {name} has chosen {attempt_id}, no attempt of {task}")
             job.new.update(files)
-        if plan.mode in {"error", "ignore"} and self.serial:
-            self._wrong("P11", f"job {name}, mode={plan.mode}, has decided beside data")
-        taken = sorted(job.new.keys() & self.serial.keys())
-        if plan.mode == "append" and taken:
-            self._wrong("P11", f"job {name} has decided to append {taken}, which are taken")
+        for wrong in out_of_turn(plan, job.new, self.serial, self.foreign):
+            self._wrong("P11", f"job {name} has decided to {wrong}")
         job.replaced = {
-            path: data for path, data in self.serial.items() if _replaces(plan, job.new, path)
+            path: data for path, data in self.serial.items() if replaces(plan, job.new, path)
         }
-        self.serial = {**self.serial, **job.new}
-        for path in job.replaced.keys() - job.new.keys():
-            del self.serial[path]
+        staying = {path: data for path, data in self.serial.items() if path not in job.replaced}
+        self.serial = staying | job.new
         self._check_told(job)
 
     def _check_told(self, job: KnownJob) -> None:
@@ -260,6 +218,9 @@ class Model:
             self.actual.pop(name, None)
         else:
             self.actual[name] = after
+        if process.name.startswith("foreign"):
+            self._meddle(name, after)
+            return
         if name in self.foreign:
             self._show_foreign(name, after, process)
             return
@@ -283,19 +244,29 @@ class Model:
                 return
         self._wrong("P9", f"{who} goes with {before!r}, which no job replaces now")
 
+    def _meddle(self, name: str, after: bytes | None) -> None:
+        """A foreigner writes or deletes a file: what had its name is no job's any more."""
+        self.serial.pop(name, None)
+        for job in self.jobs.values():
+            job.replaced.pop(name, None)
+        if after is not None:
+            self.foreign[name] = after
+            self._seen_s[name] = self._clock()
+
     def _show_foreign(self, name: str, after: bytes | None, process: Process) -> None:
         """A foreign file goes only if an overwrite that was decided later has listed it."""
         if after == self.foreign[name]:
-            self._seen_s.setdefault(name, self._clock())
+            self._in_trash.discard(name)
             return
-        begun_s = self._seen_s.get(name, 0.0)
         for job in self.jobs.values():
-            listed = job.state == "committed" and job.decided_at_s > begun_s
-            if listed and not job.is_over and _replaces(job.plan, job.new, name):
+            listed = job.state == "committed" and job.decided_at_s > self._seen_s[name]
+            if listed and not job.is_over and replaces(job.plan, job.new, name):
+                self._in_trash.discard(name)
                 if not self._is_whole(job):
                     self._wrong("P9", f"{process.name}: {name!r} goes too early")
                 return
-        self._wrong("P9", f"{process.name}: {name!r} of somebody else goes, or is changed")
+        if name not in self._in_trash:
+            self._wrong("P9", f"{process.name}: {name!r} of somebody else goes, or is changed")
 
     def _end(self, job: KnownJob) -> None:
         """``job.json`` is gone for good: nothing of the job happens any more."""
@@ -325,6 +296,9 @@ class Model:
 
     def check_visible(self, when: str) -> None:
         """Exactly what the serial order of the decisions leaves is visible."""
+        taken = sorted(self._in_trash & self.foreign.keys() - self.actual.keys())
+        if taken:
+            self._wrong("P9", f"{when}: {taken} of somebody else were not put back")
         ours = {name: data for name, data in self.actual.items() if name not in self.foreign}
         if ours == self.serial:
             return
@@ -340,11 +314,12 @@ class Model:
         if there is None and decided and all(job.plan.success != "none" for job in decided):
             self._wrong("P1", "every job has written _SUCCESS, and none stands")
 
-    def check_left(self, names: Iterable[str], when: str) -> None:
+    def check_left(self, names: Iterable[str]) -> None:
         """Nothing but marks is left of any job."""
-        left = [name for name in names if not _MAY_STAY.fullmatch(name)]
+        lost = {f"_commit/lost/{job.job_id}" for job in self.jobs.values() if job.is_given_up}
+        left = [name for name in names if name not in lost and not _MAY_STAY.fullmatch(name)]
         if left:
-            self._wrong("P5 P6", f"{when}: left {sorted(left)[:6]}")
+            self._wrong("P5 P6", f"left: {sorted(left)[:6]}")
 
     def names(self) -> tuple[str, ...]:
         """The names of the visible files, without the ids of jobs and attempts."""
@@ -358,18 +333,17 @@ class Model:
         self.violations.append(f"{promise}: {what} (at {self._clock():.3f} s)")
 
 
+def is_of_a_job(path: str) -> bool:
+    """Whether a file is named after a job."""
+    return _UNIQUE.search(path) is not None
+
+
+def _note_standing(job: KnownJob, change: Change) -> None:
+    if change.after is None:
+        job.too_late.pop(change.path, None)
+    elif change.before is None:
+        job.too_late[change.path] = job.is_over
+
+
 def _is_another(one: KnownJob, job: KnownJob) -> bool:
     return one is not job and one.state == "committed"
-
-
-def _replaces(plan: JobPlan, new: Mapping[str, bytes], path: str) -> bool:
-    """Whether a job replaces the old file *path*."""
-    if plan.mode == "overwrite":
-        return True
-    if plan.mode != "overwrite_partitions":
-        return False
-    directory = path.rpartition("/")[0]
-    written = {name.rpartition("/")[0] for name in new}
-    return directory in written or any(
-        f"{directory}/".startswith(f"{part}/") for part in plan.partitions
-    )

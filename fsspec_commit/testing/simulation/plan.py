@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 from fsspec_commit.records.job import Mode, Names
 from fsspec_commit.testing.simulation.process import FaultAt
 
+HERE = "out"
+"""The name of the destination of most jobs."""
 HelperKind: TypeAlias = Literal["twin", "resumer", "aborter"]
 Policy: TypeAlias = Literal["again", "abort", "leave"]
 
@@ -18,11 +20,13 @@ class AttemptPlan:
         task: Its task.
         at_s: When it begins, counted from the start of the job.
         pause_s: How long it stands still between its files and its commit.
+        adopted: Whether another program writes its files, which are then adopted.
     """
 
     task: int
     at_s: float = 0.0
     pause_s: float = 0.0
+    adopted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +64,8 @@ class JobPlan:
         collect: Whether the store collects its messages.
         success: Its marker.
         threads: In how many threads its driver commits at once.
+        callback: What its callback does whenever it is called.
+        at: The name of its destination.
     """
 
     name: str
@@ -78,6 +84,8 @@ class JobPlan:
     collect: bool = False
     success: Literal["marker", "json", "none"] = "marker"
     threads: int = 1
+    callback: Literal["raises", "exits"] | None = None
+    at: str = HERE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +105,17 @@ class CleanerPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignPlan:
-    """Somebody who writes a file without this library, under a name that no job writes.
+    """Somebody who writes or deletes a file without this library, of a name that no job writes.
 
     Attributes:
         name: Its name.
         at_s: When.
+        deletes: Whether he deletes it.
     """
 
     name: str
     at_s: float
+    deletes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +130,7 @@ class Plan:
         jobs: The jobs.
         cleaners: Who cleans meanwhile.
         foreign: Who else writes.
+        leftovers: What others have left in the work area, names of ``leftovers.LEFTOVERS``.
         faults: What goes wrong.
     """
 
@@ -130,6 +141,7 @@ class Plan:
     jobs: tuple[JobPlan, ...] = ()
     cleaners: tuple[CleanerPlan, ...] = ()
     foreign: tuple[ForeignPlan, ...] = ()
+    leftovers: tuple[str, ...] = ()
     faults: tuple[FaultAt, ...] = ()
 
 

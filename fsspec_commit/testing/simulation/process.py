@@ -2,14 +2,16 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from math import log
 from random import Random
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.testing.faults import Crash
 from fsspec_commit.testing.simulation.bucket import Bucket, Change
+from fsspec_commit.testing.simulation.loop import SimulationLoop
 from fsspec_commit.testing.simulation.trace import Trace
 
 T = TypeVar("T")
@@ -26,11 +28,15 @@ FaultKind: TypeAlias = Literal[
     "halt_after",
     "cut",
     "outage",
+    "interrupt",
+    "interrupt_twice",
 ]
 
 TIMEOUT_S = 30.0
 """How long an adapter waits for a reply."""
 _RETRY_AFTER_S = 0.5
+_INTERRUPTS = {"interrupt", "interrupt_twice"}
+_TRAVELS_A_SECOND = 100.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,8 @@ class FaultAt:
             ``"halt_after"``: the process stands still before it sends the call, or before it hears
             the answer, and goes on later. ``"cut"``: a later page of a
             listing is refused; elsewhere like ``"error"``. ``"outage"``: from this call on none is
-            answered, for a while; some of them are applied.
+            answered, for a while; some of them are applied. ``"interrupt"`` and
+            ``"interrupt_twice"``: the call is sent, and Ctrl-C is pressed, once or twice.
         delay_s: How late the call is applied (``"applied_late"``), for how long the process
             stands still or the store is out (``"outage"``).
     """
@@ -70,14 +77,18 @@ class Process:
 
     Attributes:
         name: The actor that it runs.
+        at: The name of the destination at which it is at work.
         calls: How many calls it has made.
         is_dead: Whether it has crashed.
+        interrupt: What Ctrl-C does; its argument says whether it is the second one.
     """
 
     def __init__(
         self,
         name: str,
         *,
+        at: str,
+        loop: SimulationLoop,
         random: Random,
         slowness: float,
         faults: Sequence[FaultAt],
@@ -86,148 +97,160 @@ class Process:
         trace: Trace,
     ) -> None:
         self.name = name
+        self.at = at
         self.random = random
         self.calls = 0
         self.is_dead = False
+        self.interrupt: Callable[[bool], None] = lambda _: None
+        self._loop = loop
         self._slowness = slowness
         self._faults = {(one.verb, one.call): one for one in faults if one.actor == name}
         self._counts = Counter[str]()
         self._bucket = bucket
         self._observer = observer
         self._trace = trace
-        self._waiting: set[asyncio.Future[object]] = set()
+        self._waiting: set[asyncio.Future[Any]] = set()
         self._halted_until = 0.0
         self._out_until = 0.0
 
-    async def request(
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether anybody ever presses Ctrl-C."""
+        return any(fault.kind in _INTERRUPTS for fault in self._faults.values())
+
+    def request(
         self, verb: str, path: str, apply: Callable[[], T], *, is_later_page: bool = False
-    ) -> T:
+    ) -> Awaitable[T]:
         """Send one request, which *apply* carries out when it arrives.
 
         Raises:
             Crash: The process dies, or is dead.
             StoreError: It was refused, or a fault says so.
         """
-        loop = asyncio.get_running_loop()
-        self._check_alive()
+        if self.is_dead:
+            raise Crash(f"{self.name} is dead")
         self.calls += 1
+        if not self._faults:
+            return self._send(_Request(verb, path, apply, self._loop.now))
         self._counts[verb] += 1
         fault = self._faults.get((None, self.calls)) or self._faults.get((verb, self._counts[verb]))
-        if fault is not None:
-            self._trace.fault(self.name, fault.kind, verb, path)
-            if fault.kind == "halt":
-                self._halted_until = loop.time() + fault.delay_s
-            if fault.kind == "outage":
-                self._out_until = loop.time() + fault.delay_s
-            if fault.kind == "crash_before":
-                self._crash()
-        if loop.time() < self._halted_until:
-            await asyncio.sleep(self._halted_until - loop.time())
-            self._check_alive()
-        kind = None if fault is None else fault.kind
-        if loop.time() < self._out_until:
-            kind = self.random.choice(("error", "error", "hang", "error_but_applied"))
-        reply: asyncio.Future[T] = loop.create_future()
-        self._waiting.add(reply)  # type: ignore[arg-type]  # only exceptions are put into it
-        if kind in {"error", "throttled", "hang"} or (kind == "cut" and not is_later_page):
-            self._fail(reply, kind, verb, path)
-        elif kind == "cut":
-            self._answer(reply, StoreError(f"{path!r}: the page is refused", reply=Reply.REFUSED))
-        else:
-            travels_s = self._travel_s()
-            if fault is not None and kind == "applied_late":
-                travels_s = fault.delay_s
-                self._answer(reply, self._unknown(verb, path), after_s=TIMEOUT_S)
-            sent_at, delay_s = loop.time(), 0.0 if fault is None else fault.delay_s
-            loop.call_later(
-                travels_s,
-                lambda: self._arrive(
-                    verb, path, apply, reply, sent_at=sent_at, kind=kind, delay_s=delay_s
-                ),
-            )
-        try:
-            return await reply
-        finally:
-            self._waiting.discard(reply)
+        return self._disturbed(verb, path, apply, fault, is_later_page=is_later_page)
 
-    def _arrive(
+    async def _disturbed(
         self,
         verb: str,
         path: str,
         apply: Callable[[], T],
-        reply: "asyncio.Future[T]",
+        fault: FaultAt | None,
         *,
-        sent_at: float,
-        kind: FaultKind | None,
-        delay_s: float,
-    ) -> None:
+        is_later_page: bool,
+    ) -> T:
+        """Send a request of a process that has faults; this one may be without."""
+        loop = self._loop
+        if fault is not None:
+            self._strike(fault, verb, path)
+        if loop.now < self._halted_until:
+            await asyncio.sleep(self._halted_until - loop.now)
+            if self.is_dead:
+                raise Crash(f"{self.name} is dead")
+        kind = None if fault is None else fault.kind
+        if loop.now < self._out_until:
+            kind = self.random.choice(("error", "error", "hang", "error_but_applied"))
+        delay_s = 0.0 if fault is None else fault.delay_s
+        request = _Request(verb, path, apply, loop.now, kind=kind, delay_s=delay_s)
+        if kind in {"error", "throttled", "hang"} or (kind == "cut" and not is_later_page):
+            return await self._fail(request)
+        if kind == "cut":
+            reply: asyncio.Future[T] = self._reply()
+            refusal = StoreError(f"{path!r}: the page is refused", reply=Reply.REFUSED)
+            self._answer(reply, refusal, self._travel_s())
+            return await reply
+        return await self._send(request)
+
+    def _strike(self, fault: FaultAt, verb: str, path: str) -> None:
+        """Do what a fault does before its call is sent."""
+        self._trace.fault(self.name, fault.kind, verb, path)
+        if fault.kind == "halt":
+            self._halted_until = self._loop.now + fault.delay_s
+        elif fault.kind == "outage":
+            self._out_until = self._loop.now + fault.delay_s
+        elif fault.kind == "crash_before":
+            self._die()
+            raise Crash(f"{self.name} has crashed")
+        elif fault.kind in _INTERRUPTS:
+            self.interrupt(fault.kind == "interrupt_twice")
+
+    def _reply(self) -> "asyncio.Future[Any]":
+        reply = self._loop.create_future()
+        self._waiting.add(reply)
+        return reply
+
+    def _send(self, request: "_Request[T]") -> "asyncio.Future[T]":
+        reply = self._reply()
+        travels_s = self._travel_s()
+        if request.kind == "applied_late":
+            travels_s = request.delay_s
+            self._answer(reply, _unknown(request), TIMEOUT_S)
+        self._loop.after(travels_s, self._arrive, request, reply)
+        return reply
+
+    def _arrive(self, request: "_Request[T]", reply: "asyncio.Future[T]") -> None:
         """Carry a request out, whatever has become of its sender, and send the reply."""
+        kind = request.kind
         changes: list[Change] = []
         answer: T | Exception
         self._bucket.watch(changes.append)
         try:
-            answer = apply()
+            answer = request.apply()
         except Exception as error:  # noqa: BLE001  # sent to whoever asked
             answer = error
         finally:
             self._bucket.watch(None)
+        verb, path = request.verb, request.path
         self._trace.arrived(self.name, verb, path, answer, late=kind == "applied_late")
         if changes:
-            self._observer.changed(self, sent_at, changes)
-        if kind == "crash_after" and not self.is_dead:
+            self._observer.changed(self, request.sent_at, changes)
+        if kind is None:
+            self._answer(reply, answer, self._travel_s())
+        elif kind == "crash_after" and not self.is_dead:
             self._trace.fault(self.name, "crash", verb, path)
             self._die()
         elif kind == "error_but_applied":
-            self._answer(reply, self._unknown(verb, path))
+            self._answer(reply, _unknown(request), self._travel_s())
         elif kind == "halt_after":
-            self._halted_until = asyncio.get_running_loop().time() + delay_s
-            self._answer(reply, answer, after_s=delay_s)
+            self._halted_until = self._loop.now + request.delay_s
+            self._answer(reply, answer, request.delay_s)
         elif kind != "applied_late":
-            self._answer(reply, answer)
+            self._answer(reply, answer, self._travel_s())
 
-    def _fail(
-        self, reply: "asyncio.Future[T]", kind: FaultKind | None, verb: str, path: str
-    ) -> None:
-        if kind == "hang":
-            self._answer(reply, self._unknown(verb, path), after_s=TIMEOUT_S)
+    def _fail(self, request: "_Request[T]") -> "asyncio.Future[T]":
+        reply = self._reply()
+        if request.kind == "hang":
+            self._answer(reply, _unknown(request), TIMEOUT_S)
+        else:
+            message = f"{request.verb} of {request.path!r}: try again"
+            asked = _RETRY_AFTER_S if request.kind == "throttled" else None
+            error = StoreError(message, reply=Reply.NOT_DONE, retry_after_s=asked)
+            self._answer(reply, error, self._travel_s())
+        return reply
+
+    def _answer(self, reply: "asyncio.Future[T]", answer: T | Exception, after_s: float) -> None:
+        self._loop.after(after_s, self._hear, reply, answer)
+
+    def _hear(self, reply: "asyncio.Future[T]", answer: T | Exception) -> None:
+        self._waiting.discard(reply)
+        if reply.done():
             return
-        message = f"{verb} of {path!r}: try again"
-        asked = _RETRY_AFTER_S if kind == "throttled" else None
-        self._answer(reply, StoreError(message, reply=Reply.NOT_DONE, retry_after_s=asked))
-
-    def _answer(
-        self,
-        reply: "asyncio.Future[T]",
-        answer: T | Exception,
-        *,
-        after_s: float | None = None,
-    ) -> None:
-        def arrive() -> None:
-            if reply.done():
-                return
-            if isinstance(answer, Exception):
-                reply.set_exception(answer)
-            else:
-                reply.set_result(answer)
-
-        delay_s = self._travel_s() if after_s is None else after_s
-        asyncio.get_running_loop().call_later(delay_s, arrive)
+        if isinstance(answer, Exception):
+            reply.set_exception(answer)
+        else:
+            reply.set_result(answer)
 
     def _travel_s(self) -> float:
         """Mostly some milliseconds, and now and then thirty times that."""
-        slow = 30.0 if self.random.random() < 0.07 else 1.0  # noqa: PLR2004  # some
-        return self._slowness * slow * self.random.expovariate(100.0)
-
-    def _unknown(self, verb: str, path: str) -> StoreError:
-        return StoreError(f"{verb} of {path!r}: no answer", reply=Reply.UNKNOWN)
-
-    def _check_alive(self) -> None:
-        if self.is_dead:
-            raise Crash(f"{self.name} is dead")
-
-    def _crash(self) -> None:
-        self._die()
-        raise Crash(f"{self.name} has crashed")
+        random = self.random.random
+        slow = 30.0 if random() < 0.07 else 1.0  # noqa: PLR2004  # some
+        return self._slowness * slow * (-log(1.0 - random()) / _TRAVELS_A_SECOND)
 
     def _die(self) -> None:
         """End everything that waits; what is on its way arrives all the same."""
@@ -235,3 +258,30 @@ class Process:
         for reply in self._waiting:
             if not reply.done():
                 reply.set_exception(Crash(f"{self.name} is dead"))
+
+
+class _Request(Generic[T]):
+    """A request on its way."""
+
+    __slots__ = ("apply", "delay_s", "kind", "path", "sent_at", "verb")
+
+    def __init__(
+        self,
+        verb: str,
+        path: str,
+        apply: Callable[[], T],
+        sent_at: float,
+        *,
+        kind: FaultKind | None = None,
+        delay_s: float = 0.0,
+    ) -> None:
+        self.verb = verb
+        self.path = path
+        self.apply = apply
+        self.sent_at = sent_at
+        self.kind = kind
+        self.delay_s = delay_s
+
+
+def _unknown(request: _Request[Any]) -> StoreError:
+    return StoreError(f"{request.verb} of {request.path!r}: no answer", reply=Reply.UNKNOWN)

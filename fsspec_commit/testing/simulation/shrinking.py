@@ -11,18 +11,19 @@ from fsspec_commit.testing.simulation.running import Run, run
 T = TypeVar("T")
 
 
-def search(seeds: Iterable[int], *, family: str | None = None) -> Run | None:
+def search(seeds: Iterable[int], *, family: str | None = None, varied: bool = False) -> Run | None:
     """Run the plans of *seeds* until one fails, and shrink that.
 
     Args:
         seeds: What to draw plans from.
         family: The kind of store; ``None`` draws it as well.
+        varied: Whether the plans are varied, as of :func:`draw`.
 
     Returns:
         The smallest run found that fails; ``None`` if every plan was well.
     """
     for seed in seeds:
-        found = run(draw(seed, family=family))
+        found = run(draw(seed, family=family, varied=varied))
         if found.violations:
             return shrink(found)
     return None
@@ -66,6 +67,8 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
         yield replace(plan, cleaners=cleaners)
     for foreign in _without_one(plan.foreign):
         yield replace(plan, foreign=foreign)
+    for leftovers in _without_one(plan.leftovers):
+        yield replace(plan, leftovers=leftovers)
     for faults in _without_one(plan.faults):
         yield replace(plan, faults=faults)
     for number, job in enumerate(plan.jobs):
@@ -97,6 +100,8 @@ def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
         partitions=(),
         at_s=0.0,
         threads=1,
+        callback=None,
+        attempts=tuple(replace(one, adopted=False) for one in job.attempts),
     )
     if plain != job:
         yield plain

@@ -47,7 +47,8 @@ class Trace:
             shown = str(answer)
         elif answer is None and verb in _READS:
             shown = "nothing"
-        self._add(actor, f"{verb}, late" if late else verb, path, shown)
+        what = f"{verb}, late" if late else verb
+        self.events.append(Event(self._clock(), actor, what, path, shown))
 
     def fault(self, actor: str, kind: str, verb: str, path: str) -> None:
         """A fault happens."""

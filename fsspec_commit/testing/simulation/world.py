@@ -1,7 +1,10 @@
 """What the actors of one run share: the loop, the store, the model, the trace."""
 
-from collections.abc import Sequence
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from random import Random
 
 from fsspec_commit.destination import OpenDestination
@@ -15,15 +18,17 @@ from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
 from fsspec_commit.testing.simulation.bucket import Bucket, Change
 from fsspec_commit.testing.simulation.families import FAMILIES
+from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
 from fsspec_commit.testing.simulation.loop import SimulationLoop
-from fsspec_commit.testing.simulation.model import Model, content
-from fsspec_commit.testing.simulation.plan import JobPlan, Plan
+from fsspec_commit.testing.simulation.model import Model, is_of_a_job
+from fsspec_commit.testing.simulation.plan import HERE, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.rules import content
 from fsspec_commit.testing.simulation.store import SimulatedStore
 from fsspec_commit.testing.simulation.trace import Trace
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-_ROOT = StorePath("bucket/top/out")
+_TOP = "bucket/top"
 _SLOW = (0.2, 1.0, 1.0, 1.0, 5.0)
 
 
@@ -34,7 +39,7 @@ class World:
         plan: What it depends on.
         family: The kind of store.
         bucket: The state of the store.
-        model: What must be true.
+        models: What must be true of each destination, by its name.
         trace: What happens.
         processes: Every process so far.
     """
@@ -46,21 +51,44 @@ class World:
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
         self._loop = loop
-        old = {name: self.content(name, "old") for name in plan.old}
-        for name, data in old.items():
-            self.bucket.put(StorePath(f"{_ROOT}/{name}"), data, None, Expect.ANYTHING)
-        self.bucket.make_directory(_ROOT)
-        self.model = Model(_ROOT, old, loop.time)
+        self._staying: dict[str, bytes] = {}
+        for left in (LEFTOVERS[name] for name in plan.leftovers):
+            self._staying |= left.files if left.stays else {}
+        places = dict.fromkeys((HERE, *(job.at for job in plan.jobs)))
+        self.models = {at: self._begin(at) for at in places}
+
+    def _begin(self, at: str) -> Model:
+        """Fill a destination with what stands there before."""
+        root, old = _root(at), {}
+        if at == HERE:
+            old = {name: self.content(name, "old") for name in self.plan.old}
+            left = (LEFTOVERS[name].files for name in self.plan.leftovers)
+            for name, data in ChainMap(old, *left).items():
+                self.bucket.put(StorePath(f"{root}/{name}"), data, None, Expect.ANYTHING)
+        self.bucket.make_directory(root)
+        return Model(root, old, self._loop.time)
+
+    @property
+    def model(self) -> Model:
+        """What must be true where most jobs write."""
+        return self.models[HERE]
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """What was not as it must be, anywhere."""
+        return tuple(chain.from_iterable(model.violations for model in self.models.values()))
 
     def content(self, name: str, *whose: str) -> bytes:
         """What a file holds that somebody writes."""
         return content(name) if self.plan.same else content(name, *whose)
 
-    def process(self, name: str) -> Process:
-        """A new process."""
+    def process(self, name: str, at: str = HERE) -> Process:
+        """A new process, at work at one destination."""
         random = Random(f"{self.plan.schedule} {name}")
         process = Process(
             name,
+            at=at,
+            loop=self._loop,
             random=random,
             slowness=random.choice(_SLOW),
             faults=self.plan.faults,
@@ -80,46 +108,93 @@ class World:
         ids = IdSource(Random(f"ids {self.plan.schedule} {process.name}"), now)
         pace = Pace(ids)
         store = SimulatedStore(
-            _ROOT, self.bucket, self.family, process, lambda question: ask(question, pace)
+            _root(process.at),
+            self.bucket,
+            self.family,
+            process,
+            lambda question: ask(question, pace),
         )
         confirmed = ConfirmedStore(store, ids=ids, statistics=Statistics())
-        return OpenDestination(Location("simulated://top/out"), confirmed, ids, store)
+        return OpenDestination(Location(f"simulated://top/{process.at}"), confirmed, ids, store)
 
-    async def put(self, process: Process, name: str) -> None:
-        """Write a file beside all jobs."""
-        path, data = StorePath(f"{_ROOT}/{name}"), self.content(name, "foreign")
-        self.model.foreign[name] = data
-        await process.request(
-            "put", path, lambda: self.bucket.put(path, data, None, Expect.ANYTHING)
-        )
+    async def put(self, process: Process, plan: ForeignPlan) -> None:
+        """Write or delete a file beside all jobs."""
+        path, data = StorePath(f"{_root(HERE)}/{plan.name}"), self.content(plan.name, "foreign")
+        if plan.deletes:
+            await process.request("delete", path, lambda: self.bucket.delete(path, Expect.ANYTHING))
+        else:
+            await process.request(
+                "put", path, lambda: self.bucket.put(path, data, None, Expect.ANYTHING)
+            )
+
+    def is_left_over(self, job_id: str) -> bool:
+        """Whether a job is one that was there before, and that nobody can settle."""
+        return any(name.startswith(f"_commit/{job_id}/") for name in self._staying)
+
+    def may_be_shown(self, told: str) -> bool:
+        """Whether ``clean`` may leave alone what it tells of so."""
+        shown = [LEFTOVERS[name].shown_as for name in self.plan.leftovers]
+        return "pending upload" in told or any(one and told.startswith(one) for one in shown)
 
     def begun(self, job_id: str, plan: JobPlan) -> None:
         """A driver takes an id for its job."""
         self.trace.names[job_id] = f"job {plan.name}"
-        self.model.begun(job_id, plan)
+        self.models[plan.at].begun(job_id, plan)
 
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
         """Show the model every change, and mark in the trace what it finds wrong."""
-        before = len(self.model.violations)
-        self.model.changed(process, sent_at, changes)
-        for violation in self.model.violations[before:]:
+        model = self.models[process.at]
+        before = len(model.violations)
+        model.changed(process, sent_at, changes)
+        for violation in model.violations[before:]:
             self.trace.say(process.name, "!!! VIOLATION", violation)
 
-    def check_left(self, when: str) -> None:
-        """Check that nothing is left of any job."""
-        below = f"{_ROOT}/_commit/"
-        names = [
-            key.removeprefix(f"{_ROOT}/")
-            for key in (*self.bucket.keys(below), *sorted(self.bucket.directories))
-            if key.startswith(below) and not key.endswith(("/done", "/lost"))
-        ]
-        marks = {name for name in names if "/deleted-" in name and name.count("/") == 1}
-        self.model.check_left([name for name in names if name not in marks], when)
-        if self.family.keeps_names_apart:
-            filled = [one.path for one in self.bucket.uploads.values() if one.parts]
-            self.model.check_left([f"upload of {path}" for path in filled], when)
+    def check_visible(self, when: str) -> None:
+        """Check that each destination holds what it must."""
+        for model in self.models.values():
+            model.check_visible(when)
 
-    def check_marker(self) -> None:
-        """Check that ``_SUCCESS`` stands if it must."""
-        there = self.bucket.get(StorePath(f"{_ROOT}/_SUCCESS"))
-        self.model.check_marker(None if there is None else there.data)
+    def check_end(self) -> None:
+        """Check that each destination holds what it must, and that nothing is left of any job."""
+        self.check_visible("in the end")
+        for at, model in self.models.items():
+            self._check_left(model, _root(at))
+            there = self.bucket.get(StorePath(f"{_root(at)}/_SUCCESS"))
+            model.check_marker(None if there is None else there.data)
+
+    def _check_left(self, model: Model, root: StorePath) -> None:
+        below = f"{root}/_commit/"
+        names = {
+            key.removeprefix(f"{root}/")
+            for key in (*self.bucket.keys(below), *self.bucket.directories)
+            if key.startswith(below) and not key.endswith(("/done", "/lost"))
+        }
+        names -= {name for name in names if "/deleted-" in name and name.count("/") == 1}
+        for name, data in self._staying.items() if model is self.model else ():
+            there = self.bucket.get(StorePath(f"{root}/{name}"))
+            names -= {name, *(name[: found.start()] for found in re.finditer("/", name))}
+            if there is None or there.data != data:
+                model.stuck(f"{name}, which is not of this library, was changed")
+        model.check_left(names)
+        if self.family.keeps_names_apart:
+            model.check_left(f"upload of {path}" for path in self._left_uploads(model, root))
+
+    def _left_uploads(self, model: Model, root: StorePath) -> Iterator[StorePath]:
+        """The uploads that are some job's.
+
+        One without bytes costs nothing: that of a marker may stay when its process dies. One of
+        another program is a job's when it was adopted, or if it is listed and named after the job.
+        """
+        for upload_id, upload in self.bucket.uploads.items():
+            is_ours = bool(upload.nonce) or upload_id in model.adopted
+            is_found = self.family.habits.listable and is_of_a_job(upload.path)
+            if (
+                upload.path.startswith(f"{root}/")
+                and any(upload.parts.values())
+                and (is_ours or is_found)
+            ):
+                yield upload.path
+
+
+def _root(at: str) -> StorePath:
+    return StorePath(f"{_TOP}/{at}")

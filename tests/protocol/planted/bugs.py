@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.testing.simulation import CleanerPlan, FaultAt, HelperPlan, JobPlan, Plan
-from tests.protocol.planted import of_commits, of_decisions, of_effects
+from tests.protocol.planted import of_commits, of_decisions, of_effects, of_scenes
 
 if TYPE_CHECKING:
     from fsspec_commit.testing.simulation.process import FaultKind
@@ -66,6 +66,14 @@ BESIDE_THE_START = Plan(
     ),
 )
 """A cleaner looks between the directory of an area and its `job.json`, and deletes later."""
+
+TWO_THREADS_AND_AN_OUTAGE = Plan(
+    family="s3-versioned",
+    old=("old.txt",),
+    jobs=(JobPlan(name="a", mode="overwrite", threads=2, then="abort"),),
+    faults=(FaultAt("a.driver", 15, "outage", delay_s=4_000),),
+)
+"""One call of the driver decides, and the other one, without an answer, does not know of it."""
 
 BUGS = {
     "publishes before its decision": Bug(of_commits.publishes_before_its_decision, ("P2", "P5")),
@@ -133,5 +141,42 @@ BUGS = {
     "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",), first=5),
     "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",), first=8),
     "deletes what it lists later": Bug(of_effects.deletes_what_it_lists_later, ("P9",)),
-    "commits in two threads": Bug(of_decisions.commits_in_two_threads, ("P7", "P8")),
+    "commits in two threads": Bug(
+        of_decisions.commits_in_two_threads, ("P7",), plan=TWO_THREADS_AND_AN_OUTAGE
+    ),
+    "takes hidden names for unique": Bug(
+        of_scenes.takes_hidden_names_for_unique, ("P11",), plan=of_scenes.ONE_HIDDEN_NAME
+    ),
+    "uploads hidden names by path": Bug(
+        of_scenes.uploads_hidden_names_by_path, ("P8",), plan=of_scenes.TWO_UPLOADS_OF_ONE_PATH
+    ),
+    "mixes two spellings": Bug(
+        of_scenes.mixes_two_spellings, ("P11",), plan=of_scenes.TWO_SPELLINGS
+    ),
+    "adopts without a record": Bug(
+        of_scenes.adopts_without_a_record, ("P5",), plan=of_scenes.ADOPTED_BUT_NOT_CHOSEN
+    ),
+    "lets a failing callback decide": Bug(
+        of_scenes.lets_a_callback_decide, ("P8",), plan=of_scenes.FAILING_CALLBACK
+    ),
+    "lets an exiting callback decide": Bug(
+        of_scenes.lets_a_callback_decide, ("P8",), plan=of_scenes.EXITING_CALLBACK
+    ),
+    "leaves its heart beating": Bug(
+        of_scenes.leaves_its_heart_beating, ("P8",), plan=of_scenes.INTERRUPTED
+    ),
+    "says published before it resumes": Bug(
+        of_scenes.says_published_before_it_resumes, ("P1",), plan=of_scenes.RESUMED_TWICE
+    ),
+    "keeps what the trash took": Bug(
+        of_scenes.keeps_what_the_trash_took, ("P9",), plan=of_scenes.MEDDLER
+    ),
+    "shares a work area": Bug(of_scenes.shares_a_work_area, ("P10",), plan=of_scenes.NEIGHBOURS),
+    "leaves probes": Bug(of_scenes.leaves_probes, ("P5",), plan=of_scenes.left_over("probe")),
+    "removes what it cannot read": Bug(
+        of_scenes.removes_what_it_cannot_read, ("P8",), plan=of_scenes.left_over("newer")
+    ),
+    "removes published first": Bug(
+        of_scenes.removes_published_first, ("P8",), plan=of_scenes.DECISION_TOO_LATE
+    ),
 }

@@ -42,6 +42,13 @@ SCENES = {
     ),
     "two drivers": JobPlan(name="a", mode="overwrite", helpers=(HelperPlan(kind="twin"),)),
     "collected": JobPlan(name="a", mode="append", collect=True, attempts=TWICE, files=TWO_TASKS),
+    "adopted": JobPlan(
+        name="a",
+        mode="overwrite",
+        files=(("a.txt",), ("_notes", "day=1/b.txt")),
+        attempts=(AttemptPlan(task=0, adopted=True), AttemptPlan(task=1)),
+        callback="exits",
+    ),
 }
 
 
@@ -51,6 +58,8 @@ def plan_of(scene: str, family: str) -> Plan | None:
     old: tuple[str, ...] = ("old.txt", "day=1/old.txt", "day=2/old.txt")
     if not kind.takes_any_name:
         old = tuple(name.replace("old", f"old-{UUID}") for name in old)
+    if scene == "adopted" and not kind.keeps_names_apart:
+        return None
     if job.names == "exact":
         if not kind.keeps_names_apart:
             return None

@@ -22,8 +22,8 @@ from tests.protocol.simulation.scenes import SCENES, plan_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BY_DAY = 30
-BY_NIGHT = 4_000
+BY_DAY = 50
+BY_NIGHT = 12_000
 OF_ONE_NIGHT = 1_000_000
 """How far the seeds of two nights are apart."""
 
@@ -41,9 +41,10 @@ def seeds(request: pytest.FixtureRequest) -> range:
     return range(first, first + request.param)
 
 
+@pytest.mark.parametrize("varied", [False, True], ids=["plain", "varied"])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda name: name.replace("hdfs", "dfs"))
-def test_p1_to_p11_hold_in_any_schedule(family: str, seeds: range) -> None:
-    failed = search(seeds, family=family)
+def test_p1_to_p11_hold_in_any_schedule(family: str, seeds: range, *, varied: bool) -> None:
+    failed = search(seeds, family=family, varied=varied)
     assert failed is None, failed
 
 

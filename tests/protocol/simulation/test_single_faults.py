@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DELAYS_S = (0.3, 40.0, 4_000.0)
+SCHEDULES = 5
 
 
-@pytest.fixture(params=every_by_day(300))
+@pytest.fixture(params=every_by_day(100))
 def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
     yield from sweep_of(request, request.param)
 
@@ -42,7 +43,7 @@ def faults_of(found: Run) -> Iterator[FaultAt]:
 
 @pytest.mark.parametrize("plan", [*plans()])
 def test_p1_to_p11_hold_after_any_single_fault(plan: Plan, sweep: Sweep) -> None:
-    for scheduled in again(plan, 2 if sweep.is_whole else 1):
+    for scheduled in again(plan, SCHEDULES if sweep.is_whole else 1):
         found = run(scheduled)
         assert not found.violations, shrink(found)
         for fault in sweep(faults_of(found)):

@@ -1,0 +1,70 @@
+"""What the model knows of a job, and what callers were told."""
+
+from dataclasses import dataclass, field
+
+from fsspec_commit.testing.simulation.plan import JobPlan
+
+Chosen = frozenset[tuple[int, str]]
+"""Tasks, each with the id of its attempt."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a caller was told.
+
+    Attributes:
+        actor: The caller.
+        job_id: The job that it asked for.
+        call: ``"commit"``, ``"resume"`` or ``"abort"``.
+        began_s: When it called.
+        at_s: When it was answered.
+        answer: ``"returned"``, ``"skipped"``, or the outcome of the error.
+        error: The class of the error, if one was raised.
+    """
+
+    actor: str
+    job_id: str
+    call: str
+    began_s: float
+    at_s: float
+    answer: str
+    error: str = ""
+
+
+@dataclass
+class KnownJob:
+    """One job, as far as it has come.
+
+    Attributes:
+        spec: Where its ``job.json`` stands.
+        too_late: Its decision and manifests that stand, by path; and whether each was written when
+            the job was over, by a request that had been given up.
+    """
+
+    job_id: str
+    plan: JobPlan
+    attempts: dict[str, tuple[int, dict[str, bytes]]] = field(default_factory=dict)
+    passed: dict[str, list[Chosen]] = field(default_factory=dict)
+    state: str = "undecided"
+    decided_by: str = ""
+    sent_at_s: float = 0.0
+    decided_at_s: float = 0.0
+    new: dict[str, bytes] = field(default_factory=dict)
+    replaced: dict[str, bytes] = field(default_factory=dict)
+    pointers: dict[int, str] = field(default_factory=dict)
+    spec: set[str] = field(default_factory=set)
+    was_begun: bool = False
+    is_over: bool = False
+    is_given_up: bool = False
+    too_late: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def looks_damaged(self) -> bool:
+        """Whether requests that came too late have left a decision and manifests, and nothing else.
+
+        Nobody can tell that from a job whose ``job.json`` was lost before its files were in place:
+        a person has to say that they are given up. Of a job that was not over a decision or a
+        manifest that stands without ``job.json`` is a bug.
+        """
+        decided = any(path.endswith("/decision") for path in self.too_late)
+        return self.is_over and decided and all(self.too_late.values())

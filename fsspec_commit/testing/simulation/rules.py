@@ -1,0 +1,68 @@
+"""What the modes mean, said once more: the model shares no code with the library."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote
+
+from fsspec_commit.testing.simulation.plan import JobPlan
+
+_OVERWRITES = {"overwrite", "overwrite_partitions"}
+_SUMMARIES = {"_metadata", "_common_metadata"}
+
+
+def content(name: str, *whose: str) -> bytes:
+    """What a file holds: unless it is to be the same whoever writes it, no two are alike."""
+    return " ".join((name, *whose)).encode()
+
+
+def is_visible(name: str) -> bool:
+    """Whether a reader takes a file for data."""
+    return not name.startswith(("_", ".")) and "/_" not in name and "/." not in name
+
+
+def out_of_turn(
+    plan: JobPlan, new: Mapping[str, bytes], there: Mapping[str, bytes], foreign: Iterable[str]
+) -> Iterator[str]:
+    """What a job with *new* files may not do where *there* are others: it should be refused.
+
+    *Foreign* files may have been seen or not.
+    """
+    if plan.mode in {"error", "ignore"} and any(map(is_visible, there)):
+        yield f"write beside data, mode={plan.mode}"
+    taken = sorted(new.keys() & there.keys())
+    if plan.mode not in _OVERWRITES and taken:
+        yield f"add {taken}, which are taken"
+    staying = (path for path in there if not replaces(plan, new, path))
+    twice = _second_spellings(new, (*there, *foreign), staying)
+    if plan.mode == "overwrite_partitions" and twice:
+        yield f"write {twice} beside other rows of the same value"
+
+
+def replaces(plan: JobPlan, new: Mapping[str, bytes], path: str) -> bool:
+    """Whether a job replaces the old file *path*: of hidden ones those that it writes as well."""
+    if plan.mode not in _OVERWRITES:
+        return False
+    directory, _, file_name = path.rpartition("/")
+    summarizes = file_name in _SUMMARIES and is_visible(directory)
+    if path not in new and not is_visible(path) and not summarizes:
+        return False
+    if plan.mode == "overwrite":
+        return True
+    written = {name.rpartition("/")[0] for name in new}
+    return directory in written or any(
+        f"{directory}/".startswith(f"{part}/") for part in plan.partitions
+    )
+
+
+def _second_spellings(
+    new: Iterable[str], before: Iterable[str], staying: Iterable[str]
+) -> list[str]:
+    """The partitions of *new* that readers find under another name as well, and did not before."""
+    had, has = (
+        {name.rpartition("/")[0] for name in names if is_visible(name)}
+        for names in (before, staying)
+    )
+    return sorted(
+        directory
+        for directory in {name.rpartition("/")[0] for name in new} - had
+        if any(unquote(one) == unquote(directory) for one in has)
+    )

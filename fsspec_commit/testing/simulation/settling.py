@@ -1,0 +1,240 @@
+"""How actors settle jobs: as careful programs do, and as a person does when all others are gone."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from fsspec_commit.destination import OpenDestination
+from fsspec_commit.errors import CommitError
+from fsspec_commit.layout import DestinationLayout
+from fsspec_commit.protocol.abort import abort_job
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.clean import CleanReport, clean
+from fsspec_commit.protocol.damaged import remove_damaged
+from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.protocol.job_records import begun_record
+from fsspec_commit.protocol.recovery import jobs, resume_job
+from fsspec_commit.protocol.result import result_of
+from fsspec_commit.protocol.superseded import ended
+from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.selection import leftover_uploads, retiring
+from fsspec_commit.sync.progress import ProgressReport
+from fsspec_commit.testing.simulation.known import Told
+from fsspec_commit.testing.simulation.plan import HERE, JobPlan
+from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.world import World
+
+T = TypeVar("T")
+
+_COMMITS_MAX = 4
+_AGAIN_S = 2.0
+_ROUNDS_MAX = 3
+_LATE = "damaged, a committed decision stands but job.json is gone"
+
+
+class CtrlCError(Exception):
+    """A person has pressed Ctrl-C, and the call was cancelled."""
+
+
+async def interruptible(
+    process: Process,
+    doing: Coroutine[Any, Any, T],
+    may_interrupt: Callable[[], bool] = lambda: True,
+) -> T:
+    """Do what Ctrl-C cancels if *may_interrupt* allows it, and the second Ctrl-C in any case.
+
+    That is what the bridge does for synchronous callers.
+
+    Raises:
+        CtrlCError: It was cancelled.
+    """
+    if not process.is_interrupted:
+        return await doing
+    task = asyncio.ensure_future(doing)
+
+    def interrupt(insisting: bool) -> None:  # noqa: FBT001  # the first or the second one
+        if insisting or may_interrupt():
+            task.cancel()
+
+    process.interrupt = interrupt
+    try:
+        return await task
+    except asyncio.CancelledError:
+        raise CtrlCError from None
+
+
+async def settle(
+    world: World, process: Process, driver: Driver, plan: JobPlan, messages: list[TaskCommit]
+) -> None:
+    """Commit as a careful program does, and go on as the plan says."""
+    actor, job_id = process.name, driver.started().record.job_id
+    given = [] if plan.collect else messages
+    if len(messages) < len(plan.files) and not plan.collect and not driver.is_skipped:
+        await call(world, process, job_id, "abort", driver.abort())
+        return
+    world.models[plan.at].passed(job_id, actor, [(one.task_id, one.attempt_id) for one in given])
+    progress = ProgressReport(None if plan.callback is None else Callback(plan.callback))
+    for _ in range(_COMMITS_MAX):
+        committing = driver.commit(
+            given,
+            wait_s=plan.wait_s,
+            announce=progress.announce,
+            progress=progress.advance,
+            others=True,
+        )
+        told = await call(world, process, job_id, "commit", committing, driver=driver)
+        if told.answer in {"returned", "skipped"} or told.error == "JobNotActiveError":
+            return
+        if plan.then == "leave" or (plan.then == "abort" and driver.state == "open"):
+            break
+        await asyncio.sleep(_AGAIN_S)
+    if plan.then != "leave" and driver.state == "open":
+        await call(world, process, job_id, "abort", driver.abort())
+
+
+class CallbackError(Exception):
+    """What the callback of a job raises."""
+
+
+class CallbackExit(SystemExit):
+    """What it raises if it has a button to end the program."""
+
+
+class Callback:
+    """A progress bar that fails, or that has a button to end the program."""
+
+    def __init__(self, kind: str) -> None:
+        self._raised = CallbackExit if kind == "exits" else CallbackError
+
+    def set_size(self, size: int) -> None:
+        """Fail."""
+        raise self._raised(f"of {size}")
+
+    def relative_update(self, by: int) -> None:
+        """Fail."""
+        raise self._raised(f"{by} more")
+
+
+async def call(
+    world: World,
+    process: Process,
+    job_id: str,
+    what: str,
+    doing: Coroutine[Any, Any, object],
+    *,
+    driver: Driver | None = None,
+) -> Told:
+    """Call something that settles a job, and note what the caller is told."""
+    loop = asyncio.get_running_loop()
+    actor, began_s, error = process.name, loop.time(), ""
+    world.trace.say(actor, f"calls {what} of job {job_id}")
+
+    def may_interrupt() -> bool:
+        return what == "abort" or (driver is not None and driver.state != "deciding")
+
+    try:
+        await interruptible(process, doing, may_interrupt)
+        answer = "skipped" if driver is not None and driver.is_skipped else "returned"
+    except CtrlCError:
+        answer = "interrupted"
+        world.trace.say(actor, f"is interrupted in {what}")
+    except CommitError as failure:
+        answer, error = failure.outcome, type(failure).__name__
+        world.trace.say(actor, f"is told {answer}", repr(failure))
+        if isinstance(failure.__cause__, CallbackError):
+            world.models[process.at].stuck(f"{actor} was not told {answer} but for its callback")
+    except RuntimeError as refusal:
+        if driver is None or driver.state != "aborted":
+            raise
+        answer, error = "not_committed", "RuntimeError"
+        world.trace.say(actor, f"is told {answer}", repr(refusal))
+    except CallbackExit:
+        answer = "ended"
+        world.models[process.at].stuck(f"{actor} was ended by its callback")
+    else:
+        world.trace.say(actor, f"is told {answer}", f"by {what}")
+    told = Told(actor, job_id, what, began_s, loop.time(), answer, error)
+    world.models[process.at].hear(told)
+    return told
+
+
+async def settle_all(world: World, actor: str) -> None:
+    """Finish or abort every job, then clean: whatever has happened, that must be possible (P8)."""
+    for at in world.models:
+        name = actor if at == HERE else f"{actor} at {at}"
+        await _settle_all_at(world, world.process(name, at))
+
+
+async def _settle_all_at(world: World, process: Process) -> None:
+    model = world.models[process.at]
+    to = world.open(process, skew_s=world.family.clocks_within_s)
+    for _ in range(_ROUNDS_MAX):
+        found = [info async for info in jobs(to.store, to.check)]
+        ours = [info for info in found if not world.is_left_over(info.job_id)]
+        if not ours:
+            break
+        for info in ours:
+            what, settling = "abort", aborted(to, info.job_id)
+            if info.state in {"decided", "published"}:
+                settling.close()
+                what, settling = "resume", resumed(to, info.job_id)
+            told = await call(world, process, info.job_id, what, settling)
+            if told.answer != "returned" and told.error != "JobNotActiveError":
+                model.stuck(f"{what} of job {info.job_id}, {info.state}: {told.error}")
+    else:
+        model.stuck("there are jobs that were settled and still show")
+    report = await cleaned(to, 0.0)
+    unknown = [one for one in report.shown if not world.may_be_shown(one)]
+    for job_id in [one.partition(":")[0] for one in unknown if one.endswith(_LATE)]:
+        if model.give_up(job_id):
+            await _removed_by_hand(to, job_id)
+            unknown.remove(f"{job_id}: {_LATE}")
+    if unknown or report.not_removed:
+        model.stuck(f"clean cannot remove {unknown or report.not_removed}")
+
+
+async def resumed(to: OpenDestination, job_id: str) -> None:
+    """Resume a job by its id."""
+    job = await _job_at(to, job_id)
+    await result_of(job, resume_job(job))
+
+
+async def aborted(to: OpenDestination, job_id: str) -> None:
+    """Abort a job by its id."""
+    await abort_job(await _job_at(to, job_id), by="an aborter")
+
+
+async def cleaned(to: OpenDestination, older_than_s: float) -> CleanReport:
+    """Clean, and abort what is so old."""
+    facts = to.store.capabilities
+    return await clean(
+        to.store,
+        older_than=timedelta(seconds=older_than_s),
+        dry_run=False,
+        bind=to.bind,
+        check=to.check,
+        retirement=retiring(to.store, facts),
+        leftovers=leftover_uploads(to.store, facts),
+    )
+
+
+async def _job_at(to: OpenDestination, job_id: str) -> BoundJob:
+    layout = DestinationLayout(to.store.root).job(job_id)
+    record = await begun_record(to.store, layout)
+    if record is None:
+        raise await ended(to.store, layout, to.location.url, stage="open")
+    return to.bind(record)
+
+
+async def _removed_by_hand(to: OpenDestination, job_id: str) -> None:
+    """What a person does who has looked at it: ``clean --damaged --accept-loss``."""
+    await remove_damaged(
+        to.store,
+        DestinationLayout(to.store.root),
+        job_id,
+        check=to.check,
+        retirement=retiring(to.store, to.store.capabilities),
+        accept_loss=True,
+        dry_run=False,
+    )

@@ -1,0 +1,157 @@
+"""What makes a drawn plan harder: a plan is varied by a choice of its own."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from fsspec_commit.store import AtomicRename
+from fsspec_commit.testing.simulation.families import Family
+from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
+from fsspec_commit.testing.simulation.plan import (
+    ForeignPlan,
+    HelperKind,
+    HelperPlan,
+    JobPlan,
+    Plan,
+    actors_of,
+)
+from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
+
+_HIDDEN = ("_notes", ".hidden.txt", "day=1/_notes", "day=1/_metadata", "_more/a.txt", "_metadata")
+_NEIGHBOURS = ("out2", "ou", "out-b", "out/inner", "out/inner")
+_CALLS_MAX = 40
+
+
+def variation(plan: Plan, family: Family, random: Random) -> Plan:
+    """*plan* with one or two of the things that it had none of."""
+    for vary in random.sample(_VARIATIONS, random.choice((1, 1, 2))):
+        plan = vary(plan, family, random)
+    return plan
+
+
+def _with_hidden_names(plan: Plan, _: Family, random: Random) -> Plan:
+    """Hidden names are kept as they are, so jobs meet in them."""
+    few = random.sample(_HIDDEN, 2)
+    jobs = []
+    for job in plan.jobs:
+        fit = [name for name in few if job.mode != "overwrite_partitions" or "=" in name]
+        task = random.randrange(len(job.files))
+        files = [*job.files]
+        files[task] = (*files[task], *fit[: random.choice((0, 1, 1, 2))])
+        jobs.append(replace(job, files=tuple(files)))
+    old = (*plan.old, *(name for name in few if random.random() < 0.3))  # noqa: PLR2004  # some
+    return replace(plan, jobs=tuple(jobs), old=old)
+
+
+def _with_another_spelling(plan: Plan, _: Family, random: Random) -> Plan:
+    """Readers decode ``%31``: these are files of one partition."""
+    which = random.randrange(len(plan.jobs))
+    jobs = [*plan.jobs]
+    files = tuple(
+        tuple(name.replace("day=1/", "day=%31/") for name in names) for names in jobs[which].files
+    )
+    jobs[which] = replace(jobs[which], files=files)
+    return replace(plan, jobs=tuple(jobs))
+
+
+def _with_adopted_attempts(plan: Plan, family: Family, random: Random) -> Plan:
+    """Another program writes the files of some attempts."""
+    if not family.keeps_names_apart:
+        return plan
+
+    def adopting(job: JobPlan) -> JobPlan:
+        if job.names == "exact":
+            return job
+        attempts = (replace(one, adopted=random.random() < 0.7) for one in job.attempts)  # noqa: PLR2004  # most
+        return replace(job, attempts=tuple(attempts))
+
+    return replace(plan, jobs=tuple(map(adopting, plan.jobs)))
+
+
+def _with_callbacks(plan: Plan, _: Family, random: Random) -> Plan:
+    """Progress bars that raise whatever they are told."""
+    jobs = (replace(job, callback=random.choice(("raises", "exits"))) for job in plan.jobs)
+    return replace(plan, jobs=tuple(jobs))
+
+
+def _with_interrupts(plan: Plan, _: Family, random: Random) -> Plan:
+    """Somebody presses Ctrl-C."""
+    actors = [name for job in plan.jobs for name in (f"{job.name}.driver", *actors_of(job))]
+    kinds: tuple[FaultKind, ...] = ("interrupt", "interrupt", "interrupt_twice")
+    pressed = tuple(
+        FaultAt(random.choice(actors), random.randint(1, _CALLS_MAX), random.choice(kinds))
+        for _ in range(random.choice((1, 2, 3)))
+    )
+    return replace(plan, faults=(*plan.faults, *pressed))
+
+
+def _with_crashes_in_recovery(plan: Plan, family: Family, random: Random) -> Plan:
+    """A driver dies when it has decided, and so do those who settle its job, one by one."""
+    job = plan.jobs[0]
+    kinds: tuple[HelperKind, ...] = ("resumer", "resumer", "resumer", "aborter", "twin")
+    helpers = tuple(
+        HelperPlan(kind=random.choice(kinds), at_s=(number + 1) * random.choice((2.0, 10.0, 20.0)))
+        for number in range(random.choice((2, 3)))
+    )
+    names = [f"{job.name}.{helper.kind}{number}" for number, helper in enumerate(helpers)]
+    publish = "complete" if family.habits.renames is AtomicRename.NONE else "rename"
+    deaths: tuple[FaultKind, ...] = ("crash_before", "crash_after", "crash_after", "halt_after")
+
+    def death(actor: str) -> FaultAt:
+        verb, calls = random.choice(((publish, 3), ("create", 6), ("delete", 6)))
+        return FaultAt(actor, random.randint(1, calls), random.choice(deaths), verb=verb)
+
+    dying = replace(job, helpers=helpers, then="leave")
+    faults = tuple(map(death, (f"{job.name}.driver", *names)))
+    return replace(plan, jobs=(dying, *plan.jobs[1:]), faults=faults)
+
+
+def _with_leftovers(plan: Plan, _: Family, random: Random) -> Plan:
+    """Others have left something in the work area."""
+    left = tuple(random.sample(sorted(LEFTOVERS), random.choice((1, 2))))
+    return replace(plan, leftovers=left)
+
+
+def _with_meddlers(plan: Plan, family: Family, random: Random) -> Plan:
+    """Somebody writes, or deletes, old files that jobs may be about to replace.
+
+    Nobody writes a file that no store could tell from the one before it.
+    """
+    only_deletes = not family.takes_any_name or (plan.same and not family.habits.versioned)
+    taken = {name for job in plan.jobs for names in job.files for name in names}
+    names = [name for name in plan.old if name not in taken]
+    meddling = tuple(
+        ForeignPlan(
+            name=name,
+            at_s=round(random.choice((1.0, 3.0, 20.0)) * random.random(), 3),
+            deletes=only_deletes or random.random() < 0.4,  # noqa: PLR2004  # some
+        )
+        for name in random.sample(names, min(len(names), 2))
+    )
+    return replace(plan, foreign=(*plan.foreign, *meddling))
+
+
+def _with_neighbours(plan: Plan, _: Family, random: Random) -> Plan:
+    """A job goes on at a destination with almost the same name, with all that happens to it."""
+    job = random.choice(plan.jobs)
+    neighbour = replace(job, name="n", at=random.choice(_NEIGHBOURS))
+    faults = tuple(
+        replace(fault, actor=f"n.{fault.actor.partition('.')[2]}")
+        for fault in plan.faults
+        if fault.actor.startswith(f"{job.name}.")
+    )
+    return replace(plan, jobs=(*plan.jobs, neighbour), faults=(*plan.faults, *faults))
+
+
+_VARIATIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
+    _with_hidden_names,
+    _with_another_spelling,
+    _with_adopted_attempts,
+    _with_callbacks,
+    _with_interrupts,
+    _with_interrupts,
+    _with_crashes_in_recovery,
+    _with_leftovers,
+    _with_meddlers,
+    _with_neighbours,
+)

@@ -1,0 +1,44 @@
+"""Every two faults at the store calls of one job, a part of them in each test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.testing.simulation import FaultAt, run, shrink
+from fsspec_commit.testing.sweeps import Sweep, sweep_of
+from tests.protocol.simulation.scenes import plan_of
+from tests.protocol.simulation.test_single_faults import faults_of
+from tests.sweeps import every_by_day
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PARTS = 10
+"""Into how many tests the pairs are divided, so that several processes run them, or nights."""
+
+
+@pytest.fixture(params=every_by_day(3_000))
+def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
+    yield from sweep_of(request, request.param)
+
+
+def pairs(faults: Sequence[FaultAt], part: int) -> Iterator[tuple[FaultAt, FaultAt]]:
+    """Each tenth fault with all that come later: at one call only the first would happen."""
+    for number in range(part, len(faults), PARTS):
+        first = faults[number]
+        for second in faults[number + 1 :]:
+            if (first.actor, first.call) != (second.actor, second.call):
+                yield first, second
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("family", ["gcs", "s3-versioned"])
+def test_p1_to_p11_hold_after_any_two_faults(family: str, part: int, sweep: Sweep) -> None:
+    plan = plan_of("overwrite", family)
+    assert plan is not None
+    for both in sweep(pairs([*faults_of(run(plan))], part)):
+        failed = run(replace(plan, faults=both))
+        assert not failed.violations, shrink(failed)

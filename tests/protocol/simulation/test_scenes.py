@@ -1,0 +1,130 @@
+"""What a simulated run can hold beside plain jobs: each takes place, and nothing is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsspec_commit.testing.simulation import (
+    FAMILIES,
+    AttemptPlan,
+    CleanerPlan,
+    FaultAt,
+    ForeignPlan,
+    JobPlan,
+    Plan,
+    Run,
+    run,
+)
+from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
+
+ADOPTING = [name for name, family in FAMILIES.items() if family.keeps_names_apart]
+
+
+def well(plan: Plan) -> Run:
+    found = run(plan)
+    assert not found.violations, found
+    return found
+
+
+@pytest.mark.parametrize("family", ADOPTING, ids=lambda name: name.replace("hdfs", "dfs"))
+def test_p1_p2_adopted_attempts_are_committed_like_others(family: str) -> None:
+    attempts = (
+        AttemptPlan(task=0, adopted=True),
+        AttemptPlan(task=0, adopted=True, at_s=5),
+        AttemptPlan(task=1),
+    )
+    files = (("a.txt", "day=1/b.txt"), ("c.txt",))
+    job = JobPlan(name="a", mode="append", files=files, attempts=attempts)
+    found = well(Plan(family=family, jobs=(job,)))
+    assert found.visible == ("a.txt", "c.txt", "day=1/b.txt")
+    again = FaultAt("a.driver", 1, "error_but_applied", verb="complete")
+    lost = FaultAt("a.driver", 1, "error_but_applied", verb="rename")
+    assert well(Plan(family=family, jobs=(job,), faults=(again, lost))).visible == found.visible
+
+
+@pytest.mark.parametrize("callback", ["raises", "exits"])
+def test_p8_a_callback_decides_nothing(callback: str) -> None:
+    job = JobPlan(name="a", mode="append", callback=callback)  # type: ignore[arg-type]  # one of two
+    assert well(Plan(family="gcs", jobs=(job,))).told == {"commit returned": 1}
+
+
+@pytest.mark.parametrize("family", ["disk", "gcs", "s3"])
+def test_p5_p8_ctrl_c_ends_a_commit_until_it_decides(family: str) -> None:
+    told = {"before": 0, "after": 0}
+    plan = Plan(family=family, jobs=(JobPlan(name="a", mode="append", then="abort"),))
+    for call in range(1, well(plan).calls["a.driver"] + 1):
+        pressed = FaultAt("a.driver", call, "interrupt")
+        found = well(Plan(family=family, jobs=plan.jobs, faults=(pressed,)))
+        told["before"] += found.told["commit interrupted"]
+        told["after"] += found.told["commit returned"]
+        assert found.told["abort returned"] >= found.told["commit interrupted"]
+    assert min(told.values()) > 1, told
+
+
+def test_p4_neighbours_commit_as_if_they_were_alone() -> None:
+    for family in FAMILIES:
+        jobs = tuple(
+            JobPlan(name=name, mode="overwrite", at=at)
+            for name, at in (("a", "out"), ("m", "ou"), ("n", "out2"))
+        )
+        assert well(Plan(family=family, jobs=jobs)).told == {"commit returned": 3}
+
+
+def test_p10_a_destination_inside_another_is_left_alone() -> None:
+    """Whoever overwrites or cleans the one above it meanwhile."""
+    inner = JobPlan(
+        name="n", mode="append", at="out/inner", attempts=(AttemptPlan(task=0, pause_s=5),)
+    )
+    outer = JobPlan(name="a", mode="overwrite", at_s=2, then="abort")
+    for family in FAMILIES:
+        plan = Plan(family=family, jobs=(inner, outer), cleaners=(CleanerPlan(at_s=3),))
+        found = well(plan)
+        assert found.told["commit returned"] == 1, found
+        assert not found.visible
+
+
+@pytest.mark.parametrize("left", LEFTOVERS)
+def test_p5_p10_leftovers_are_cleaned_if_they_are_ours(left: str) -> None:
+    for family in FAMILIES:
+        job = JobPlan(name="a", mode="append")
+        found = well(Plan(family=family, jobs=(job,), leftovers=(left,)))
+        assert found.told["commit returned"] or left == "newer"
+
+
+@pytest.mark.parametrize("family", ["disk", "dfs", "gen2", "gcs", "s3-versioned"])
+def test_p9_what_others_write_over_an_old_file_stays(family: str) -> None:
+    """However late they come between the listing of the old file and its deletion."""
+    family = family.replace("dfs", "hdfs")
+    job = JobPlan(name="a", mode="overwrite")
+    plan = Plan(family=family, old=("old.txt",), jobs=(job,))
+    other = ForeignPlan(name="old.txt", at_s=10)
+    stayed = 0
+    for call in range(1, well(plan).calls["a.driver"] + 1):
+        still = FaultAt("a.driver", call, "halt", 20.0)
+        found = well(
+            Plan(family=family, old=plan.old, jobs=(job,), foreign=(other,), faults=(still,))
+        )
+        stayed += "old.txt" in found.visible
+    assert stayed
+
+
+def test_p11_appends_of_one_hidden_name_are_told_before_they_decide() -> None:
+    for family in FAMILIES:
+        jobs = tuple(
+            JobPlan(name=name, mode="append", files=(("a.txt", "_notes"),)) for name in "ab"
+        )
+        committed = well(Plan(family=family, jobs=jobs)).told["commit returned"]
+        assert committed == FAMILIES[family].keeps_names_apart
+
+
+def test_p8_only_what_came_too_late_is_given_up() -> None:
+    """A decision and a manifest, carried out when their job was over, look like a damaged job."""
+    attempts = (AttemptPlan(task=0), AttemptPlan(task=0))
+    job = JobPlan(name="a", mode="append", attempts=attempts)
+    late = (
+        FaultAt("a.driver", 4, "applied_late", 300.0, "create"),
+        FaultAt("a.attempt1", 1, "applied_late", 200.0, "create"),
+    )
+    for faults, is_given_up in ((late, True), (late[:1], False), (late[1:], False)):
+        found = well(Plan(family="s3", jobs=(job,), faults=faults))
+        assert any("/_commit/lost/" in event.path for event in found.trace.events) == is_given_up
