@@ -74,6 +74,7 @@ def test_a_listing_of_records_that_breaks_off_is_not_the_whole(
     assert committing.read.text(place.url).count() == 3
 
 
+@pytest.mark.slow
 @on("versitygw")
 def test_what_is_no_record_of_an_upload_is_named(
     committing: SparkSession, place: SparkPlace
