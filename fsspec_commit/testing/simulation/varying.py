@@ -18,7 +18,8 @@ from fsspec_commit.testing.simulation.plan import (
 from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
 
 _HIDDEN = ("_notes", ".hidden.txt", "day=1/_notes", "day=1/_metadata", "_more/a.txt", "_metadata")
-_NEIGHBOURS = ("out2", "ou", "out-b", "out/inner", "out/inner")
+_NEIGHBOURS = ("out2", "ou", "out-b")
+_INSIDE = "out/inner"
 _CALLS_MAX = 40
 
 
@@ -71,6 +72,12 @@ def _with_adopted_attempts(plan: Plan, family: Family, random: Random) -> Plan:
 def _with_callbacks(plan: Plan, _: Family, random: Random) -> Plan:
     """Progress bars that raise whatever they are told."""
     jobs = (replace(job, callback=random.choice(("raises", "exits"))) for job in plan.jobs)
+    return replace(plan, jobs=tuple(jobs))
+
+
+def _with_other_markers(plan: Plan, _: Family, random: Random) -> Plan:
+    """Jobs with and without a marker meet."""
+    jobs = (replace(job, success=random.choice(("marker", "json", "none"))) for job in plan.jobs)
     return replace(plan, jobs=tuple(jobs))
 
 
@@ -132,9 +139,15 @@ def _with_meddlers(plan: Plan, family: Family, random: Random) -> Plan:
 
 
 def _with_neighbours(plan: Plan, _: Family, random: Random) -> Plan:
-    """A job goes on at a destination with almost the same name, with all that happens to it."""
+    """A job goes on at a destination with almost the same name, with all that happens to it.
+
+    Or inside the first one, where an overwrite deletes what it lists: it is refused only if its
+    listing shows the work area there.
+    """
+    overwrites = any(job.mode.startswith("overwrite") for job in plan.jobs)
+    places = _NEIGHBOURS if overwrites else (*_NEIGHBOURS, _INSIDE, _INSIDE, _INSIDE)
     job = random.choice(plan.jobs)
-    neighbour = replace(job, name="n", at=random.choice(_NEIGHBOURS))
+    neighbour = replace(job, name="n", at=random.choice(places))
     faults = tuple(
         replace(fault, actor=f"n.{fault.actor.partition('.')[2]}")
         for fault in plan.faults
@@ -148,6 +161,7 @@ _VARIATIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
     _with_another_spelling,
     _with_adopted_attempts,
     _with_callbacks,
+    _with_other_markers,
     _with_interrupts,
     _with_interrupts,
     _with_crashes_in_recovery,
