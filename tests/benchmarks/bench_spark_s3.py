@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import itertools
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
 import fsspec_commit as fc
 from tests.benchmarks.interleaved import Report, arguments, disk, interleave, scratch, seconds_of
+from tests.benchmarks.processes import cpu_s
 from tests.servers.hadoop import on_s3
 from tests.servers.hadoop.on_spark import HADOOP_ON_SPARK
 from tests.servers.slow_s3.server import SlowS3
@@ -68,6 +69,8 @@ class Jobs:
             self._writer = self._writer.partitionBy("day")
         self.shape = f"{tasks}x{partitions}"
         self.asked: dict[str, Statistics] = {}
+        self.cpu_s: dict[str, float] = {}
+        self.tasks_s: dict[str, float] = {}
 
     def by(self, side: str, settings: Mapping[str, str]) -> Callable[[], float]:
         """One job; the session is left as it was."""
@@ -80,8 +83,10 @@ class Jobs:
                 conf.set(name, settings[given])
             out = f"{self._bucket}/{self.shape}-{next(self._numbers)}"
             self._server.set_load(latency_s=LATENCY_S)
-            counted = self._server.statistics()
+            counted, before_s = self._server.statistics(), cpu_s()
             seconds = seconds_of(lambda: self._writer.parquet(f"s3a://{out}"))
+            self.cpu_s[side] = cpu_s() - before_s
+            self.tasks_s[side] = self._last_stage_s()
             self.asked[side] = self._server.statistics().since(counted)
             self._server.set_load()
             for name, value in before.items():
@@ -94,6 +99,17 @@ class Jobs:
             return seconds
 
         return run
+
+    def _last_stage_s(self) -> float:
+        """From the stage's submission to its end: what its tasks took, without the job's commit."""
+        java: Any = self._spark.sparkContext._jsc
+        java.sc().listenerBus().waitUntilEmpty()
+        store = java.sc().statusStore()
+        jobs = store.jobsList(None)
+        last = max(jobs.apply(number).stageIds().last() for number in range(jobs.size()))
+        stage = store.lastStageAttempt(last)
+        began, ended = stage.submissionTime().get(), stage.completionTime().get()
+        return float(ended.getTime() - began.getTime()) / 1000
 
 
 def compare(report: Report, jobs: Jobs, protocol: str, *, rounds: int, warmups: int) -> None:
@@ -110,6 +126,10 @@ def compare(report: Report, jobs: Jobs, protocol: str, *, rounds: int, warmups: 
         asked = jobs.asked[side].requests
         most = ", ".join(f"{name} {count}" for name, count in asked.most_common(8))
         report.note(f"{jobs.shape}, {side}: {asked.total()} requests: {most}")
+        report.note(f"{jobs.shape}, {side}: {jobs.tasks_s[side]:.1f} s in tasks, the last time")
+        report.note(
+            f"{jobs.shape}, {side}: {jobs.cpu_s[side]:.1f} s of processor time, server's too"
+        )
     for side in ("magic", "magic, 64"):
         report.compare(
             f"{jobs.shape}: ours / {side}",
