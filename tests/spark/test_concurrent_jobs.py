@@ -100,20 +100,6 @@ def test_pools_of_a_fair_scheduler(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_files_of_two_hundred_partitions(
-    committing: SparkSession, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    frame = committing.range(10_000, numPartitions=50).selectExpr("id", "id % 200 AS g")
-    for _ in range(2):
-        writer = frame.write.partitionBy("g").mode("overwrite")
-        writer.option("partitionOverwriteMode", "dynamic").csv(str(out))
-        found = [path for path in out.rglob("part-*") if "_commit" not in path.parts]
-        assert len(found) == 10_000
-    assert fc.jobs(str(out)) == []
-
-
-@pytest.mark.slow
 def test_a_driver_process_does_not_grow(
     committing: SparkSession, driver_faults: DriverFaults, tmp_path: Path
 ) -> None:
