@@ -46,6 +46,7 @@ from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.store.registry import register
 from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.operations import abort, clean, explain, hadoop_jobs, jobs, probe, resume
+from fsspec_commit.sync.reading import CommittedFiles, committed_files
 from fsspec_commit.sync.task import Task
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "CommitFailedError",
     "CommitResult",
     "CommitStateUnknownError",
+    "CommittedFiles",
     "ConcurrentJobError",
     "ConflictError",
     "DestinationExistsError",
@@ -82,6 +84,8 @@ __all__ = [
     "UnsafeStoreError",
     "abort",
     "clean",
+    "committed_files",
+    "dataset",
     "explain",
     "hadoop_jobs",
     "hive_path",
@@ -97,24 +101,26 @@ __all__ = [
 if TYPE_CHECKING:
     from fsspec_commit.engines import spark as spark
     from fsspec_commit.engines.arrow import write_dataset
+    from fsspec_commit.engines.dataset import dataset
 
     __version__: str
 else:
     # Unseen by type checkers, which would take every name for one that is there.
     def __getattr__(name: str) -> Any:
         """Import what needs pyarrow, or takes its time, on its first use."""
-        if name == "write_dataset":
+        if name in {"dataset", "write_dataset"}:
             try:
                 from fsspec_commit.engines.arrow import write_dataset
+                from fsspec_commit.engines.dataset import dataset
             except ModuleNotFoundError as error:
                 if error.name != "pyarrow":
                     raise
                 raise ImportError(
-                    "fsspec_commit.write_dataset needs pyarrow, which is not installed;"
+                    f"fsspec_commit.{name} needs pyarrow, which is not installed;"
                     " install it with: pip install 'fsspec-commit[arrow]'",
                     name=error.name,
                 ) from error
-            return write_dataset
+            return write_dataset if name == "write_dataset" else dataset
         if name == "spark":
             from fsspec_commit.engines import spark
 

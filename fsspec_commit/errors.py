@@ -46,6 +46,7 @@ Stage: TypeAlias = Literal[
     "abort",
     "resume",
     "clean",
+    "read",
 ]
 """The steps of the protocol, in the order of a job's life; then those of other callers."""
 

@@ -52,6 +52,13 @@ class Location:
     url: str
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
 
+    @property
+    def local_path(self) -> str | None:
+        """The path on this machine's disks; ``None`` for a URL of another store."""
+        if protocol_of(self.url) not in _DISKS:
+            return None
+        return re.sub(r"^(file|local)://", "", self.url)
+
 
 def locate(
     destination: DestinationLike,

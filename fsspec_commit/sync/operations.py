@@ -1,6 +1,6 @@
 """Operations on a whole destination: each opens it and calls one protocol function."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fsspec_commit.destination import OpenDestination, open_destination, probe_destination
-from fsspec_commit.effects.stored_records import damaged
-from fsspec_commit.errors import RequestError, UnsafeStoreError
+from fsspec_commit.errors import RequestError
 from fsspec_commit.hadoop.jobs import HadoopJob
 from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.ids import SYSTEM_IDS
@@ -30,6 +29,7 @@ from fsspec_commit.selection import Selection, leftover_uploads, retiring
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.sync.bridge import blocking, run
+from fsspec_commit.sync.opening import closing, opened, or_damaged
 from fsspec_commit.sync.progress import ProgressReport
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ async def jobs(
     single_writer: bool = False,
 ) -> list[JobInfo]:
     """List the jobs that have a work area at *destination*, oldest first; finished ones do not."""
-    async with _open(
+    async with opened(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
-        check = partial(_or_damaged, to, to.check)
+        check = partial(or_damaged, to, to.check)
         found = [job async for job in recovery.jobs(to.store, check)]
         if not found:
             await to.say_if_nothing_is_there()
@@ -73,7 +73,7 @@ async def hadoop_jobs(
     A job that is still at work looks the same as one that died, so nothing of Hadoop's is ever
     changed or deleted here.
     """
-    async with _open(
+    async with opened(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
         return await jobs_of_hadoop(to.store)
@@ -206,14 +206,14 @@ async def clean(
 
     async def cleaned() -> CleanReport:
         options = OpenOptions(single_writer=single_writer, choosing=True)
-        async with _closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
+        async with closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
             facts = await to.capabilities(probing=probe)
             report = await clean_up(
                 to.store,
                 older_than=timedelta.max if older_than is None else older_than,
                 dry_run=dry_run,
-                bind=partial(_or_damaged, to, to.bind),
-                check=partial(_or_damaged, to, to.check),
+                bind=partial(or_damaged, to, to.bind),
+                check=partial(or_damaged, to, to.check),
                 damaged=damaged,
                 accept_loss=accept_loss,
                 retirement=retiring(to.store, facts),
@@ -250,7 +250,7 @@ async def explain(
     """
     check_choice("committer", committer)
     options = OpenOptions(single_writer=single_writer, choosing=True)
-    async with _open(destination, storage_options, filesystem, options) as to:
+    async with opened(destination, storage_options, filesystem, options) as to:
         return await to.select(committer, probing=probe)
 
 
@@ -290,26 +290,6 @@ def _check_age(age: object) -> None:
 
 
 @asynccontextmanager
-async def _open(
-    destination: DestinationLike,
-    storage_options: Mapping[str, object] | None,
-    filesystem: "AbstractFileSystem | None",
-    options: OpenOptions,
-) -> AsyncIterator[OpenDestination]:
-    location = locate(destination, storage_options, filesystem)
-    async with _closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
-        yield to
-
-
-@asynccontextmanager
-async def _closing(to: OpenDestination) -> AsyncIterator[OpenDestination]:
-    try:
-        yield to
-    finally:
-        await to.store.close()
-
-
-@asynccontextmanager
 async def _open_job(
     destination: DestinationLike,
     storage_options: Mapping[str, object] | None,
@@ -321,28 +301,14 @@ async def _open_job(
     """Open a job that has begun, on a store that flushes what the job's own driver flushes."""
     location = locate(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
-    async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
+    async with closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
         record = await _record(to, job_id)
         if record.durability == options.durability:
-            yield _or_damaged(to, to.bind, record)
+            yield or_damaged(to, to.bind, record)
             return
     options = replace(options, durability=record.durability)
-    async with _closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
-        yield _or_damaged(to, to.bind, record)
-
-
-def _or_damaged(to: OpenDestination, bind: Callable[[JobRecord], T], record: JobRecord) -> T:
-    """Call *bind*, a method of the destination, with the record of a job that has begun.
-
-    Raises:
-        RecordError: The record names a committer for which this store lacks an ability.
-    """
-    try:
-        return bind(record)
-    except UnsafeStoreError as error:
-        layout = DestinationLayout(to.store.root).job(record.job_id)
-        why = f"this store cannot do what the committer {record.committer!r} takes"
-        raise damaged(layout, layout.spec, why) from error
+    async with closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
+        yield or_damaged(to, to.bind, record)
 
 
 async def _record(to: OpenDestination, job_id: str) -> JobRecord:

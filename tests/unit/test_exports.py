@@ -17,6 +17,8 @@ PUBLIC = {
     *("AdoptedFile", "spark"),
     # the result
     *("CommitResult", "FileNames"),
+    # reading
+    *("CommittedFiles", "committed_files", "dataset"),
     # recovery, choosing
     *("CleanReport", "JobInfo", "ProbeReport", "Selection"),
     *("abort", "clean", "explain", "jobs", "probe", "resume"),
@@ -31,7 +33,7 @@ PUBLIC = {
     *("UnknownProtocolError", "UnsafeStoreError"),
 }
 LATER = {
-    *("CommittedFiles", "VerifyReport", "committed_files", "dataset", "ray", "verify"),
+    *("VerifyReport", "ray", "verify"),
 }
 
 
@@ -50,10 +52,12 @@ def test_a_public_name_is_there(name: str) -> None:
 
 def test_without_arrow_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    for engine in ("arrow", "partitioned", "feed"):
+    for engine in ("arrow", "dataset", "partitioned", "feed"):
         monkeypatch.delitem(sys.modules, f"fsspec_commit.engines.{engine}", raising=False)
     with pytest.raises(ImportError, match=r"pip install 'fsspec-commit\[arrow\]'"):
         _ = fc.write_dataset
+    with pytest.raises(ImportError, match="dataset needs pyarrow"):
+        _ = fc.dataset
 
 
 def test_no_other_name_is_promised() -> None:
@@ -94,6 +98,11 @@ def test_every_name_of_the_parts_is_there() -> None:
         ),
         ("explain", {"committer", "storage_options", "filesystem", "probe", "single_writer"}),
         ("probe", {"storage_options", "filesystem", "single_writer"}),
+        ("committed_files", {"storage_options", "filesystem"}),
+        (
+            "dataset",
+            {"format", "schema", "partitioning", "storage_options", "filesystem"},
+        ),
     ],
 )
 def test_the_operations_take_what_is_specified(function: str, parameters: set[str]) -> None:

@@ -1,0 +1,330 @@
+"""What a reader should see: whole jobs only, while others commit, die and are resumed.
+
+A reader looks at all jobs, lists the files, and looks again. If nothing has changed in between that
+matters, each job was in one state all the time, and what belongs to none of the states that count
+is left out: the new files of jobs that are publishing, and the old files of those that have
+published. Otherwise it lists again. A job that began and finished in between is shown by the epoch.
+
+The rules were checked over every interleaving of small jobs with one reader.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import TypeVar
+
+from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.parallel import all_of
+from fsspec_commit.errors import (
+    JobNotActiveError,
+    RecordError,
+    RequestError,
+    SnapshotUnstableError,
+)
+from fsspec_commit.ids import JobId
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.names import AREA, is_in_work_area, is_visible
+from fsspec_commit.protocol.bound_job import settle_command
+from fsspec_commit.protocol.clean import Bind
+from fsspec_commit.protocol.damaged import damage_of
+from fsspec_commit.protocol.hidden_files import Hides, new_files_of, replaced_files_of
+from fsspec_commit.protocol.job_records import (
+    list_records,
+    recall_listed,
+    standing_decision,
+    standing_published,
+)
+from fsspec_commit.protocol.job_state import JobState, jobs_among, unusable_among
+from fsspec_commit.protocol.listing import ending
+from fsspec_commit.protocol.marks import epochs_among
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Decision, Published
+
+T = TypeVar("T")
+
+TRIES_MAX = 16
+"""How often the files are listed, before it is given up because jobs come and go all the time."""
+_LISTED_AT_ONCE_MAX = 256
+"""A longer listing of the areas may show its beginning and its end as of different moments."""
+
+
+class Phase(Enum):
+    """How far a job has come, as it matters to a reader."""
+
+    QUIET = "undecided, or aborted: nothing of it is visible"
+    DECIDED = "some of its files may be visible, and none counts"
+    PUBLISHED = "all of its files count, and no old one that it replaces does"
+    OVER = "without job.json: what it has done is in the listing"
+    DAMAGED = "nobody knows"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenJob:
+    """A job as one look shows it.
+
+    Attributes:
+        layout: The job.
+        phase: How far it has come.
+        decision: Its decision, if that is to commit and the job is not over.
+        published: The record that every file is in place, if it stands.
+        damage: Why nobody knows how far it has come, if so.
+    """
+
+    layout: JobLayout
+    phase: Phase
+    decision: Standing[Decision] | None = None
+    published: Standing[Published] | None = None
+    damage: RecordError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All areas at one moment, and then the state of each job.
+
+    Attributes:
+        epochs: The epochs that stood.
+        jobs: Every job that had an area.
+    """
+
+    epochs: frozenset[StorePath]
+    jobs: Mapping[JobId, SeenJob]
+
+    def agrees_with(self, later: "Look") -> bool:
+        """Whether no job can have changed a visible file, or the meaning of one, in between."""
+        if self.epochs != later.epochs:
+            return False
+        return all(
+            _is_steady(self.jobs.get(job_id), later.jobs.get(job_id))
+            for job_id in {*self.jobs, *later.jobs}
+        )
+
+
+def _is_steady(earlier: SeenJob | None, later: SeenJob | None) -> bool:
+    """Whether a job did nothing visible between two looks, in each of which it may be missing.
+
+    One that is missing later, and had not decided, was aborted: had it finished, there would be
+    another epoch. One that was listed, and is over when its state is read, may have finished just
+    then, after the epochs were listed.
+    """
+    if later is None:
+        return earlier is None or earlier.phase in {Phase.QUIET, Phase.OVER}
+    if earlier is None:
+        return later.phase is Phase.QUIET
+    return earlier.phase is later.phase
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads a destination.
+
+    Attributes:
+        store: The store.
+        url: The destination as messages and commands name it.
+        bind: Binds a job whose records say which files to leave out.
+        opened_above: Opens the directory so many levels above, for stores that show nothing above
+            the destination they were opened for.
+    """
+
+    store: ConfirmedStore
+    url: str
+    bind: Bind
+    opened_above: Callable[[int], AbstractAsyncContextManager[ConfirmedStore]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files that count.
+
+    Attributes:
+        names: Their names relative to the destination, sorted.
+        bytes: How large they are together.
+    """
+
+    names: list[str]
+    bytes: int
+
+
+async def committed_files(reader: Reader) -> Snapshot:
+    """The files of whole jobs, as of one moment during the call.
+
+    Raises:
+        SnapshotUnstableError: Jobs came and went each time.
+        RecordError: A record of a job that may have committed cannot be read.
+        RequestError: Another destination lies inside this one, or this one inside another.
+    """
+    return await steadily(reader, partial(_list_committed, reader))
+
+
+async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T:
+    """What *examine* finds out between two looks that agree; it is given the first of them.
+
+    What it raises about a record, or a job that is over, counts only if they agree.
+
+    Raises:
+        SnapshotUnstableError: No two looks agreed.
+        RequestError: This is no destination, but lies inside one.
+    """
+    look = await _look(reader.store)
+    if not look.epochs and not look.jobs:
+        await _refuse_inside_another(reader)
+    for _ in range(TRIES_MAX):
+        found: T | None = None
+        failure: RecordError | JobNotActiveError | None = None
+        try:
+            _refuse_damaged(reader, look)
+            found = await examine(look)
+        except (RecordError, JobNotActiveError) as error:
+            failure = error
+        later = await _look(reader.store)
+        if look.agrees_with(later):
+            if failure is not None:
+                raise failure
+            return found  # type: ignore[return-value]  # it is unset only after a failure
+        look = later
+    message = (
+        f"jobs at {reader.url!r} came and went each of the {TRIES_MAX} times that it was "
+        "listed; ask again, when fewer of them end"
+    )
+    raise SnapshotUnstableError(message, stage="read")
+
+
+async def hidden_by(reader: Reader, look: Look) -> list[Hides]:
+    """What tells the visible files that do not count, by one rule for each job that hides some.
+
+    Raises:
+        RecordError: A record cannot be read that says which they are.
+        JobNotActiveError: A job has ended since the look.
+    """
+    store, bind = reader.store, reader.bind
+    rules: list[Hides] = []
+    for job in look.jobs.values():
+        if job.decision is None:
+            continue
+        if job.published is None:
+            rules.append(await new_files_of(store, job.layout, job.decision, bind))
+        elif job.decision.record.replaced is not None and not job.published.record.lost:
+            rules.append(await replaced_files_of(store, job.layout, job.decision, bind))
+    return rules
+
+
+async def _list_committed(reader: Reader, look: Look) -> Snapshot:
+    store = reader.store
+    destination = DestinationLayout(store.root)
+    hidden = await hidden_by(reader, look)
+    names: list[str] = []
+    size_bytes = 0
+    async with ending(store.list_tree(destination.root, without=destination.areas)) as entries:
+        async for entry in entries:
+            name = destination.relative(entry.path)
+            if not is_visible(name):
+                _refuse_nested(reader, name)
+            elif not any(hides(name, entry) for hides in hidden):
+                names.append(name)
+                size_bytes += entry.size_bytes
+    names.sort()
+    return Snapshot(names, size_bytes)
+
+
+async def _look(store: ConfirmedStore) -> Look:
+    destination = DestinationLayout(store.root)
+    areas = await store.list_area(destination.areas)
+
+    async def read(layout: JobLayout) -> SeenJob:
+        return await _read_job(store, layout)
+
+    jobs = await all_of(jobs_among(areas, destination), read, in_flight_max=store.in_flight_max)
+    for state in unusable_among(areas, destination):
+        damage = RecordError(f"{state.layout.area!r}: {state.damage}", job_id=state.layout.job_id)
+        jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))
+    if len(areas) > _LISTED_AT_ONCE_MAX:
+        # An epoch must not have been listed before an area was, or else a job that has finished
+        # between the two would be in neither.
+        areas = await store.list_area(destination.areas)
+    epochs = frozenset(one.path for one in epochs_among(areas, destination))
+    return Look(epochs, {job.layout.job_id: job for job in jobs})
+
+
+async def _read_job(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
+    """The state of one job; claims are not read, since they say nothing about files."""
+    try:
+        with refusals_as_damage():
+            children = await list_records(store, layout)
+            if children is None:
+                return await _read_void(store, layout)
+            if layout.decision in children:
+                return await _read_decided(store, layout, is_published=layout.published in children)
+            return SeenJob(layout, Phase.QUIET)
+    except JobNotActiveError:
+        return SeenJob(layout, Phase.OVER)
+    except RecordError as error:
+        return SeenJob(layout, Phase.DAMAGED, damage=error)
+
+
+async def _read_decided(store: ConfirmedStore, layout: JobLayout, *, is_published: bool) -> SeenJob:
+    """The state of a job in whose area a decision is listed, and ``published`` with it or not."""
+    decision = await standing_decision(store, layout)
+    if decision is None:
+        return SeenJob(layout, Phase.OVER)
+    if decision.record.state == "aborted":
+        return SeenJob(layout, Phase.QUIET)
+    if not is_published:
+        return SeenJob(layout, Phase.DECIDED, decision)
+    published = await standing_published(store, layout, decision)
+    if published is None:
+        await recall_listed(store, layout, layout.published, Published)
+        return SeenJob(layout, Phase.OVER)
+    return SeenJob(layout, Phase.PUBLISHED, decision, published)
+
+
+async def _read_void(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
+    """A job without ``job.json``: over, unless somebody has deleted that from a decided job."""
+    damage = await damage_of(store, JobState(layout, "void"), check=lambda _: None)
+    if damage is None:
+        return SeenJob(layout, Phase.OVER)
+    return SeenJob(layout, Phase.DAMAGED, damage=RecordError(damage, job_id=layout.job_id))
+
+
+def _refuse_damaged(reader: Reader, look: Look) -> None:
+    """Refuse to answer where some files may be those of half a job, and nobody knows which."""
+    for job in look.jobs.values():
+        if job.damage is not None:
+            job_id = job.layout.job_id
+            show = settle_command("show", reader.url, job_id)
+            message = (
+                f"which files of {reader.url!r} are committed is not known: job {job_id} is "
+                f"damaged ({job.damage}); put back what is damaged, or settle the job; see: {show}"
+            )
+            raise RecordError(message, job_id=job_id, path=job.damage.path, stage="read")
+
+
+def _refuse_nested(reader: Reader, name: str) -> None:
+    if is_in_work_area(name):
+        inner = name.partition(f"/{AREA}/")[0]
+        message = (
+            f"cannot say which files of {reader.url!r} are committed: another destination "
+            f"lies inside it, at {inner!r}, with jobs of its own; ask for each by itself"
+        )
+        raise RequestError(message, kind="nested_destination", path=inner, stage="read")
+
+
+async def _refuse_inside_another(reader: Reader) -> None:
+    """Refuse a directory of a destination: the jobs that write to it are known above it only.
+
+    Directories above that nobody may list are passed over.
+    """
+    destination = DestinationLayout(reader.store.root)
+    for other in destination.others_above(destination.areas):
+        inner = other.relative(destination.root)
+        areas = await reader.store.list_children_if_allowed(other.areas)
+        if areas is None:
+            async with reader.opened_above(inner.count("/") + 1) as above:
+                areas = await above.list_children_if_allowed(DestinationLayout(above.root).areas)
+        if jobs_among(areas or (), other) or epochs_among(areas or (), other):
+            message = (
+                f"{reader.url!r} is a directory of the destination {other.root!r}, whose jobs "
+                f"write to it: ask for that, and keep what is below {inner!r}"
+            )
+            raise RequestError(message, kind="inside_destination", path=inner, stage="read")

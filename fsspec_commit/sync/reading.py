@@ -1,0 +1,128 @@
+"""Reading a destination: the files of whole jobs, for any library that takes a list of files."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from fsspec_commit.destination import OpenDestination, open_destination
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.location import DestinationLike, Location
+from fsspec_commit.protocol import snapshot
+from fsspec_commit.store import OpenOptions
+from fsspec_commit.sync.bridge import blocking
+from fsspec_commit.sync.opening import closing, opened, or_damaged
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+
+class CommittedFiles(list[str]):
+    """The files of whole jobs at a destination, as of one moment: a list of URLs, sorted.
+
+    On local disks they are plain paths. For libraries that want fsspec, the same files are
+    :attr:`paths` on :attr:`filesystem`. Copied, sliced or pickled it is a plain list, which holds
+    no storage options.
+
+    Attributes:
+        destination: The destination, as the files begin.
+        bytes: How large the files are together.
+    """
+
+    def __init__(self, location: Location, names: Iterable[str], size_bytes: int) -> None:
+        self.destination = location.local_path or location.url
+        super().__init__(_below(self.destination, names))
+        self.bytes = size_bytes
+        self._location = location
+
+    @property
+    def names(self) -> list[str]:
+        """The same files, relative to the destination."""
+        beginning = len(self.destination.rstrip("/")) + 1
+        return [url[beginning:] for url in self]
+
+    @property
+    def paths(self) -> list[str]:
+        """The same files as :attr:`filesystem` names them."""
+        return list(_below(self.directory, self.names))
+
+    @property
+    def directory(self) -> str:
+        """The destination as :attr:`filesystem` names it."""
+        return self._opened[1]
+
+    @property
+    def filesystem(self) -> "AbstractFileSystem":
+        """The filesystem of :attr:`paths`, without a cache of listings."""
+        return self._opened[0]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine's disks."""
+        return self._location.local_path is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+    @cached_property
+    def _opened(self) -> tuple[Any, str]:
+        from fsspec.core import url_to_fs  # noqa: PLC0415  # only for callers who want it
+
+        options = {"use_listings_cache": False, **self._location.storage_options}
+        filesystem, path = url_to_fs(self._location.url, **options)
+        return filesystem, str(path)
+
+
+def _below(directory: str, names: Iterable[str]) -> Iterable[str]:
+    beginning = directory if directory.endswith("/") else f"{directory}/"
+    return (beginning + name for name in names)
+
+
+@blocking
+async def committed_files(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+) -> CommittedFiles:
+    """List the files of whole jobs, even while jobs publish, overwrite, die and are resumed.
+
+    The list is complete as of one moment during the call. It is not a lock: an overwrite that
+    finishes later deletes files in it, and a reader that misses one calls this again. Files that
+    are replaced in place, as only ``names="exact"`` does, are listed with whatever stands there.
+    Hidden files (``_…``, ``.…``) are left out.
+
+    While no job is under way, this costs two listings of the work area, before and after that of
+    the files. Nothing is written.
+
+    Args:
+        destination: Where jobs write; not a directory below that.
+        storage_options: fsspec's options for the destination.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+
+    Raises:
+        SnapshotUnstableError: Jobs came and went each time that the files were listed.
+        RecordError: A job that may have committed is damaged, so that nobody knows what counts.
+        RequestError: This is a directory of a destination, or another destination lies in it.
+        StoreError: The store cannot be reached, or refuses.
+    """
+    async with opened(destination, storage_options, filesystem, OpenOptions()) as to:
+        found = await snapshot.committed_files(reader_of(to))
+        if not found.names:
+            await to.say_if_nothing_is_there()
+        return CommittedFiles(to.location, found.names, found.bytes)
+
+
+def reader_of(to: OpenDestination) -> snapshot.Reader:
+    """Whoever reads the opened destination."""
+
+    @asynccontextmanager
+    async def opened_above(levels: int) -> AsyncIterator[ConfirmedStore]:
+        url = to.location.url.rstrip("/").rsplit("/", levels)[0]
+        location = replace(to.location, url=url or "/")
+        async with closing(await open_destination(location, OpenOptions(), ids=to.ids)) as above:
+            yield above.store
+
+    bind = partial(or_damaged, to, to.bind)
+    return snapshot.Reader(to.store, to.location.url, bind, opened_above)

@@ -1,0 +1,199 @@
+"""What a reader is told at every moment of a job, and after it has died at any: whole jobs only."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from uuid import uuid4
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Fault
+from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind
+from fsspec_commit.testing.recording import recorded_calls
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.protocol.asked import Asking, check_answer
+from tests.protocol.faults import ALL, CRASHES, MEMORY, Place, attempt, calls_of, run
+from tests.scenes.attempts import settle_each
+from tests.scenes.scene import SCENES, Scene
+from tests.sweeps import by_day
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Store
+    from fsspec_commit.testing.sweeps import Sweep
+    from tests.scenes.flat_place import FlatPlace
+    from tests.scenes.memory_place import MemoryPlace
+
+    AnyPlace: TypeAlias = FlatPlace | MemoryPlace
+
+T = TypeVar("T")
+
+CASES = {
+    f"{scene}-{where}": (scene, where) for scene, (_, places) in ALL.items() for where in places
+}
+WHOLE = {
+    name
+    for name, (scene, where) in CASES.items()
+    if where == MEMORY or (scene.startswith("overwrite") and where in {"versioned", "gcs"})
+}
+"""One place for each committer, where the modes differ most; by night all."""
+CRASHED: dict[str, tuple[str, str, Kind]] = {
+    f"{case}-{kind}": (*CASES[case], kind) for case in CASES for kind in CRASHES
+}
+
+
+@pytest.mark.parametrize(("name", "where", "every"), by_day(CASES, whole=WHOLE, every=12))
+def test_at_any_moment_of_a_job(
+    name: str, where: str, make_place: Callable[[str, Scene], Place], sweep: Sweep
+) -> None:
+    scene = ALL[name][0]
+    place = make_place(where, scene)
+    chosen = set(sweep(range(1, 200)))
+    asking = Asking(scene, place, chosen.__contains__)
+    with asking.throughout():
+        run(scene, place)
+    if sweep.is_whole:
+        assert [*dict.fromkeys(asking.states)] == ["over", "undecided", "decided", "published"]
+    check_answer(scene, place.snapshot(), fc.committed_files(place.url))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "where", "kind"), CRASHED.values(), ids=CRASHED)
+def test_after_a_crash_at_any_call_and_while_it_is_settled(
+    name: str, where: str, kind: Kind, make_place: Callable[[str, Scene], Place]
+) -> None:
+    scene = ALL[name][0]
+    for verb, nth in calls_of(scene, make_place(where, scene)):
+        place = make_place(where, scene)
+        plan = FaultPlan([Fault(verb, nth, kind)])
+        assert attempt(scene, place, partial(FaultyStore, faults=plan)) == "nothing"
+        try:
+            check_answer(scene, place.snapshot(), fc.committed_files(place.url))
+            asking = Asking(scene, place, lambda _: True)
+            with asking.throughout():
+                settle_each(place, place.snapshot())
+            check_answer(scene, place.snapshot(), fc.committed_files(place.url))
+        except (AssertionError, fc.CommitError) as error:
+            error.add_note(f"after {kind} at {verb} number {nth}")
+            raise
+
+
+@pytest.mark.parametrize("where", [MEMORY, "unversioned", "versioned", "gcs", "gen2"])
+def test_two_listings_of_the_areas_are_all_it_costs(
+    where: str, make_place: Callable[[str, Scene], Place]
+) -> None:
+    """While no job is under way; a destination that no job has seen is looked at from above."""
+    scene = SCENES["append"]
+    place = make_place(where, scene)
+    run(scene, place)
+    with recorded_calls() as calls:
+        fc.committed_files(place.url)
+    assert [call.verb for call in calls] == ["list_children", "list_tree", "list_children"]
+    areas = f"{calls[1].path}/_commit"
+    assert {call.path for call in calls if call.verb == "list_children"} == {areas}
+
+
+def test_a_job_that_has_not_decided_costs_a_listing_more(
+    make_place: Callable[[str, Scene], Place],
+) -> None:
+    place = make_place(MEMORY, SCENES["append"])
+    job = fc.Job(place.url, mode="append").start()
+    with recorded_calls() as calls:
+        fc.committed_files(place.url)
+    assert [call.verb for call in calls] == [
+        *("list_children", "list_children", "list_tree", "list_children", "list_children")
+    ]
+    job.abort()
+
+
+class AtEachListing:
+    """Does something each time that the files are listed, when that is done."""
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self._do = do
+
+    def __call__(self, store: Store) -> Store:
+        return WrappedStore(store, self._carry)
+
+    async def _carry(
+        self, verb: str, path: StorePath, call: Callable[[], Awaitable[Any]]
+    ) -> Any:  # whatever it is
+        answer = await call()
+        if verb == "list_tree":
+            self._do()
+        return answer
+
+
+def test_where_jobs_end_all_the_time_it_is_given_up(
+    make_place: Callable[[str, Scene], AnyPlace],
+) -> None:
+    place = make_place(MEMORY, SCENES["append"])
+    times = 0
+
+    def end_a_job() -> None:
+        nonlocal times
+        times += 1
+        place.put({f"_commit/epoch-{uuid4().hex}": b""})
+
+    with (
+        wrapping(AtEachListing(end_a_job)),
+        pytest.raises(fc.SnapshotUnstableError, match="ask again") as raised,
+    ):
+        fc.committed_files(place.url)
+    assert times == 16
+    assert raised.value.stage == "read"
+
+
+def test_a_job_that_ends_once_makes_it_list_again(
+    make_place: Callable[[str, Scene], AnyPlace],
+) -> None:
+    scene = SCENES["append"]
+    place = make_place(MEMORY, scene)
+    run(scene, place)
+    ended = iter([True])
+
+    def end_a_job() -> None:
+        if next(ended, False):
+            place.put({"late.txt": b"late", f"_commit/epoch-{uuid4().hex}": b""})
+
+    with wrapping(AtEachListing(end_a_job)):
+        assert "late.txt" in fc.committed_files(place.url).names
+
+
+PUBLISHING = Scene({"mode": "overwrite", "success": "none"}, SCENES["overwrite"].tasks)
+
+
+def test_who_does_not_know_what_counts_says_so(tmp_path: Path) -> None:
+    """A job that has decided, and somebody breaks its records: that is not half a job's files."""
+    destination = tmp_path / "out"
+    PUBLISHING.lay_out(destination)
+    old = fc.committed_files(destination)
+    plan = FaultPlan([Fault("rename", nth=5, kind="crash_before")])
+    assert (
+        attempt(PUBLISHING, _Reached(str(destination)), partial(FaultyStore, faults=plan))
+        == "nothing"
+    )
+    assert fc.committed_files(destination) == old
+    [job] = fc.jobs(destination)
+    area = destination / "_commit" / job.job_id
+    for record in ("decision", "job.json"):
+        kept = (area / record).read_bytes()
+        (area / record).write_bytes(b"{torn")
+        with pytest.raises(fc.RecordError, match=f"not known: job {job.job_id} is damaged"):
+            fc.committed_files(destination)
+        (area / record).write_bytes(kept)
+    (area / "job.json").unlink()
+    with pytest.raises(fc.RecordError, match=r"job\.json is gone"):
+        fc.committed_files(destination)
+
+
+class _Reached:
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.how: dict[str, Any] = {}
