@@ -38,6 +38,7 @@ from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult
+from fsspec_commit.protocol.verify import VerifyReport
 from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection
 from fsspec_commit.spec import JobSpec
@@ -46,7 +47,7 @@ from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.store.registry import register
 from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.operations import abort, clean, explain, hadoop_jobs, jobs, probe, resume
-from fsspec_commit.sync.reading import CommittedFiles, committed_files
+from fsspec_commit.sync.reading import CommittedFiles, committed_files, verify
 from fsspec_commit.sync.task import Task
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "TaskCommit",
     "UnknownProtocolError",
     "UnsafeStoreError",
+    "VerifyReport",
     "abort",
     "clean",
     "committed_files",
@@ -94,6 +96,7 @@ __all__ = [
     "register",
     "resume",
     "spark",
+    "verify",
     "write_dataset",
 ]
 

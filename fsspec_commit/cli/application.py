@@ -9,7 +9,7 @@ from typing import Annotated, cast
 import typer
 from typer.main import get_command
 
-from fsspec_commit.cli import inspect, settle
+from fsspec_commit.cli import inspect, settle, snapshot
 from fsspec_commit.cli.ending import Status
 from fsspec_commit.cli.options import redacted_arguments
 from fsspec_commit.cli.output import printable, put, put_error
@@ -42,6 +42,7 @@ def _help(function: Callable[..., object]) -> str:
 
 _PANELS: dict[str, tuple[Callable[..., object], ...]] = {
     "Write": (write,),
+    "Read": (snapshot.ls, snapshot.verify),
     "Look": (inspect.explain, inspect.probe, inspect.jobs, inspect.show),
     "Settle": (settle.resume, settle.abort, settle.clean),
 }

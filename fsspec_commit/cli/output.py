@@ -168,6 +168,16 @@ class Output:
         else:
             self.say(none)
 
+    def lines(self, document: Mapping[str, object], lines: Sequence[str], *, none: str) -> None:
+        """Answer with names, each on a line of its own everywhere, so that it can be copied."""
+        if self.as_json:
+            self.document(document)
+            return
+        for line in lines:
+            put(self._cell(line))
+        if not lines:
+            self.say(none)
+
     def say(self, text: str) -> None:
         """Tell people what was done; pipes and programs did not ask."""
         if self.for_people and not self.quiet:

@@ -41,11 +41,8 @@ async def new_files_of(
         job_id = layout.job_id
         mark = f"-{job_id}-"
         return lambda name, _: mark in name and job_named_in(name) == job_id
-    job = await _bound(store, layout, bind)
-    in_place, new = NameIndex(), NameIndex()
-    async for batch in ReplacedFiles(job, decision.record).batches():
-        in_place.extend(file.name for file in batch if file.in_place)
-    in_place.freeze()
+    job = await bound_to_read(store, layout, bind)
+    in_place, new = await names_in_place(job, decision.record), NameIndex()
     manifests = ChosenManifests(job, chosen_by(job, decision.record))
     async with ending(aiter(manifests)) as reading:
         async for manifest in reading:
@@ -53,6 +50,19 @@ async def new_files_of(
                 new.extend(file.target for file in files if file.target not in in_place)
     new.freeze()
     return lambda name, _: name in new
+
+
+async def names_in_place(job: BoundJob, decision: Decision) -> NameIndex:
+    """The names under which a job replaces old files in place.
+
+    Raises:
+        RecordError: The list of replaced files cannot be read.
+    """
+    names = NameIndex()
+    async for batch in ReplacedFiles(job, decision).batches():
+        names.extend(file.name for file in batch if file.in_place)
+    names.freeze()
+    return names
 
 
 async def replaced_files_of(
@@ -66,7 +76,7 @@ async def replaced_files_of(
         RecordError: The list cannot be read.
         JobNotActiveError: The job is over.
     """
-    job = await _bound(store, layout, bind)
+    job = await bound_to_read(store, layout, bind)
     old = NameIndex()
     async for batch in ReplacedFiles(job, decision.record).batches():
         old.extend(_content(file.name, file.token) for file in batch if not file.in_place)
@@ -79,8 +89,12 @@ def _content(name: str, token: str) -> str:
     return f"{name}\0{token}"
 
 
-async def _bound(store: ConfirmedStore, layout: JobLayout, bind: Bind) -> BoundJob:
-    """The job, bound; from then on the store shows tokens in the form of its records."""
+async def bound_to_read(store: ConfirmedStore, layout: JobLayout, bind: Bind) -> BoundJob:
+    """The job, bound; from then on the store shows tokens in the form of its records.
+
+    Raises:
+        JobNotActiveError: The job is over.
+    """
     record = await read_record(store, layout)
     if record is None:
         raise over(layout)

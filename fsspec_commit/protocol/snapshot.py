@@ -174,7 +174,6 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
         found: T | None = None
         failure: RecordError | JobNotActiveError | None = None
         try:
-            _refuse_damaged(reader, look)
             found = await examine(look)
         except (RecordError, JobNotActiveError) as error:
             failure = error
@@ -211,6 +210,7 @@ async def hidden_by(reader: Reader, look: Look) -> list[Hides]:
 
 
 async def _list_committed(reader: Reader, look: Look) -> Snapshot:
+    _refuse_damaged(reader, look)
     store = reader.store
     destination = DestinationLayout(store.root)
     hidden = await hidden_by(reader, look)

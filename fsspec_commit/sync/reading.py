@@ -1,8 +1,9 @@
-"""Reading a destination: the files of whole jobs, for any library that takes a list of files."""
+"""Reading a destination: the files of whole jobs, and whether they are as jobs wrote them."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ from fsspec_commit.destination import OpenDestination, open_destination
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.location import DestinationLike, Location
 from fsspec_commit.protocol import snapshot
+from fsspec_commit.protocol.clean import clean
+from fsspec_commit.protocol.verify import VerifyReport, compare
+from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.sync.bridge import blocking
 from fsspec_commit.sync.opening import closing, opened, or_damaged
@@ -112,6 +116,53 @@ async def committed_files(
         if not found.names:
             await to.say_if_nothing_is_there()
         return CommittedFiles(to.location, found.names, found.bytes)
+
+
+@blocking
+async def verify(
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: "AbstractFileSystem | None" = None,
+) -> VerifyReport:
+    """Compare a destination with what its jobs have written down, and say what they have left.
+
+    Nothing is written. Sizes are compared, contents are not read. What a finished job wrote is
+    known only if it left its names in ``_SUCCESS`` (``success="json"``), the first 10,000, and if
+    no other job is decided and not finished.
+
+    Args:
+        destination: Where jobs write.
+        storage_options: fsspec's options for the destination.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+
+    Raises:
+        SnapshotUnstableError: Jobs came and went each time that the files were listed.
+        RecordError: What a decided job has written down cannot be read.
+        StoreError: The store cannot be reached, or refuses.
+    """
+    options = OpenOptions(choosing=True)
+    async with opened(destination, storage_options, filesystem, options) as to:
+        found = await compare(reader_of(to))
+        if not found.file_count:
+            await to.say_if_nothing_is_there()
+        facts = await to.capabilities(probing=False)
+        report = await clean(
+            to.store,
+            older_than=timedelta(0),
+            dry_run=True,
+            bind=partial(or_damaged, to, to.bind),
+            check=partial(or_damaged, to, to.check),
+            retirement=retiring(to.store, facts),
+            leftovers=leftover_uploads(to.store, facts),
+        )
+        return VerifyReport(
+            missing=tuple(found.missing),
+            changed=tuple(found.changed),
+            leftovers=(*report.shown, *report.deleted),
+            checked_count=found.checked_count,
+            file_count=found.file_count,
+        )
 
 
 def reader_of(to: OpenDestination) -> snapshot.Reader:
