@@ -124,14 +124,14 @@ class Reader:
         store: The store.
         url: The destination as messages and commands name it.
         bind: Binds a job whose records say which files to leave out.
-        opened_above: Opens the directory so many levels above, for stores that show nothing above
-            the destination they were opened for.
+        opened_above: Opens the directory so many levels above, if the store may refuse to show
+            what is not below the destination.
     """
 
     store: ConfirmedStore
     url: str
     bind: Bind
-    opened_above: Callable[[int], AbstractAsyncContextManager[ConfirmedStore]]
+    opened_above: Callable[[int], AbstractAsyncContextManager[ConfirmedStore]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ async def _refuse_inside_another(reader: Reader) -> None:
     for other in destination.others_above(destination.areas):
         inner = other.relative(destination.root)
         areas = await reader.store.list_children_if_allowed(other.areas)
-        if areas is None:
+        if areas is None and reader.opened_above is not None:
             async with reader.opened_above(inner.count("/") + 1) as above:
                 areas = await above.list_children_if_allowed(DestinationLayout(above.root).areas)
         if jobs_among(areas or (), other) or epochs_among(areas or (), other):
