@@ -214,10 +214,16 @@ OPERATIONS: dict[str, Callable[[Request], object]] = {
 
 
 def _operation(name: str) -> Callable[[Request], object]:
+    found: Callable[[Request], object]
     if name == "storm":
         from tests.integration.storm import storm
 
-        found: Callable[[Request], object] = storm
+        found = storm
+        return found
+    if name == "ask":
+        from tests.integration.asking import ask
+
+        found = ask
         return found
     return OPERATIONS[name]
 
