@@ -48,21 +48,20 @@ def check_answer(scene: Scene, snapshot: dict[str, bytes], found: fc.CommittedFi
     return state
 
 
-class Asking:
-    """Makes the calls of jobs one at a time, and asks before some of them.
+class AtSomeCalls:
+    """Makes the calls of jobs one at a time, and does something before those that are chosen.
 
-    Attributes:
-        states: In which states the job was when it was asked, in order.
+    Args:
+        chosen: Whether to do it before a call, by its number from 1.
+        do: What; stores that it opens itself are left alone.
     """
 
-    def __init__(self, scene: Scene, place: Place, chosen: Callable[[int], bool]) -> None:
-        self.states: list[str] = []
-        self._scene = scene
-        self._place = place
+    def __init__(self, chosen: Callable[[int], bool], do: Callable[[], Awaitable[None]]) -> None:
         self._chosen = chosen
+        self._do = do
         self._calls = 0
         self._turn = asyncio.Lock()
-        self._is_asking = False
+        self._is_doing = False
 
     @contextmanager
     def throughout(self) -> Iterator[None]:
@@ -71,24 +70,37 @@ class Asking:
             yield
 
     def _wrap(self, store: Store) -> Store:
-        return store if self._is_asking else WrappedStore(store, self._carry)
+        return store if self._is_doing else WrappedStore(store, self._carry)
 
     async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         async with self._turn:
             self._calls += 1
             if self._chosen(self._calls):
+                self._is_doing = True
                 try:
-                    await self._ask()
+                    await self._do()
                 except (AssertionError, fc.CommitError) as error:
                     error.add_note(f"before {verb} of {path!r}, call {self._calls}")
                     raise
+                finally:
+                    self._is_doing = False
             return await call()
+
+
+class Asking(AtSomeCalls):
+    """A reader who is told the truth before the chosen calls.
+
+    Attributes:
+        states: In which states the job was when it was asked, in order.
+    """
+
+    def __init__(self, scene: Scene, place: Place, chosen: Callable[[int], bool]) -> None:
+        super().__init__(chosen, self._ask)
+        self.states: list[str] = []
+        self._scene = scene
+        self._place = place
 
     async def _ask(self) -> None:
         asking: Any = fc.committed_files
-        self._is_asking = True
-        try:
-            found = await asking.__wrapped__(self._place.url)
-        finally:
-            self._is_asking = False
+        found = await asking.__wrapped__(self._place.url)
         self.states.append(check_answer(self._scene, self._place.snapshot(), found))
