@@ -20,7 +20,7 @@ from tests.scenes.memory_place import MemoryPlace
 from tests.scenes.scene import HIDDEN, SCENES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.checkout
 
@@ -76,7 +76,7 @@ def test_a_row(row: list[str], settled_by: str, place: MemoryPlace) -> None:
     answer = visible({name: snapshot[name] for name in found.names})
     assert answer == {"old": SCENE.old, "new": SCENE.after}[committed]
     is_refused = {"resume": resume, "abort": abort}[settled_by].startswith("refused")
-    settle = {"resume": fc.resume, "abort": fc.abort}[settled_by]
+    settle: Callable[[str, str], object] = fc.resume if settled_by == "resume" else fc.abort
     if is_refused:
         with pytest.raises((fc.RequestError, fc.JobNotActiveError)):
             settle(place.url, job_id)
