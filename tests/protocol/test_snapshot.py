@@ -10,7 +10,7 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
-from fsspec_commit.testing import Fault
+from fsspec_commit.testing import Crash, Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind
 from fsspec_commit.testing.recording import recorded_calls
 from fsspec_commit.testing.wrapped import WrappedStore
@@ -197,3 +197,26 @@ class _Reached:
     def __init__(self, url: str) -> None:
         self.url = url
         self.how: dict[str, Any] = {}
+
+
+def test_where_a_loss_was_accepted_no_old_file_is_left_out(tmp_path: Path) -> None:
+    """They are not deleted then, so they stay when the job is over, and count all the time."""
+    destination = tmp_path / "out"
+    PUBLISHING.lay_out(destination)
+    place = _Reached(str(destination))
+    plan = FaultPlan([Fault("rename", nth=4, kind="crash_before")])
+    assert attempt(PUBLISHING, place, partial(FaultyStore, faults=plan)) == "nothing"
+    [job] = fc.jobs(destination)
+    for source in (destination / "_commit" / job.job_id).rglob("*.txt.pending"):
+        source.unlink()
+    old = fc.committed_files(destination)
+    plan = FaultPlan([Fault("create", nth=2, kind="crash_before")])
+    with wrapping(partial(FaultyStore, faults=plan)), pytest.raises(Crash):
+        fc.resume(destination, job.job_id, accept_loss=True)
+    [job] = fc.jobs(destination)
+    assert job.state == "published"
+    shown = sorted(str(path) for path in destination.rglob("*.txt") if "_" not in path.name[:1])
+    assert fc.committed_files(destination) == shown
+    assert len(shown) > len(old)
+    fc.resume(destination, job.job_id, accept_loss=True)
+    assert fc.committed_files(destination) == shown
