@@ -85,6 +85,17 @@ def test_a_row(row: list[str], settled_by: str, place: MemoryPlace) -> None:
     assert visible(place.snapshot()) == (SCENE.after if settled_by == "resume" else SCENE.old)
 
 
+def test_the_tests_that_a_page_names_are_there() -> None:
+    """Beside other committers, in the page on guarantees."""
+    root = PAGE.parents[1]
+    page = (root / "docs" / "guarantees.md").read_text("utf-8")
+    named = set(re.findall(r"`(test_\w+)`", page))
+    sources = [*(root / "tests").rglob("*.py"), *(root / "fsspec_commit" / "testing").rglob("*.py")]
+    text = "\n".join(path.read_text("utf-8") for path in sources)
+    assert len(named) >= 7
+    assert {name for name in named if f"def {name}(" not in text} == set()
+
+
 def is_shown(listed: str, shown: dict[str, bytes]) -> bool:
     """Whether who lists sees what the page says; no file has both an old name and a new one."""
     old, new = SCENE.old.items() & shown.items(), SCENE.new.items() & shown.items()
