@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.testing.simulation import FaultAt, run, shrink
+from fsspec_commit.testing.simulation import FaultAt, Plan, run, shrink
 from fsspec_commit.testing.sweeps import Sweep, sweep_of
 from tests.protocol.simulation.scenes import plan_of
 from tests.protocol.simulation.test_single_faults import faults_of
@@ -16,8 +17,8 @@ from tests.sweeps import every_by_day
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PARTS = 10
-"""Into how many tests the pairs are divided, so that several processes run them, or nights."""
+PARTS = 40
+"""Into how many tests the pairs are divided, of which each has its time, and each night some."""
 
 
 @pytest.fixture(params=every_by_day(3_000))
@@ -26,7 +27,7 @@ def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
 
 
 def pairs(faults: Sequence[FaultAt], part: int) -> Iterator[tuple[FaultAt, FaultAt]]:
-    """Each tenth fault with all that come later: at one call only the first would happen."""
+    """Each fortieth fault with all that come later: at one call only the first would happen."""
     for number in range(part, len(faults), PARTS):
         first = faults[number]
         for second in faults[number + 1 :]:
@@ -34,11 +35,18 @@ def pairs(faults: Sequence[FaultAt], part: int) -> Iterator[tuple[FaultAt, Fault
                 yield first, second
 
 
+@cache
+def reference(family: str) -> tuple[Plan, list[FaultAt]]:
+    """The job, and every fault that it can meet."""
+    plan = plan_of("overwrite", family)
+    assert plan is not None
+    return plan, [*faults_of(run(plan))]
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("family", ["gcs", "s3-versioned"])
 def test_p1_to_p11_hold_after_any_two_faults(family: str, part: int, sweep: Sweep) -> None:
-    plan = plan_of("overwrite", family)
-    assert plan is not None
-    for both in sweep(pairs([*faults_of(run(plan))], part)):
+    plan, faults = reference(family)
+    for both in sweep(pairs(faults, part)):
         failed = run(replace(plan, faults=both))
         assert not failed.violations, shrink(failed)

@@ -23,22 +23,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BY_DAY = 50
-BY_NIGHT = 12_000
+BY_NIGHT = 3_000
+PARTS = 4
 OF_ONE_NIGHT = 1_000_000
 """How far the seeds of two nights are apart."""
 
 
 @pytest.fixture(
     params=[
-        pytest.param(BY_DAY, id="some"),
-        pytest.param(BY_NIGHT, id="many", marks=pytest.mark.slow),
+        pytest.param(None, id="some"),
+        *(pytest.param(n, id=f"many{n}", marks=pytest.mark.slow) for n in range(PARTS)),
     ]
 )
 def seeds(request: pytest.FixtureRequest) -> range:
-    first = 0
-    if request.param == BY_NIGHT:
-        first = int(request.config.getoption("sweep_seed", 0) or 0) * OF_ONE_NIGHT
-    return range(first, first + request.param)
+    """By night others each time, in parts that have their time each."""
+    if request.param is None:
+        return range(BY_DAY)
+    night = int(request.config.getoption("sweep_seed", 0) or 0)
+    first = night * OF_ONE_NIGHT + request.param * BY_NIGHT
+    return range(first, first + BY_NIGHT)
 
 
 @pytest.mark.parametrize("varied", [False, True], ids=["plain", "varied"])
