@@ -1,6 +1,7 @@
 """The errors of a driver whose job somebody else has ended: a resumer, an aborter, a twin."""
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -17,14 +18,16 @@ from fsspec_commit.protocol.file_names import FileNames, NameIndex
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.marks import epochs_among
+from fsspec_commit.records.job import Decision
 
 
 async def is_over(job: BoundJob) -> bool:
     """Whether a job that has decided to commit has been finished; no, if the store does not say.
 
-    Then ``job.json`` is gone, no decision stands without its ``published``, and an epoch stands,
-    as it does wherever a job has finished. Absence alone would prove nothing: the answer may not
-    have come from the store.
+    Then ``job.json`` is gone, no committed decision stands without its ``published``, and an epoch
+    stands, as it does wherever a job has finished. Absence alone would prove nothing: the answer
+    may not have come from the store. An aborted decision came too late, into an area that was void:
+    the caller's own has counted, and of a job that was aborted no file is ever there.
     """
     return await _has_finished(job.store, job.layout)
 
@@ -43,7 +46,9 @@ async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
         return False
     listed = {child.path for child in await store.list_area(layout.area)}
     if layout.decision in listed and layout.published not in listed:
-        return False
+        late = await recall(store, layout, layout.decision, Decision)
+        if late is None or late.record.state != "aborted":
+            return False
     destination = layout.destination
     return bool(epochs_among(await store.list_area(destination.areas), destination))
 

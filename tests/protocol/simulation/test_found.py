@@ -6,7 +6,14 @@ from typing import Literal
 
 import pytest
 
-from fsspec_commit.testing.simulation import AttemptPlan, FaultAt, JobPlan, Plan, run
+from fsspec_commit.testing.simulation import (
+    AttemptPlan,
+    FaultAt,
+    HelperPlan,
+    JobPlan,
+    Plan,
+    run,
+)
 from tests.protocol.simulation.scenes import again
 
 
@@ -80,3 +87,23 @@ def test_p8_a_hidden_name_never_leaves_a_job_that_nobody_can_finish() -> None:
     elsewhere = run(Plan(family="s3-versioned", jobs=(first, slower)))
     assert elsewhere.told == {"commit returned": 2}, elsewhere
     assert not elsewhere.violations, elsewhere
+
+
+@pytest.mark.parametrize("family", ["gcs", "s3"])
+def test_p8_a_resumer_that_comes_late_is_told_that_the_job_is_committed(family: str) -> None:
+    """An aborter decides when the area is gone, and dies: that decision counts for nothing."""
+    job = JobPlan(
+        name="a",
+        mode="append",
+        then="leave",
+        helpers=(HelperPlan(kind="resumer", at_s=5), HelperPlan(kind="aborter", at_s=6)),
+    )
+    faults = (
+        FaultAt("a.driver", 1, "halt", delay_s=20, verb="delete"),
+        FaultAt("a.resumer0", 4, "halt", delay_s=100, verb="read"),
+        FaultAt("a.aborter1", 1, "halt_after", delay_s=60, verb="read"),
+        FaultAt("a.aborter1", 2, "crash_before", verb="read"),
+    )
+    found = run(Plan(family=family, jobs=(job,), faults=faults))
+    assert not found.violations, found
+    assert found.told == {"commit returned": 1, "resume committed": 1}, found
