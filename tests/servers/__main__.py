@@ -21,9 +21,10 @@ from tests.servers.installation import (
 )
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
 from tests.servers.pyspark_versions import PYSPARK_VERSIONS
+from tests.servers.tlc import TLC
 
 # Programs of others that are no servers.
-PEERS = (HADOOP, HADOOP_ON_SPARK)
+PEERS = (HADOOP, HADOOP_ON_SPARK, TLC)
 # Beside S3's: what is ours needs no installing.
 OTHER_STORES = (AZURITE.installation, FAKE_GCS_SERVER.installation, HDFS)
 

@@ -1,0 +1,131 @@
+------------------------------ MODULE JobTrace ------------------------------
+(***************************************************************************)
+(* Whether what the code did is a behaviour of Job.tla.                    *)
+(*                                                                         *)
+(* The simulator runs the code and records each request in the order in    *)
+(* which the store carried them out.  Each request that changed something  *)
+(* must be a step of the same process here, which changes the same; each   *)
+(* step here that reads must be a request of that process there.  What the *)
+(* code reads more often than it must is passed over.                      *)
+(*                                                                         *)
+(* tests/specs/recorded.py writes the module Recorded, with the runs.      *)
+(***************************************************************************)
+EXTENDS Job, Sequences, TLC, Recorded
+
+VARIABLES
+    run,    \* which of the recorded runs
+    next    \* its next event
+
+Events == Runs[run]
+
+TraceInit ==
+    /\ store = [Start EXCEPT !.marker = None]
+    /\ late = {} /\ losses = Losses
+    /\ life = "new"
+    /\ step = [a \in Attempts |-> "idle"]
+    /\ at = [s \in Settlers |-> "idle"]
+    /\ holds = [s \in Settlers |-> None]
+    /\ todo = [s \in Settlers |-> {}]
+    /\ counted = {}
+    /\ later = "idle" /\ saw = None
+    /\ run \in 1..Len(Runs) /\ next = 1
+
+(* The steps of an attempt that an event may be. *)
+OfAttempt(e) ==
+    CASE e.what = "write file" -> WriteFile(e.who)
+      [] e.what = "seal" -> SealAttempt(e.who)
+      [] e.what = "create manifest" -> CreateManifest(e.who)
+      [] e.what = "create pointer" -> CreatePointer(e.who)
+      [] e.what = "discard" -> DiscardAttempt(e.who)
+      [] OTHER -> FALSE
+
+(* The steps of a settler that an event may be. *)
+OfSettler(e) ==
+    CASE e.what = "create job.json" -> StartJob
+      [] e.what = "read job.json" ->
+            \/ ConfirmDecision(e.who) \/ ReadJobAfterDecision(e.who)
+            \/ ReadJobBeforeDeleting(e.who)
+            \/ (e.who \in Aborters /\ BeginAbort(e.who))
+            \/ BeginResume(e.who) \/ BeginClean(e.who)
+            \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
+            \/ (~store.job /\ DeleteJobJson(e.who))    \* a request unanswered, and observed
+      [] e.what = "list areas" ->
+            BeginClean(e.who) \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
+      [] e.what = "read manifest" -> CheckOutput(e.who) \/ LoadManifests(e.who)
+      [] e.what = "list destination" -> Look(e.who) \/ AskHowItEnded(e.who)
+      [] e.what = "prepare marker" -> PrepareMarker(e.who)
+      [] e.what = "create decision" -> CreateDecision(e.who)
+      [] e.what = "read decision" -> ReadDecision(e.who)
+      [] e.what = "read published" -> ReadPublished(e.who)
+      [] e.what = "delete decision" ->
+            TakeBackDecision(e.who) \/ DeleteDecision(e.who) \/ DeleteTheRest(e.who)
+      [] e.what = "list area" ->
+            \/ BeginClean(e.who) \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
+            \/ store.decision = None /\ TakeBackDecision(e.who)
+      [] e.what = "remove marker" -> RemoveStaleMarker(e.who)
+      [] e.what \in {"publish", "observe"} -> PublishFile(e.who, e.task)
+      [] e.what = "create published" -> SayPublished(e.who)
+      [] e.what = "delete old" -> DeleteOld(e.who)
+      [] e.what = "publish marker" -> PublishMarker(e.who)
+      [] e.what = "create epoch" -> BeginEpoch(e.who)
+      [] e.what = "rename area" -> RetireByRename(e.who)
+      [] e.what = "delete job.json" -> DeleteJobJson(e.who)
+      [] e.what = "delete the rest" -> DeleteTheRest(e.who)
+      [] e.what = "calls commit" -> BeginCommit(e.who)
+      [] e.what = "calls abort" -> e.who \in Drivers /\ BeginAbort(e.who)
+      [] e.what = "unanswered" -> LoseAnswer(e.who)
+      [] OTHER -> FALSE
+
+(* What an event that changed something has changed. *)
+Effect(e) ==
+    CASE e.what = "create decision" -> store.decision = None /\ store'.decision # None
+      [] e.what = "publish" -> store'.visible[e.task] \in Attempts
+      [] OTHER -> TRUE
+
+(* A request that changed nothing, since it was carried out before. *)
+Idempotent(e) ==
+    /\ CASE e.what = "delete decision" -> store.decision = None
+         [] e.what = "delete job.json" -> ~store.job
+         [] e.what = "delete old" -> store.visible[OldName] = None
+         [] e.what = "remove marker" -> store.marker = None
+         [] e.what = "create epoch" -> store.epoch
+         [] e.what = "rename area" -> ~store.job
+         [] e.what = "discard" -> e.who \notin store.sources \cup store.manifests
+         [] OTHER -> FALSE
+    /\ UNCHANGED vars
+
+(* What a caller is told is what its process here is told; and that nothing is committed is true. *)
+Told(e) ==
+    /\ e.what = "told"
+    /\ e.as = {} \/ at[e.who] \in e.as
+    /\ e.nothing => ToCommit = {}
+    /\ UNCHANGED vars
+
+Happens(e) ==
+    \/ OfAttempt(e) /\ Counts
+    \/ OfSettler(e) /\ Counts /\ (e.changed => Effect(e))
+    \/ e.changed /\ ArriveLate /\ Counts /\ store' # store /\ Effect(e)
+    \/ Told(e)
+    \/ e.changed /\ Idempotent(e)
+    \/ ~e.changed /\ e.what # "told" /\ UNCHANGED vars
+
+(* What a process does without a request of its own, or with several that need not be made. *)
+Hidden ==
+    /\ \/ \E a \in Attempts : SendMessage(a)
+       \/ \E s \in Settlers :
+            \/ BeginAgain(s) \/ AbortUploads(s) \/ (DeleteDecision(s) /\ holds[s] = None)
+            \/ (RemoveStaleMarker(s) /\ holds[s].stale = None)
+            \/ (DeleteOld(s) /\ ~IsDeleted(s))
+    /\ Counts
+
+TraceNext ==
+    /\ UNCHANGED run
+    /\ \/ next <= Len(Events) /\ Happens(Events[next]) /\ next' = next + 1
+       \/ Hidden /\ UNCHANGED next
+
+TraceSpec == TraceInit /\ [][TraceNext]_<<vars, run, next>>
+
+(* Says which runs are behaviours, and looks no further in them. *)
+Accepts == next > Len(Events) => PrintT(<<"accepted", run>>) /\ FALSE
+Reaches == PrintT(<<"reached", run, next>>)
+=============================================================================

@@ -1,0 +1,98 @@
+"""What the code does in the simulator is a behaviour of `docs/spec/Job.tla`; a bug is not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.testing.simulation import FAMILIES, run
+from tests.protocol.planted import of_commits, of_decisions, of_effects
+from tests.servers.plugin import available_or_skip
+from tests.specs.model_checker import SPEC, check
+from tests.specs.recorded import committer_of, draw, events_of, module_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from tests.specs.recorded import Recorded
+
+pytestmark = pytest.mark.checkout
+
+ACTORS = {
+    "Drivers": '{"driver", "twin"}',
+    "Resumers": '{"resumer"}',
+    "Aborters": '{"aborter"}',
+    "Cleaners": '{"cleaner"}',
+    "Operators": '{"operator", "operator2"}',
+}
+BY_DAY, BY_NIGHT = range(10), range(60)
+PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
+    "publishes before its decision": (of_commits.publishes_before_its_decision, "gcs"),
+    "deletes before it publishes": (of_commits.deletes_before_it_publishes, "s3-versioned"),
+    "leaves the old files": (of_commits.leaves_the_old_files, "disk"),
+    "believes its decision in a void area": (
+        of_decisions.believes_its_decision_in_a_void_area,
+        "gcs",
+    ),
+    "aborts without a decision": (of_decisions.aborts_without_a_decision, "disk"),
+    "cleans without a fence": (of_effects.cleans_without_a_fence, "s3-versioned"),
+    "removes the decision first": (of_effects.removes_the_decision_first, "s3-versioned"),
+}
+
+
+def accepted(folder: Path, family: str, runs: list[list[Recorded]]) -> set[int]:
+    """Which of *runs* are behaviours of the specification, by their numbers."""
+    committer, directories = committer_of(family)
+    constants = {
+        **ACTORS,
+        "Committer": f'"{committer}"',
+        "Directories": str(directories).upper(),
+        "Tasks": "{1, 2}",
+        "Tries": "{1, 2}",
+        "Losses": "3",
+    }
+    configured = (SPEC / "Job.cfg").read_text("utf-8")
+    configured = configured.replace("SPECIFICATION Spec", "SPECIFICATION TraceSpec")
+    found = available_or_skip(
+        lambda: check(
+            folder,
+            "JobTrace",
+            configured=f"{configured}CONSTRAINT Accepts\n",
+            constants=constants,
+            further={"Recorded": module_of(runs)},
+            quickly=len(runs) <= len(BY_DAY),
+        )
+    )
+    assert found.violated is None, found.output
+    return {int(number) - 1 for number in re.findall(r'<<"accepted", (\d+)>>', found.output)}
+
+
+def refused(folder: Path, family: str, seeds: Iterable[int]) -> list[int]:
+    """The seeds whose runs are no behaviours of the specification."""
+    seeds = list(seeds)
+    taken = accepted(folder, family, [events_of(run(draw(seed, family))) for seed in seeds])
+    return [seed for number, seed in enumerate(seeds) if number not in taken]
+
+
+@pytest.mark.parametrize("family", ["s3-versioned"])
+def test_by_day_what_the_code_does_is_specified(family: str, tmp_path: Path) -> None:
+    assert not refused(tmp_path, family, BY_DAY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_the_code_does_is_specified(family: str, tmp_path: Path) -> None:
+    assert not refused(tmp_path, family, BY_NIGHT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_code_with_a_bug_does_is_not(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant, family = PLANTED[name]
+    plant(monkeypatch)
+    assert refused(tmp_path, family, BY_NIGHT[:25])
