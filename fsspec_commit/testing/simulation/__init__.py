@@ -22,6 +22,7 @@ from fsspec_commit.testing.simulation.plan import (
     HelperPlan,
     JobPlan,
     Plan,
+    ReaderPlan,
 )
 from fsspec_commit.testing.simulation.process import FaultAt
 from fsspec_commit.testing.simulation.running import Run, run
@@ -39,6 +40,7 @@ __all__ = [
     "HelperPlan",
     "JobPlan",
     "Plan",
+    "ReaderPlan",
     "Run",
     "Trace",
     "draw",

@@ -54,6 +54,7 @@ class KnownJob:
     pointers: dict[int, str] = field(default_factory=dict)
     spec: set[str] = field(default_factory=set)
     was_begun: bool = False
+    is_published: bool = False
     is_over: bool = False
     is_given_up: bool = False
     too_late: dict[str, bool] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """What must be true of a run: an independent model, of plain sets and dictionaries.
 
 It sees each change of the store as it happens, and hears what every caller was told. Of the
-product's records it reads two: ``job.json`` stands or not, and ``decision`` says which attempts are
-chosen. What must follow from that it computes from the plan alone.
+product's records it reads three: ``job.json`` stands or not, ``decision`` says which attempts are
+chosen, and ``published`` stands or not. What must follow from that it computes from the plan alone.
 """
 
 import json
@@ -13,12 +13,12 @@ from fsspec_commit.testing.simulation.bucket import Change
 from fsspec_commit.testing.simulation.known import Chosen, KnownJob, Told
 from fsspec_commit.testing.simulation.plan import JobPlan
 from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.rules import out_of_turn, replaces
+from fsspec_commit.testing.simulation.rules import is_visible, out_of_turn, replaces
 
 JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _RECORD = re.compile(
     rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?"
-    r"/(job\.json|decision|chosen/\d+|manifests/\d+/[0-9a-f]{16})"
+    r"/(job\.json|decision|published|chosen/\d+|manifests/\d+/[0-9a-f]{16})"
 )
 _MAY_STAY = re.compile(
     r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
@@ -51,6 +51,7 @@ class Model:
         self.jobs: dict[str, KnownJob] = {}
         self.told: list[Told] = []
         self.foreign: dict[str, bytes] = {}
+        self._whole: list[tuple[float, frozenset[str]]] = [(0.0, frozenset(old))]
         self.adopted: set[str] = set()
         self._in_trash: set[str] = set()
         self._seen_s: dict[str, float] = {}
@@ -100,6 +101,17 @@ class Model:
             if own or told.error == "JobNotActiveError":
                 self._wrong("P7", f"{who} ({told.error}), and job {job.plan.name} is committed")
 
+    def answered(self, actor: str, began_s: float, names: Sequence[str]) -> None:
+        """A reader was told that these files are committed: so it was, since it asked."""
+        told = frozenset(names) - self.foreign.keys()
+        shown = [(at_s, frozenset(filter(is_visible, whole))) for at_s, whole in self._whole]
+        since = [whole for at_s, whole in shown if at_s > began_s]
+        before = [whole for at_s, whole in shown if at_s <= began_s]
+        if told not in (before[-1], *since):
+            near = since[-1] if since else before[-1]
+            missing, surplus = sorted(near - told), sorted(told - near)
+            self._wrong("P1 P2", f"{actor} is told of half a job: {missing=}, {surplus=}")
+
     # What the store shows.
 
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
@@ -115,6 +127,8 @@ class Model:
                 _note_standing(job, change)
             if kind == "decision":
                 self._decision(job, change, process, sent_at)
+            elif kind == "published":
+                self._published(job, change)
             elif kind.startswith("chosen/") and change.after is not None:
                 message = json.loads(change.after.data)["message"]
                 job.pointers.setdefault(message["task_id"], message["attempt_id"])
@@ -191,6 +205,13 @@ class Model:
         staying = {path: data for path, data in self.serial.items() if path not in job.replaced}
         self.serial = staying | job.new
         self._check_told(job)
+
+    def _published(self, job: KnownJob, change: Change) -> None:
+        """From now on a reader who asks is told of the job; of jobs that conflict, one by one."""
+        if change.after is not None and job.spec and not job.is_published:
+            job.is_published = True
+            whole = (self._whole[-1][1] - job.replaced.keys()) | job.new.keys()
+            self._whole.append((self._clock(), frozenset(whole)))
 
     def _check_told(self, job: KnownJob) -> None:
         """Nobody was told before that the job would never be committed, and now it is."""

@@ -119,6 +119,21 @@ class ForeignPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReaderPlan:
+    """Somebody who asks which files are committed.
+
+    Attributes:
+        at_s: When it begins.
+        count: How often it asks.
+        every_s: How long it pauses after each answer.
+    """
+
+    at_s: float
+    count: int = 1
+    every_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything that a run depends on.
 
@@ -131,6 +146,7 @@ class Plan:
         cleaners: Who cleans meanwhile.
         foreign: Who else writes.
         leftovers: What others have left in the work area, names of ``leftovers.LEFTOVERS``.
+        readers: Who reads; :func:`draw` draws none.
         faults: What goes wrong.
     """
 
@@ -142,6 +158,7 @@ class Plan:
     cleaners: tuple[CleanerPlan, ...] = ()
     foreign: tuple[ForeignPlan, ...] = ()
     leftovers: tuple[str, ...] = ()
+    readers: tuple[ReaderPlan, ...] = ()
     faults: tuple[FaultAt, ...] = ()
 
 

@@ -13,6 +13,7 @@ from fsspec_commit.testing.faults import Crash
 from fsspec_commit.testing.simulation import actors, strangers
 from fsspec_commit.testing.simulation.loop import SimulationLoop, StuckError
 from fsspec_commit.testing.simulation.plan import Plan
+from fsspec_commit.testing.simulation.readers import read
 from fsspec_commit.testing.simulation.settling import settle_all
 from fsspec_commit.testing.simulation.trace import Trace
 from fsspec_commit.testing.simulation.world import World
@@ -139,6 +140,7 @@ async def _play(world: World) -> None:
         strangers.write_as_foreigner(world, f"foreign{number}", foreign)
         for number, foreign in enumerate(plan.foreign)
     ]
+    acting += [read(world, f"reader{number}", one) for number, one in enumerate(plan.readers)]
     await asyncio.gather(*(_until_dead(world, one) for one in acting))
 
 

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.testing.simulation import CleanerPlan, FaultAt, HelperPlan, JobPlan, Plan
-from tests.protocol.planted import of_commits, of_decisions, of_effects, of_scenes
+from fsspec_commit.testing.simulation import (
+    CleanerPlan,
+    FaultAt,
+    HelperPlan,
+    JobPlan,
+    Plan,
+    ReaderPlan,
+)
+from tests.protocol.planted import of_commits, of_decisions, of_effects, of_reading, of_scenes
 
 if TYPE_CHECKING:
     from fsspec_commit.testing.simulation.process import FaultKind
@@ -74,6 +81,26 @@ TWO_THREADS_AND_AN_OUTAGE = Plan(
     faults=(FaultAt("a.driver", 15, "outage", delay_s=4_000),),
 )
 """One call of the driver decides, and the other one, without an answer, does not know of it."""
+
+
+def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
+    """Two jobs, and two readers that ask again and again; or one that stands still once."""
+    files = (("a.txt", "day=1/a.txt", "day=2/a.txt"),)
+    often = tuple(ReaderPlan(at_s=0.01 * number, count=30) for number in range(2))
+    return Plan(
+        family=family,
+        schedule=schedule,
+        old=("a.txt", "old.txt", "day=1/old.txt", "day=2/b.txt", "zz.txt"),
+        jobs=(
+            JobPlan(name="a", mode="overwrite", files=files, at_s=1.0 if faults else 0.0),
+            JobPlan(name="b", mode="append", files=files, at_s=100.0 if faults else 0.5),
+        ),
+        readers=(ReaderPlan(at_s=0.2),) if faults else often,
+        faults=faults,
+    )
+
+
+IN_MID_LISTING = FaultAt("reader0", 5, "halt", 20)
 
 BUGS = {
     "publishes before its decision": Bug(of_commits.publishes_before_its_decision, ("P2", "P5")),
@@ -141,6 +168,27 @@ BUGS = {
     "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",), first=5),
     "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",), first=8),
     "deletes what it lists later": Bug(of_effects.deletes_what_it_lists_later, ("P9",)),
+    "looks once": Bug(of_reading.looks_once, ("P1", "P2"), plan=read("disk", 1)),
+    "reads no epoch": Bug(
+        of_reading.reads_no_epoch, ("P1", "P2"), plan=read("gcs", 0, IN_MID_LISTING)
+    ),
+    "leaves no epoch": Bug(
+        of_reading.leaves_no_epoch, ("P1", "P2"), plan=read("s3-versioned", 0, IN_MID_LISTING)
+    ),
+    "leaves its epoch last": Bug(
+        of_reading.leaves_its_epoch_last,
+        ("P1", "P2"),
+        plan=read("disk", 0, IN_MID_LISTING, FaultAt("a.driver", 7, "halt", 60, verb="create")),
+    ),
+    "takes a job that just ended for quiet": Bug(
+        of_reading.takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 1)
+    ),
+    "shows new files too early": Bug(
+        of_reading.shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)
+    ),
+    "shows old files too long": Bug(
+        of_reading.shows_the_old_files_of_published_jobs, ("P1", "P2"), plan=read("disk", 4)
+    ),
     "commits in two threads": Bug(
         of_decisions.commits_in_two_threads, ("P7",), plan=TWO_THREADS_AND_AN_OUTAGE
     ),

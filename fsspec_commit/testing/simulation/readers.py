@@ -1,0 +1,29 @@
+"""Who asks which files are committed, while jobs come, go, and die."""
+
+import asyncio
+
+from fsspec_commit.errors import CommitError
+from fsspec_commit.protocol.snapshot import Reader, committed_files
+from fsspec_commit.testing.simulation.plan import ReaderPlan
+from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.world import World
+
+
+async def read(world: World, actor: str, plan: ReaderPlan) -> None:
+    """Ask which files are committed, some times; not to be told is no violation."""
+    await asyncio.sleep(plan.at_s)
+    process = world.process(actor)
+    for _ in range(plan.count):
+        try:
+            await _ask(world, process)
+        except CommitError as error:
+            world.trace.say(actor, "is not told what is committed", repr(error))
+        await asyncio.sleep(plan.every_s)
+
+
+async def _ask(world: World, process: Process) -> None:
+    began_s = asyncio.get_running_loop().time()
+    to = world.open(process)
+    found = await committed_files(Reader(to.store, to.location.url, to.bind))
+    world.trace.say(process.name, f"is told that {len(found.names)} files are committed")
+    world.model.answered(process.name, began_s, found.names)

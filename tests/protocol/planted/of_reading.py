@@ -1,0 +1,72 @@
+"""Planted bugs: a reader that looks less closely, and jobs that leave it less to see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fsspec_commit.protocol import commit, snapshot
+from fsspec_commit.protocol.marks import begin_epoch as real_begin
+from fsspec_commit.protocol.retire import retire_job as real_retire
+from fsspec_commit.protocol.snapshot import Look, Phase
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def looks_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Look, "agrees_with", lambda *_: True)
+
+
+def reads_no_epoch(patch: pytest.MonkeyPatch) -> None:
+    real = Look.agrees_with
+
+    def agrees_with(earlier: Look, later: Look) -> bool:
+        return real(Look(frozenset(), earlier.jobs), Look(frozenset(), later.jobs))
+
+    patch.setattr(Look, "agrees_with", agrees_with)
+
+
+def takes_a_job_that_just_ended_for_quiet(patch: pytest.MonkeyPatch) -> None:
+    real = snapshot._is_steady
+
+    def is_steady(earlier: Any, later: Any) -> bool:
+        was_quiet = earlier is None or earlier.phase is Phase.QUIET
+        return real(earlier, later) or (was_quiet and later.phase is Phase.OVER)
+
+    patch.setattr(snapshot, "_is_steady", is_steady)
+
+
+def shows_the_new_files_of_decided_jobs(patch: pytest.MonkeyPatch) -> None:
+    async def nothing(*_: Any) -> Any:
+        return lambda *_: False
+
+    patch.setattr(snapshot, "new_files_of", nothing)
+
+
+def shows_the_old_files_of_published_jobs(patch: pytest.MonkeyPatch) -> None:
+    async def nothing(*_: Any) -> Any:
+        return lambda *_: False
+
+    patch.setattr(snapshot, "replaced_files_of", nothing)
+
+
+def leaves_no_epoch(patch: pytest.MonkeyPatch) -> None:
+    async def begin_epoch(*_: Any) -> None:
+        """Nothing."""
+
+    patch.setattr(commit, "begin_epoch", begin_epoch)
+
+
+def leaves_its_epoch_last(patch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, Any] = {}
+
+    async def begin_epoch(job: Any, *rest: Any) -> None:
+        kept[job.layout.job_id] = rest
+
+    async def retire_job(job: Any, *rest: Any) -> Any:
+        warnings = await real_retire(job, *rest)
+        await real_begin(job, *kept[job.layout.job_id])
+        return warnings
+
+    patch.setattr(commit, "begin_epoch", begin_epoch)
+    patch.setattr(commit, "retire_job", retire_job)
