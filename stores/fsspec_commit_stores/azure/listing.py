@@ -18,6 +18,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
+from fsspec_commit_stores.azure.documents import xml_root
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
@@ -142,10 +143,7 @@ class BlobListing:
         while True:
             asked = partial(self._container.send, "List Blobs", path, query=query)
             answer = await (self._ask(asked) if "marker" in query else asked())
-            try:
-                page = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
-            except ET.ParseError:
-                page = None
+            page = xml_root(answer.body)
             blobs = None if page is None else page.find("Blobs")
             if page is None or blobs is None or page.tag != "EnumerationResults":
                 raise self._container.doubt("List Blobs", path, _NO_LISTING)

@@ -13,12 +13,12 @@ block ("Put Block").
 import errno
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from xml.etree import ElementTree as ET
 
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation, Part, PendingUpload, Token
 from fsspec_commit_stores.azure.contents import condition_of, metadata_of, token_of
+from fsspec_commit_stores.azure.documents import xml_root
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container
 
@@ -124,10 +124,7 @@ class BlockUploads:
             StoreError: They are gone; or the store did not answer.
         """
         answer = await self._container.send("Get Block List", upload.path)
-        try:
-            found = ET.fromstring(answer.body)  # noqa: S314  # entities are not expanded
-        except ET.ParseError:
-            found = None
+        found = xml_root(answer.body)
         if found is None or found.tag != "BlockList":
             why = "the store's answer is no list of blocks"
             raise self._container.doubt("Get Block List", upload.path, why)

@@ -6,6 +6,7 @@ A proxy, an ingress with no server behind it, a login page, a server that restar
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +55,32 @@ def test_a_page_of_well_formed_xml_is_no_empty_listing(flat: ScriptedAzure, name
     caught = flat.failure_of(FLAT[name].call(flat.store))
     assert caught.reply is Reply.UNKNOWN
     assert "no listing" in str(caught)
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["tree", "children"])
+def test_a_page_with_a_document_type_is_no_listing(
+    flat: ScriptedAzure, name: str, codec: str
+) -> None:
+    """Its entities were expanded: twelve kilobytes took five megabytes."""
+    entity = f'<!DOCTYPE x [<!ENTITY a "{"x" * 10_000}">]>'
+    page = f"{entity}<EnumerationResults><Blobs>{'&a;' * 500}</Blobs></EnumerationResults>"
+    flat.script(told(200, page.encode(codec)))
+    tracemalloc.start()
+    try:
+        caught = flat.failure_of(FLAT[name].call(flat.store))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.reply is Reply.UNKNOWN
+    assert "no listing" in str(caught)
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("page", [b'<?xml version="1.0" encoding="x-none"?><a/>', b"\xff", b""])
+def test_a_page_that_cannot_be_decoded_is_no_listing(flat: ScriptedAzure, page: bytes) -> None:
+    flat.script(told(200, page))
+    assert "no listing" in str(flat.failure_of(FLAT["tree"].call(flat.store)))
 
 
 @pytest.mark.parametrize("name", ["tree", "children"])
