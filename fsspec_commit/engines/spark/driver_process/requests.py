@@ -90,6 +90,8 @@ class Abort(_Request, tag="abort", frozen=True, kw_only=True):
 Request: TypeAlias = Start | Attach | Adopt | Commit | Abort
 
 _DECODER = msgspec.json.Decoder(Request)
+_NOT_READABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What a decoder raises for a line that is not JSON, or not UTF-8, or is nested too deeply."""
 
 
 class _Numbered(Struct, frozen=True):
@@ -109,7 +111,7 @@ def decoded(line: bytes) -> Request:
     """
     try:
         request: Request = _DECODER.decode(line)
-    except msgspec.DecodeError as error:
+    except _NOT_READABLE as error:
         raise ValueError(f"a line of {len(line)} bytes is no request: {error}") from None
     return request
 
@@ -118,5 +120,5 @@ def number_of(line: bytes) -> int | None:
     """The id of a line that is no request, if it has one: somebody waits for the answer."""
     try:
         return _NUMBERED.decode(line).id
-    except msgspec.DecodeError:
+    except _NOT_READABLE:
         return None
