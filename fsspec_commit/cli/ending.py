@@ -20,7 +20,7 @@ import typer
 import fsspec_commit as fc
 from fsspec_commit.cli.interrupts import catch_interrupts, ignore_interrupts
 from fsspec_commit.cli.options import Redactor, StorageOptions, storage_options
-from fsspec_commit.cli.output import Output, printable, put_error
+from fsspec_commit.cli.output import Output, printable, printable_lines, put_error
 from fsspec_commit.cli.wording import in_options
 
 Outcome = Literal["not_committed", "committed", "partial", "unknown"]
@@ -142,7 +142,8 @@ class Run:
         status, outcome = self._verdict(error)
         message, notes = self._sentence(error, outcome)
         if self.debug:
-            put_error(self.output.redact("".join(traceback.format_exception(error)).rstrip()))
+            lines = "".join(traceback.format_exception(error)).rstrip()
+            put_error(printable_lines(self.output.redact(lines)))
         if status is Status.DONE:
             self._done_anyway(error, outcome, message)
         elif self.output.as_json:
@@ -321,6 +322,10 @@ class _RedactingFormatter(logging.Formatter):
         super().__init__("%(levelname)s %(name)s: %(message)s")
         self._output = output
 
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
+        return printable(super().formatMessage(record))
+
     def format(self, record: logging.LogRecord) -> str:
-        line = printable(record.getMessage()) if _is_said(record) else super().format(record)
-        return self._output.redact(line)
+        if _is_said(record):
+            return self._output.redact(printable(record.getMessage()))
+        return printable_lines(self._output.redact(super().format(record)))

@@ -69,11 +69,21 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 def printable(text: object) -> str:
     """One line of text that moves no cursor: records on a store may hold anything."""
-    line = _LINE_BREAKS.sub(" ", str(text).strip())
-    return "".join(c if c.isprintable() else _escaped(c) for c in line)
+    return _unsteering(_LINE_BREAKS.sub(" ", str(text).strip()))
+
+
+def printable_lines(text: str) -> str:
+    """A text of several lines, such as a traceback, each as :func:`printable` shows it."""
+    return "\n".join(map(_unsteering, text.split("\n")))
+
+
+def _unsteering(line: str) -> str:
+    return line if line.isprintable() else "".join(map(_escaped, line))
 
 
 def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
@@ -135,7 +145,8 @@ class Output:
 
     def document(self, document: Mapping[str, object]) -> None:
         """Print what a program asked for."""
-        put(json.dumps(self.redact.document(plain(document)), indent=2))
+        text = json.dumps(self.redact.document(plain(document)), indent=2)
+        put(text.replace("\x7f", r"\u007f"))  # of all that steers the one that JSON leaves bare
 
     def answer(
         self,
@@ -181,7 +192,7 @@ class Output:
     def say(self, text: str) -> None:
         """Tell people what was done; pipes and programs did not ask."""
         if self.for_people and not self.quiet:
-            put(self.redact(text))
+            put(printable_lines(self.redact(text)))
 
     def warn(self, text: str) -> None:
         """Tell of something that is not as it should be, although the command did its work."""

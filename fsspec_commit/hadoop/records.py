@@ -112,7 +112,7 @@ def _path(uri: str) -> str:
     try:
         return unquote(urlsplit(uri).path, errors="strict")
     except ValueError as error:
-        raise RecordError(f"{uri!r} is no URI: {error}") from error
+        raise RecordError(f"{uri!r} is no URI: {error}") from None
 
 
 def _relative(uri: str, directory: str) -> str:

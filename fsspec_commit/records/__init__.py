@@ -96,7 +96,8 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
     try:
         return decode_json(data, kind)
     except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError) as error:
-        raise RecordError(f"not a readable {kind.__name__} record: {error}") from error
+        # Not as its cause, whose text repeats the data as it is: a traceback would print that.
+        raise RecordError(f"not a readable {kind.__name__} record: {error}") from None
 
 
 def text_bytes(

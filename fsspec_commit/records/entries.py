@@ -78,7 +78,8 @@ class Entries(Generic[I, T]):
             try:
                 items = self._decoder.decode(piece)
             except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-                raise RecordError(f"not a readable array: {error}") from error
+                # Not as its cause: see decode_strictly().
+                raise RecordError(f"not a readable array: {error}") from None
             if not self._is_checked and msgspec.json.encode(items) != piece:
                 raise RecordError("not a canonical array")
             yield self._read(items)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 JOB = "20261120T140355-9c1e5d0a7b2f4e68"
+STEERING = "\x1b[2J\x1b]0;mine\x07\r\x9b31m\x7f\x08\u202egnp\u2066\u2028\x85"
+"""Clears a screen, names a window, hides what was said before, turns text around."""
 
 
 @pytest.fixture(autouse=True)
@@ -242,6 +244,30 @@ def test_no_error_shows_a_secret(
     told = capfd.readouterr()
     assert "hunter2" not in told.out + told.err
     assert "***" in told.out + told.err
+
+
+@pytest.mark.parametrize("options", [{}, {"debug": True}, {"as_json": True}])
+def test_no_error_steers_the_terminal(
+    options: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Not by what a store's records say, nor by what a library says of them."""
+    error = noted(fc.RecordError(f"bad: {STEERING}"), STEERING)
+    error.__cause__ = ValueError(STEERING)
+    ended(error, **options)
+    told = "".join(capfd.readouterr())
+    assert "bad: " in told
+    assert told.replace("\n", "").isprintable(), ascii(told)
+
+
+def test_nothing_that_is_logged_steers_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nor makes a line of its own, which could pass for another message."""
+    with ending(Run("s3://b/t", debug=True)):
+        logging.getLogger("fsspec_commit").debug("of %s", f"{STEERING}\nERROR forged: yes")
+        logging.getLogger("botocore").warning("lost", exc_info=OSError(STEERING))
+    told = capfd.readouterr().err
+    assert told.replace("\n", "").isprintable(), ascii(told)
+    assert "\nERROR" not in told
+    assert "\nOSError: " in told
 
 
 def test_what_libraries_log_shows_no_secret(capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +203,24 @@ def test_programs_get_one_document(capfd: pytest.CaptureFixture[str]) -> None:
     told = capfd.readouterr()
     assert json.loads(told.out)["file_count"] == 2
     assert told.err == ""
+
+
+def test_no_form_steers_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever a store's names and records hold."""
+    steering = "a\x1b[2J\x07\r\x7f\x9b1m\u202e\u2028\x85"
+    result = replace(COMMITTED, destination=steering, partitions=(steering,), warnings=(steering,))
+    for for_people in (True, False):
+        monkeypatch.setattr(Output, "for_people", for_people)
+        for output in (Output(), Output(as_json=True)):
+            output.answer({steering: [steering]}, ("a", "b"), [(steering, steering)])
+            output.answer({}, ("a",), [], none=f"none at {steering}")
+            output.result(result)
+            output.warn(steering)
+            output.say(steering)
+    told = "".join(capsys.readouterr())
+    assert told.replace("\n", "").replace("\t", "").isprintable(), ascii(told)
 
 
 def test_no_form_shows_a_secret(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import traceback
 import tracemalloc
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -279,6 +280,18 @@ def test_an_error_is_short_however_long_the_input() -> None:
     with pytest.raises(RecordError) as caught:
         Claim.decode(compact(fields_of(CLAIM) | {"nonce": "x" * 1_000_000}))
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "evil\u202egnp", "a\nERROR: forged", "\x9b1m\x7f"])
+@by_kind
+def test_no_record_steers_the_terminal_that_shows_its_error(record: JsonRecord, text: str) -> None:
+    """Nor does a traceback, which shows causes as well: a decoder repeats unknown fields."""
+    for fields in ({text: 1}, {"format": text}, {"version": text}, {"nonce": text}):
+        with pytest.raises(RecordError) as caught:
+            type(record).decode(json.dumps(fields_of(record) | fields).encode())
+        shown = "".join(traceback.format_exception(caught.value))
+        assert shown.replace("\n", "").isprintable(), ascii(shown)
+        assert "\nERROR" not in shown
 
 
 class TestTaskCommit:
