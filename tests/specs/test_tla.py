@@ -69,20 +69,24 @@ def _together(different: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 V1 = {"Committer": '"v1"', "Directories": "TRUE"}
-GEN2 = {"Committer": '"manifest"', "Directories": "TRUE"}
 GCS = {"Committer": '"manifest"'}
 DRIVER = {"Aborters": "{}"}
 RESUMED = {"Resumers": '{"resumer"}', "Aborters": "{}"}
 BOTH = {"Resumers": '{"resumer"}'}
 OPERATOR = {**DRIVER, "Operators": '{"operator"}'}
 TWO = {"Appends": "{}", "Overwrites": "{1, 2}", "Second": "{}"}
-THREE = {"Jobs": "{1, 2, 3}", "First": "{1, 2, 3}", "Second": "{}"}
 ALIVE = {**TWO, "Recovers": "FALSE"}
 SETTLED, NO_WAIT = "EventuallySettled", "P8NobodyWaitsForEver"
 
 BY_DAY = {"one job": job(states=1_000), "two jobs": jobs(states=9_000)}
 BY_NIGHT = {
     "resumed and aborted": job(BOTH, states=17_000),
+    "v1, two tries": job(BOTH, V1, {"Tries": "{1, 2}"}, states=39_000),
+    "v1, a later job": job(BOTH, V1, {"LaterJob": "TRUE", "Losses": "1"}, states=84_000),
+    "settled, magic": job(OPERATOR, states=2_900, liveness=SETTLED),
+    "settled, v1": job(OPERATOR, V1, states=700, liveness=SETTLED),
+    "two jobs, one with a twin": jobs(TWO, {"Twins": "{1}", "GivesUp": "TRUE"}, states=395_000),
+    "nobody waits for ever": jobs(ALIVE, states=480, liveness=NO_WAIT),
 }
 WEAKER = {
     "A decision is exclusive": Weaker("P7DecidedOnce", job()),
