@@ -117,5 +117,5 @@ def test_a_driver_process_does_not_grow(
     memory_kb, threads, files = write(60)
     after = write(140)
     assert after[0] - memory_kb < 8_000
-    assert after[1] <= threads + 1
+    assert after[1] <= threads + 4  # Those of the last job may be ending.
     assert after[2] <= files + 1
