@@ -10,6 +10,7 @@ import typer
 from typer.main import get_command
 
 from fsspec_commit.cli import inspect, settle, snapshot
+from fsspec_commit.cli.certify import certify
 from fsspec_commit.cli.ending import Status
 from fsspec_commit.cli.options import redacted_arguments
 from fsspec_commit.cli.output import printable, put, put_error
@@ -43,7 +44,7 @@ def _help(function: Callable[..., object]) -> str:
 _PANELS: dict[str, tuple[Callable[..., object], ...]] = {
     "Write": (write,),
     "Read": (snapshot.ls, snapshot.verify),
-    "Look": (inspect.explain, inspect.probe, inspect.jobs, inspect.show),
+    "Look": (inspect.explain, inspect.probe, certify, inspect.jobs, inspect.show),
     "Settle": (settle.resume, settle.abort, settle.clean),
 }
 for _panel, _commands in _PANELS.items():

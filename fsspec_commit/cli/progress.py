@@ -1,5 +1,6 @@
 """The bar that moves while a job works, for somebody who watches; nobody else sees anything."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -103,3 +104,33 @@ class Publishing(Callback):  # type: ignore[misc]  # fsspec ships no types
     def relative_update(self, inc: int = 1) -> None:
         """So many more files are in place."""
         self._bars.published(inc)
+
+
+@contextmanager
+def trying(*, shown: bool) -> Iterator[Callable[[int, int, str], None]]:
+    """Show how many tests have ended, and what the last one tried, while somebody watches."""
+    if not shown:
+        yield lambda _done, _of, _promise: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = [
+        TextColumn("trying"),
+        BarColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    ]
+    # The stream as it is now: tests replace it while they run.
+    console = Console(file=sys.stderr, highlight=False, emoji=False)
+    with Progress(
+        *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as progress:
+        task = progress.add_task("", total=None, done="finding out what it is")
+
+        def watch(done: int, of: int, promise: str) -> None:
+            told = f"{done:,} of {of:,} tests"
+            progress.update(task, total=of, completed=done, done=told, description=promise)
+
+        yield watch

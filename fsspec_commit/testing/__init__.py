@@ -9,33 +9,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
+    from fsspec_commit.testing.certificate import Certificate, Finding
+    from fsspec_commit.testing.certification import certify
     from fsspec_commit.testing.committer_contract import CommitterContract
     from fsspec_commit.testing.faults import Crash, Fault, FaultyStore, crash_points, inject
     from fsspec_commit.testing.recording import RecordingStore
     from fsspec_commit.testing.store_contract import StoreContract
 
 _HOMES = {
+    "Certificate": "certificate",
     "CommitterContract": "committer_contract",
     "Crash": "faults",
     "Fault": "faults",
     "FaultyStore": "faults",
+    "Finding": "certificate",
     "RecordingStore": "recording",
     "StoreContract": "store_contract",
     "assert_committed": "assertions",
     "assert_no_leftovers": "assertions",
+    "certify": "certification",
     "crash_points": "faults",
     "inject": "faults",
 }
 
 __all__ = [
+    "Certificate",
     "CommitterContract",
     "Crash",
     "Fault",
     "FaultyStore",
+    "Finding",
     "RecordingStore",
     "StoreContract",
     "assert_committed",
     "assert_no_leftovers",
+    "certify",
     "crash_points",
     "inject",
 ]

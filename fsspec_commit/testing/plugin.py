@@ -26,6 +26,22 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
         action="store_true",
         help="leave no case out of a sweep, however long it takes",
     )
+    group.addoption(
+        "--certify",
+        metavar="URL",
+        help="with --pyargs fsspec_commit.testing.certified: the empty place to try the store at",
+    )
+    group.addoption(
+        "--certify-options",
+        metavar="JSON",
+        default="{}",
+        help="what fsspec needs to open it, as a JSON object",
+    )
+    group.addoption(
+        "--certify-quick",
+        action="store_true",
+        help="try one case of each test, and a fault at one store call of each",
+    )
 
 
 def pytest_configure(config: "pytest.Config") -> None:
@@ -40,6 +56,19 @@ def pytest_configure(config: "pytest.Config") -> None:
     config.addinivalue_line(
         "markers", "guarantees(*ids): the promises P1 to P11 of fsspec-commit that a test is for"
     )
+
+
+def pytest_collection_modifyitems(config: "pytest.Config", items: "list[pytest.Item]") -> None:
+    """Of each test keep one case, where a store is to be certified quickly."""
+    if not config.option.certify_quick:
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chance = random.Random(config.option.sweep_seed)
+    kept = {chance.choice(some).nodeid for some in cases.values()}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+    items[:] = [item for item in items if item.nodeid in kept]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from tests.unit.cli.conftest import Ran
 
-COMMANDS = ("write", "ls", "verify", "explain", "probe", "jobs", "show", "resume", "abort", "clean")
+COMMANDS = (
+    *("write", "ls", "verify", "explain", "probe", "certify", "jobs", "show", "resume", "abort"),
+    "clean",
+)
 
 
 def help_of(*command: str) -> str:

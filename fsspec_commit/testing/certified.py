@@ -1,0 +1,93 @@
+"""The contracts, at a URL that is named on the command line: what ``fsspec-commit certify`` runs.
+
+By pytest itself, with its own options and reports::
+
+    python -m pytest --pyargs fsspec_commit.testing.certified --certify=s3://bucket/empty-place
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from fsspec_commit.selection import Request
+from fsspec_commit.store import Store
+from fsspec_commit.testing.committer_contract import CommitterContract
+from fsspec_commit.testing.proving_ground import GROUND_GIVEN, ProvingGround
+from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
+
+QUICK_EVERY = 101
+
+
+@pytest.fixture(scope="session")
+def ground(request: pytest.FixtureRequest) -> Iterator[ProvingGround]:
+    """The directory of this run; removed at its end, however that comes."""
+    given = request.config.pluginmanager.get_plugin(GROUND_GIVEN)
+    if given is not None:
+        yield given.ground
+        return
+    url = request.config.getoption("certify")
+    if url is None:
+        pytest.skip("--certify=URL does not say where")
+    ground = ProvingGround.lay_out(url, json.loads(request.config.getoption("certify_options")))
+    yield ground
+    left = ground.remove()
+    assert not left, f"could not be removed: {left}"
+
+
+class TestStore(StoreContract):
+    """One call at a time, and races of the same call."""
+
+    @pytest.fixture
+    def url(self, ground: ProvingGround) -> str:
+        """A directory of odd letters."""
+        return f"{ground.destination()}/some where/out=1"
+
+    @pytest.fixture
+    def store(self, runner: asyncio.Runner, ground: ProvingGround, url: str) -> Iterator[Store]:
+        """With the capabilities that jobs go by."""
+        store = runner.run(ground.open_store(url))
+        yield store
+        runner.run(store.close())
+
+    @pytest.fixture
+    def read_raw(self, ground: ProvingGround) -> ReadRaw:
+        """By plain fsspec."""
+        return ground.read_raw
+
+    @pytest.fixture
+    def write_raw(self, ground: ProvingGround) -> WriteRaw:
+        """By plain fsspec."""
+        return ground.write_raw
+
+    @pytest.fixture
+    def open_again(self, ground: ProvingGround, url: str) -> OpenAgain | None:
+        """On a network it is the server that decides races, and tasks are enough."""
+        return (lambda: ground.open_store(url)) if ground.races_in_threads else None
+
+
+class TestCommits(CommitterContract):
+    """Whole jobs."""
+
+    @pytest.fixture
+    def destination(self, ground: ProvingGround) -> str:
+        """Where a committer is safe."""
+        if ground.selections[ground.committer].committer is None:
+            pytest.skip(ground.selections[ground.committer].reasons[-1])
+        return ground.destination()
+
+    @pytest.fixture
+    def storage_options(self, ground: ProvingGround) -> Mapping[str, object]:
+        """Those of the command line."""
+        return ground.storage_options
+
+    @pytest.fixture
+    def committer(self, ground: ProvingGround) -> Request:
+        """The best, unless another was asked for."""
+        return ground.committer
+
+    @pytest.fixture
+    def every(self, request: pytest.FixtureRequest) -> int:
+        """A fault at each call, or at one of each test."""
+        return QUICK_EVERY if request.config.getoption("certify_quick") else 1

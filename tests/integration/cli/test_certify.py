@@ -1,0 +1,154 @@
+"""``certify``: what a store keeps is certified, what it breaks is shown, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CERTIFY = "from fsspec_commit.cli import main; main()"
+# A disk that is read without a limit, which harms no job of a test.
+LYING = """
+import fsspec_commit as fc
+from fsspec_commit_stores.local import LocalStore
+
+class ReadsAnything(LocalStore):
+    async def read(self, path, *, limit_bytes):
+        return await super().read(path, limit_bytes=1 << 40)
+
+fc.register("file", ReadsAnything)
+"""
+WITHOUT_PYTEST = "import sys; sys.modules['pytest'] = None\n"
+
+
+def certify(*arguments: object, before: str = "", **more: Any) -> subprocess.CompletedProcess[str]:
+    """Not in a fork of a process that has imported pytest: what it asserts would say nothing."""
+    command = [sys.executable, "-c", before + CERTIFY, "certify", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, text=True, **more)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What a run at `place` ended with."""
+
+    place: Path
+    ran: subprocess.CompletedProcess[str]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.place / "certificate.json").read_text())
+        return found
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("", id="honest", marks=pytest.mark.slow), pytest.param(LYING, id="lying")],
+)
+def certified(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Certified:
+    """A disk, quickly: by day the one of which more is to be said."""
+    place = tmp_path_factory.mktemp("certified")
+    arguments = (place / "out", "--quick", "--output", place / "certificate.json")
+    return Certified(place, certify(*arguments, before=request.param))
+
+
+def test_what_is_broken_is_shown(certified: Certified, request: pytest.FixtureRequest) -> None:
+    lies = "lying" in request.node.name
+    assert certified.ran.returncode == (1 if lies else 0), certified.ran
+    assert certified.ran.stderr == ""
+    assert certified.document["ok"] is not lies
+    broken = certified.document["broken"]
+    assert [found["test"] for found in broken] == ["test_reading_is_limited"] * lies
+    assert ("broken\ttest_reading_is_limited\t" in certified.ran.stdout) is lies
+    for found in broken:
+        assert "DID NOT RAISE" in found["reason"]
+
+
+def test_what_is_kept_is_certified(certified: Certified) -> None:
+    document = certified.document
+    assert document["committer"] == "v1"
+    assert set(document["committers"]) == {"v1", "manifest", "magic"}
+    assert document["committers"]["magic"], "no reason why it is refused"
+    assert set(document["guarantees"].values()) == {"kept"}
+    assert document["capabilities"]["exclusive_create"] == {
+        "declared": True,
+        "found": True,
+        "evidence": "probed",
+    }
+    assert document["tests"]["kept"] == len(document["kept"]) > 100
+    assert all(found["promise"] for found in document["kept"])
+    assert {found["contract"] for found in document["kept"]} == {"store", "committer"}
+    assert "this store does not declare multipart" in document["skipped"]
+    assert 0 < document["faults"]["tried"] < document["faults"]["of"]
+    assert document["calls"]["create"] > 0
+    assert {"python", "fsspec-commit", "pytest"} <= set(document["versions"])
+
+
+def test_nothing_is_left(certified: Certified) -> None:
+    assert [path.name for path in certified.place.iterdir()] == ["certificate.json"]
+
+
+def test_a_place_that_holds_data_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    ran = certify(tmp_path)
+    assert ran.returncode == 2
+    assert "already holds data ('mine.txt')" in ran.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_an_unsafe_committer_is_refused(tmp_path: Path) -> None:
+    ran = certify(tmp_path / "out", "--committer", "magic")
+    assert ran.returncode == 2
+    assert "'magic' is not safe here" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_certificate_that_cannot_be_written_begins_nothing(tmp_path: Path) -> None:
+    ran = certify(tmp_path / "out", "--output", tmp_path / "missing" / "certificate.json")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error: no such file or directory")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_pytest_it_says_what_to_install(tmp_path: Path) -> None:
+    ran = certify(tmp_path / "out", before=WITHOUT_PYTEST)
+    assert ran.returncode == 2
+    assert "pip install 'fsspec-commit[testing]'" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", CERTIFY, "certify", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        # Beside what the probe writes at first, a destination of a test.
+        while not list(tmp_path.glob("out/*/[0-9]*")):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert told == "error: interrupted; what had been written there was removed\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pytest_runs_the_same(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "--pyargs", "fsspec_commit.testing.certified"]
+    command += ["-p", "no:randomly", "-p", "no:cacheprovider", "-k", "root or lifecycle"]
+    command += [f"--certify={tmp_path / 'out'}"]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert ran.returncode == 0, ran.stdout
+    assert " passed" in ran.stdout
+    assert list(tmp_path.iterdir()) == []
