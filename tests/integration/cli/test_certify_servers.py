@@ -1,0 +1,72 @@
+"""``certify`` on real servers: nothing is broken but what is known of them, and nothing is left.
+
+By night: each takes a minute, and the contracts themselves are tried there in `tests/contract`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.integration.cli.test_certify import certify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tests.servers.azure.plugin import AzureContainer
+    from tests.servers.gcs.plugin import GcsBucket
+    from tests.servers.plugin import S3Bucket
+
+pytestmark = pytest.mark.slow
+
+
+def certificate(url: str, options: Mapping[str, object], path: Path) -> dict[str, Any]:
+    words = [
+        word
+        for name, value in options.items()
+        for word in (
+            "--storage-option",
+            f"{name}={value if isinstance(value, str) else json.dumps(value)}",
+        )
+    ]
+    ran = certify(url, "--quick", "--output", path / "certificate.json", *words)
+    assert ran.stderr == ""
+    text = (path / "certificate.json").read_text()
+    for name in ("secret", "token", "account_key", "connection_string"):
+        assert str(options.get(name, "no secret")) not in text
+    document: dict[str, Any] = json.loads(text)
+    assert (ran.returncode == 0) == document["ok"], ran.stdout
+    assert document["not_removed"] == []
+    return document
+
+
+@pytest.mark.parametrize("s3_server", ["seaweedfs"], indirect=True)
+def test_a_gap_is_shown(s3_bucket: S3Bucket, tmp_path: Path) -> None:
+    """By pytest, which can choose the one."""
+    command = [sys.executable, "-m", "pytest", "-q", "--pyargs", "fsspec_commit.testing.certified"]
+    command += ["-k", "an_odd_name_is_kept", f"--certify={s3_bucket.url}/deep/place"]
+    command += [f"--certify-options={json.dumps(s3_bucket.storage_options)}"]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert ran.returncode == 1, ran.stdout
+    assert "1 failed" in ran.stdout
+
+
+def test_gcs_is_certified(gcs_bucket: GcsBucket, tmp_path: Path) -> None:
+    document = certificate(f"{gcs_bucket.url}/deep/place", gcs_bucket.storage_options, tmp_path)
+    is_strict = gcs_bucket.server.is_strict
+    assert document["ok"] == is_strict
+    assert document["committer"] == ("manifest" if is_strict else None)
+    assert bool(document["differences"]) != is_strict
+    assert document["broken"] == []
+
+
+def test_azure_is_certified(azure_container: AzureContainer, tmp_path: Path) -> None:
+    url = f"{azure_container.url}/deep/place"
+    document = certificate(url, azure_container.storage_options, tmp_path)
+    assert document["broken"] == []
+    assert document["ok"]
