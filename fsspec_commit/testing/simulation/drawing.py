@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from fsspec_commit.records.job import Mode
+from fsspec_commit.records.job import Mode, Success
 from fsspec_commit.testing.simulation.families import FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
@@ -50,7 +50,8 @@ def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
     Each is about one of these: a driver that stands still while others go on; jobs that conflict;
-    requests that come late; a store that is out; jobs that are cleaned while they begin; anything.
+    requests that come late; a store that is out; jobs that are cleaned while they begin; markers of
+    jobs that have died; files of others in the way; anything.
 
     Args:
         seed: Any integer.
@@ -64,6 +65,15 @@ def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
     plan = _Drawing(random, kind, seed).plan()
     return variation(plan, kind, Random(f"variation {seed}")) if varied else plan
+
+
+class _Parts(NamedTuple):
+    """What a plan is about: jobs, what goes wrong, who else acts."""
+
+    jobs: tuple[JobPlan, ...]
+    faults: tuple[FaultAt, ...]
+    cleaners: tuple[CleanerPlan, ...] = ()
+    obstacles: tuple[ForeignPlan, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,21 +93,25 @@ class _Drawing:
                 self._late,
                 self._out,
                 self._begin,
+                self._marked,
+                self._in_the_way,
                 self._any,
             )
         )
-        jobs, faults, cleaners = about()
+        jobs, faults, cleaners, obstacles = about()
         names: tuple[str, ...] = _OLD
         if not self.family.takes_any_name:
             names = tuple(name.replace(".txt", f"-{_UUID}.txt") for name in _OLD)
+        taken = {one.name for one in obstacles}
+        old = self.random.sample(names, self._one_of(0, 2, len(names)))
         return Plan(
             family=self.family.name,
             schedule=self.seed,
-            old=tuple(self.random.sample(names, self._one_of(0, 2, len(names)))),
+            old=tuple(name for name in old if name not in taken),
             same=self._happens(0.3),
             jobs=jobs,
             cleaners=cleaners,
-            foreign=self._foreign(),
+            foreign=(*self._foreign(), *obstacles),
             faults=faults,
         )
 
@@ -108,7 +122,7 @@ class _Drawing:
         at_s = self._moment(self._one_of(1.0, 3.0, 20.0))
         return (ForeignPlan(name=name, at_s=at_s),)
 
-    def _overtaken(self) -> "_Parts":
+    def _overtaken(self) -> _Parts:
         """Somebody stands still, others settle the job, and later jobs go over it."""
         helpers = tuple(
             self._helper(self._one_of(1.0, 5.0, 15.0)) for _ in range(self._one_of(1, 1, 2))
@@ -122,9 +136,9 @@ class _Drawing:
         faults = [self._fault(actor, "halt", self._one_of(10.0, 30.0, 100.0, 700.0, 10_000.0))]
         if self._happens(0.3):
             faults.append(self._any_fault((first, *later)))
-        return (first, *later), tuple(faults), self._cleaners(0.2)
+        return _Parts((first, *later), tuple(faults), self._cleaners(0.2))
 
-    def _superseded(self) -> "_Parts":
+    def _superseded(self) -> _Parts:
         """A driver stands still while it deletes; its job is finished, and a name comes back."""
         helpers = (HelperPlan(kind="resumer", at_s=self._one_of(3.0, 6.0)),)
         first = self._job("a", mode="overwrite", helpers=helpers, few=True)
@@ -135,9 +149,9 @@ class _Drawing:
         call = self.random.randint(1, _CALLS_OF_A_VERB)
         verb = self._one_of("delete", "rename", "stat", "read", "create")
         fault = FaultAt("a.driver", call, self._halt(halted_s), halted_s, verb)
-        return (first, later), (fault,), ()
+        return _Parts((first, later), (fault,))
 
-    def _conflict(self) -> "_Parts":
+    def _conflict(self) -> _Parts:
         """Jobs that commit at the same time; some die, or stand still."""
         count = self._one_of(2, 2, 3)
         jobs = tuple(self._job(name, at_s=self._moment(0.3)) for name in "abc"[:count])
@@ -149,9 +163,9 @@ class _Drawing:
             )
             for _ in range(self._one_of(0, 1, 1, 2))
         )
-        return jobs, faults, ()
+        return _Parts(jobs, faults)
 
-    def _late(self) -> "_Parts":
+    def _late(self) -> _Parts:
         """Requests that are given up, and are carried out when others have gone on."""
         jobs = tuple(
             self._job(name, at_s=at_s)
@@ -161,9 +175,9 @@ class _Drawing:
             self._fault(self._one_of(*actors_of(jobs[0])), "applied_late", self._one_of(*_DELAYS_S))
             for _ in range(self._one_of(1, 1, 2))
         )
-        return jobs, faults, self._cleaners(0.2)
+        return _Parts(jobs, faults, self._cleaners(0.2))
 
-    def _begin(self) -> "_Parts":
+    def _begin(self) -> _Parts:
         """Somebody cleans while a job begins."""
         job = self._job("a", at_s=0.05)
         cleaner = CleanerPlan(at_s=self._moment(0.2), skew_s=self._one_of(0.0, 30.0))
@@ -177,16 +191,43 @@ class _Drawing:
             )
             for _ in range(self._one_of(1, 2))
         )
-        return (job,), faults, (cleaner,)
+        return _Parts((job,), faults, (cleaner,))
 
-    def _out(self) -> "_Parts":
+    def _marked(self) -> _Parts:
+        """A job dies when its marker stands; others add to the data, and may write none."""
+        first = self._job("a", mode="append", few=True)
+        later = tuple(
+            self._job(
+                name,
+                at_s=at_s,
+                mode=self._one_of("append", "append", "overwrite", "overwrite_partitions"),
+                few=True,
+                success=self._one_of("marker", "none", "none"),
+            )
+            for name, at_s in zip("bc"[: self._one_of(1, 2)], (15.0, 40.0), strict=False)
+        )
+        call, kind = self._one_of(5, 6, 7), self._one_of("crash_before", "crash_after", "halt")
+        faults = [FaultAt("a.driver", call, kind, 100.0, "create")]
+        if self._happens(0.5):
+            faults.append(self._fault("b.driver", self._one_of(kind, "crash_after"), 100.0))
+        return _Parts((first, *later), tuple(faults))
+
+    def _in_the_way(self) -> _Parts:
+        """Another file comes to stand where a job that stands still is about to publish one."""
+        job = self._job("a", mode=self._one_of("append", "overwrite"), few=True, exact=True)
+        fault = FaultAt("a.driver", self._one_of(3, 4), "halt_after", 20.0, "create")
+        until_s = self._one_of(30.0, 60.0, 700.0)
+        obstacle = ForeignPlan(name=job.files[0][0], at_s=self._one_of(5.0, 15.0), until_s=until_s)
+        return _Parts((job,), (fault,), obstacles=(obstacle,))
+
+    def _out(self) -> _Parts:
         """The store is out for one of the drivers, for longer than it tries."""
         helpers = (self._helper(2_000.0),) if self._happens(0.5) else ()
         jobs = tuple(self._job(name, helpers=helpers) for name in "ab"[: self._one_of(1, 1, 2)])
         driver = f"{self._one_of(*jobs).name}.driver"
-        return jobs, (self._fault(driver, "outage", self._one_of(100.0, 700.0)),), ()
+        return _Parts(jobs, (self._fault(driver, "outage", self._one_of(100.0, 700.0)),))
 
-    def _any(self) -> "_Parts":
+    def _any(self) -> _Parts:
         jobs = tuple(
             self._job(
                 name,
@@ -196,7 +237,7 @@ class _Drawing:
             for name in "abc"[: self._one_of(1, 1, 2, 3)]
         )
         faults = tuple(self._any_fault(jobs) for _ in range(self._one_of(0, 1, 1, 2, 3)))
-        return jobs, faults, self._cleaners(0.3)
+        return _Parts(jobs, faults, self._cleaners(0.3))
 
     def _job(
         self,
@@ -207,6 +248,7 @@ class _Drawing:
         few: bool = False,
         mode: Mode | None = None,
         exact: bool = False,
+        success: Success | None = None,
     ) -> JobPlan:
         chosen = self._mode() if mode is None else mode
         may_be_exact = self.family.keeps_names_apart and (
@@ -228,7 +270,7 @@ class _Drawing:
             mode=chosen,
             names="exact" if exact else "unique",
             files=files,
-            partitions=("day=2",) if chosen == _OFTEN[2] and self._happens(0.5) else (),
+            partitions=self._partitions() if chosen == _OFTEN[2] else (),
             attempts=attempts,
             helpers=helpers,
             at_s=at_s,
@@ -237,7 +279,7 @@ class _Drawing:
             then=self._one_of("again", "again", "abort", "leave"),
             key="k" if self._happens(0.15) else None,
             collect=self._happens(0.15),
-            success=self._one_of("marker", "json") if self.seed % 8 else "none",
+            success=success or (self._one_of("marker", "json") if self.seed % 8 else "none"),
             threads=1 if self.seed % 5 else 2,
         )
 
@@ -253,6 +295,9 @@ class _Drawing:
             return (first,)
         rest = [name for name in names if not exact or name not in first]
         return (first, tuple(self.random.sample(rest, 1)))
+
+    def _partitions(self) -> tuple[str, ...]:
+        return self._one_of((), ("day=1",), ("day=2",), ("day=3",))
 
     def _helper(self, until_s: float) -> HelperPlan:
         kinds: tuple[HelperKind, ...] = ("twin", "resumer", "resumer", "aborter")
@@ -299,6 +344,3 @@ class _Drawing:
 
     def _one_of(self, *things: T) -> T:
         return self.random.choice(things)
-
-
-_Parts = tuple[tuple[JobPlan, ...], tuple[FaultAt, ...], tuple[CleanerPlan, ...]]

@@ -58,6 +58,14 @@ class Family:
         renames = facts.atomic_rename is not AtomicRename.NONE
         return facts.delete_if_match is True or renames
 
+    @property
+    def markers_go(self) -> bool:
+        """Whether an earlier marker can be removed without risk to a later one."""
+        facts = self.capabilities
+        has_trash = not facts.paged_listing and not facts.delete_if_match
+        is_told_apart = facts.delete_if_match is True and facts.unique_tokens is True
+        return has_trash or (is_told_apart and self.keeps_names_apart)
+
 
 def capabilities_of(habits: Habits) -> Capabilities:
     """What the adapter declares of a server with these habits, if its listings are paged."""

@@ -1,7 +1,9 @@
 """What the model knows of a job, and what callers were told."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from fsspec_commit.testing.simulation.bucket import Change
 from fsspec_commit.testing.simulation.plan import JobPlan
 
 Chosen = frozenset[tuple[int, str]]
@@ -37,6 +39,7 @@ class KnownJob:
 
     Attributes:
         spec: Where its ``job.json`` stands.
+        claims: When each of its claims was written; ``claimed_at_s`` is that of its decision.
         too_late: Its decision and manifests that stand, by path; and whether each was written when
             the job was over, by a request that had been given up.
     """
@@ -49,6 +52,8 @@ class KnownJob:
     decided_by: str = ""
     sent_at_s: float = 0.0
     decided_at_s: float = 0.0
+    claimed_at_s: float = 0.0
+    claims: dict[str, float] = field(default_factory=dict)
     new: dict[str, bytes] = field(default_factory=dict)
     replaced: dict[str, bytes] = field(default_factory=dict)
     pointers: dict[int, str] = field(default_factory=dict)
@@ -69,3 +74,23 @@ class KnownJob:
         """
         decided = any(path.endswith("/decision") for path in self.too_late)
         return self.is_over and decided and all(self.too_late.values())
+
+    def note_standing(self, change: Change) -> None:
+        """Note whether a decision or a manifest was written when the job was over."""
+        if change.after is None:
+            self.too_late.pop(change.path, None)
+        elif change.before is None:
+            self.too_late[change.path] = self.is_over
+
+
+def told_otherwise(told: Iterable[Told], job: KnownJob) -> Iterator[tuple[str, str]]:
+    """Who was told that *job* would never be committed, which now it is; what that breaks."""
+    for other in told:
+        if other.job_id != job.job_id:
+            continue
+        own = other.actor == job.decided_by and other.at_s >= job.sent_at_s
+        who, name = f"{other.actor} was told {other.answer}", job.plan.name
+        if other.answer == "not_committed" and (own or other.error == "JobNotActiveError"):
+            yield "P7", f"{who}, and then {name} decided"
+        if (other.call, other.answer) == ("abort", "returned"):
+            yield "P5", f"{who}, of its abort of {name}, which is committed"

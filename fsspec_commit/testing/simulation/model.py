@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from fsspec_commit.testing.simulation.bucket import Change
-from fsspec_commit.testing.simulation.known import Chosen, KnownJob, Told
+from fsspec_commit.testing.simulation.bucket import Change, Object
+from fsspec_commit.testing.simulation.known import Chosen, KnownJob, Told, told_otherwise
+from fsspec_commit.testing.simulation.markers import Markers
 from fsspec_commit.testing.simulation.plan import JobPlan
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.rules import is_visible, out_of_turn, replaces
@@ -18,7 +19,7 @@ from fsspec_commit.testing.simulation.rules import is_visible, out_of_turn, repl
 JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _RECORD = re.compile(
     rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?"
-    r"/(job\.json|decision|published|chosen/\d+|manifests/\d+/[0-9a-f]{16})"
+    r"/(job\.json|decision|published|chosen/\d+|manifests/\d+/[0-9a-f]{16}|claim-[0-9a-f]{32})"
 )
 _MAY_STAY = re.compile(
     r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
@@ -34,6 +35,7 @@ class Model:
         root: The destination.
         old: The files that stand there before, by name.
         clock: The virtual time.
+        markers_go: Whether jobs can remove the marker of an earlier one.
 
     Attributes:
         violations: What was not as it must be; each begins with the promise that it breaks.
@@ -44,7 +46,14 @@ class Model:
         adopted: The ids of uploads that another program has begun, and a job has adopted.
     """
 
-    def __init__(self, root: str, old: Mapping[str, bytes], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        root: str,
+        old: Mapping[str, bytes],
+        clock: Callable[[], float],
+        *,
+        markers_go: bool,
+    ) -> None:
         self.violations: list[str] = []
         self.actual: dict[str, bytes] = dict(old)
         self.serial: dict[str, bytes] = dict(old)
@@ -57,6 +66,8 @@ class Model:
         self._seen_s: dict[str, float] = {}
         self._root = f"{root}/"
         self._clock = clock
+        self._markers = Markers(are_removed=markers_go, clock=clock)
+        self._obstacles: dict[str, tuple[bytes, float]] = {}
 
     # What actors report.
 
@@ -92,6 +103,8 @@ class Model:
                 self._wrong("P1", f"{who}, and job {job.plan.name} is {job.state}")
             else:
                 self._check_done(job, f"{told.call} returned")
+        elif told.answer == "skipped" and job.spec:
+            self._wrong("P5", f"{who}, and job {job.plan.name} is not over")
         elif told.answer == "returned" and committed:
             self._wrong("P5", f"{told.actor} has aborted job {job.plan.name}, which is committed")
         elif told.answer in {"committed", "partial"} and not committed:
@@ -124,7 +137,7 @@ class Model:
             self._spec(job, change)
         for job, kind, change in of_jobs:
             if kind == "decision" or kind.startswith("manifests/"):
-                _note_standing(job, change)
+                job.note_standing(change)
             if kind == "decision":
                 self._decision(job, change, process, sent_at)
             elif kind == "published":
@@ -143,13 +156,20 @@ class Model:
             return None
         name = change.path[len(self._root) :]
         if not name.startswith("_commit/"):
-            if name != "_SUCCESS":
+            if name == "_SUCCESS":
+                self._mark(change, process)
+            else:
                 self._show(name, change, process)
+                if change.after is not None:
+                    self._check_unmarked(name, change.after)
             return None
         record = _RECORD.fullmatch(name)
         if record is None or record[1] not in self.jobs:
             return None
-        return self.jobs[record[1]], record[2], change
+        job = self.jobs[record[1]]
+        if record[2].startswith("claim-"):
+            job.claims.setdefault(record[2], self._clock())
+        return job, record[2], change
 
     def _spec(self, job: KnownJob, change: Change) -> None:
         if change.after is None:
@@ -176,6 +196,7 @@ class Model:
         job.state, job.decided_by, job.sent_at_s = record["state"], process.name, sent_at
         job.decided_at_s = self._clock()
         if record["state"] == "committed":
+            job.claimed_at_s = job.claims.get(f"claim-{record['claim']['nonce']}", 0.0)
             self._decided(job, record)
 
     def _decided(self, job: KnownJob, record: Mapping[str, object]) -> None:
@@ -186,8 +207,8 @@ class Model:
         passed = job.passed.get(job.decided_by, [])
         if chosen not in ([frozenset(job.pointers.items())] if plan.collect else passed):
             self._wrong("P3", f"job {name} has chosen other attempts than {job.decided_by} passed")
-        for other in self.jobs.values():
-            if plan.key is not None and other.plan.key == plan.key and _is_another(other, job):
+        for other in self._committed():
+            if plan.key is not None and other.plan.key == plan.key and other is not job:
                 self._wrong("P7", f"jobs {other.plan.name} and {name} have one key")
         tasks = sorted(task for task, _ in chosen)
         if tasks != list(range(len(plan.files))):
@@ -204,7 +225,8 @@ class Model:
         }
         staying = {path: data for path, data in self.serial.items() if path not in job.replaced}
         self.serial = staying | job.new
-        self._check_told(job)
+        for promise, wrong in told_otherwise(self.told, job):
+            self._wrong(promise, wrong)
 
     def _published(self, job: KnownJob, change: Change) -> None:
         """From now on a reader who asks is told of the job; of jobs that conflict, one by one."""
@@ -212,25 +234,6 @@ class Model:
             job.is_published = True
             whole = (self._whole[-1][1] - job.replaced.keys()) | job.new.keys()
             self._whole.append((self._clock(), frozenset(whole)))
-
-    def _check_told(self, job: KnownJob) -> None:
-        """Nobody was told before that the job would never be committed, and now it is."""
-        for other in self.told:
-            if (
-                other.job_id == job.job_id
-                and other.answer == "not_committed"
-                and (
-                    other.error == "JobNotActiveError"
-                    or (other.actor == job.decided_by and other.at_s >= job.sent_at_s)
-                )
-            ):
-                self._wrong(
-                    "P7", f"{other.actor} was told not_committed, and then {job.plan.name} decided"
-                )
-            if other.job_id == job.job_id and (other.call, other.answer) == ("abort", "returned"):
-                self._wrong(
-                    "P5", f"job {job.plan.name} is committed, and {other.actor} had aborted it"
-                )
 
     def _show(self, name: str, change: Change, process: Process) -> None:
         before = None if change.before is None else change.before.data
@@ -241,11 +244,17 @@ class Model:
             self.actual[name] = after
         if process.name.startswith("foreign"):
             self._meddle(name, after)
-            return
-        if name in self.foreign:
+        elif name in self.foreign:
             self._show_foreign(name, after, process)
-            return
-        deciding = [job for job in self.jobs.values() if job.state == "committed"]
+        elif process.name.startswith("obstacle") or before in self._obstacles.get(name, ()):
+            self._show_obstacle(name, after, process)
+        else:
+            self._show_own(name, before, after, process)
+
+    def _show_own(
+        self, name: str, before: bytes | None, after: bytes | None, process: Process
+    ) -> None:
+        deciding = self._committed()
         live = [job for job in deciding if not job.is_over]
         who = f"{process.name}: {name!r}"
         if after is not None and not any(job.new.get(name) == after for job in live):
@@ -289,6 +298,18 @@ class Model:
         if name not in self._in_trash:
             self._wrong("P9", f"{process.name}: {name!r} of somebody else goes, or is changed")
 
+    def _show_obstacle(self, name: str, after: bytes | None, process: Process) -> None:
+        """What stands in the way goes when it is taken away, or when an overwrite has listed it."""
+        _, since_s = self._obstacles.pop(name, (b"", 0.0))
+        if process.name.startswith("obstacle"):
+            if after is not None:
+                self._obstacles[name] = after, self._clock()
+            return
+        for job in self._committed():
+            if job.decided_at_s > since_s and replaces(job.plan, job.new, name):
+                return
+        self._wrong("P9", f"{process.name}: {name!r}, which stood in the way, goes, or is changed")
+
     def _end(self, job: KnownJob) -> None:
         """``job.json`` is gone for good: nothing of the job happens any more."""
         job.is_over = True
@@ -302,13 +323,35 @@ class Model:
         if not self._is_whole(job):
             missing = sorted(name for name in job.new if self.actual.get(name) != job.new[name])
             self._wrong("P1", f"{when}, and of job {job.plan.name} {missing} are not in place")
-        left = [
+        left = self._left(job)
+        if left:
+            self._wrong("P9", f"{when}, and job {job.plan.name} has left {left}")
+
+    def _committed(self) -> list[KnownJob]:
+        return [job for job in self.jobs.values() if job.state == "committed"]
+
+    def _mark(self, change: Change, process: Process) -> None:
+        """``_SUCCESS`` appears when all of a job is in place, and all that it replaces is gone."""
+        whole = [job for job in self._committed() if not job.is_over and self._is_whole(job)]
+        wrong = self._markers.changed(change.after, has_whole_job=not all(map(self._left, whole)))
+        if wrong is not None:
+            self._wrong("P1", f"{process.name}: {wrong}")
+
+    def _check_unmarked(self, name: str, after: Object) -> None:
+        """While a part of a job is in place no marker stands that it could have removed."""
+        for job in self._committed():
+            is_part = not self._is_whole(job) or self._left(job)
+            is_new = not job.is_over and job.new.get(name) == after.data
+            if is_new and is_part and self._markers.speaks_for(job):
+                self._wrong("P1", f"{name!r} appears, and _SUCCESS speaks for a part of its job")
+
+    def _left(self, job: KnownJob) -> list[str]:
+        """The old files that *job* replaces and that are still there."""
+        return sorted(
             name
             for name, data in job.replaced.items()
             if name not in job.new and self.actual.get(name) == data
-        ]
-        if left:
-            self._wrong("P9", f"{when}, and job {job.plan.name} has left {sorted(left)}")
+        )
 
     def _is_whole(self, job: KnownJob) -> bool:
         return all(self.actual.get(name) == data for name, data in job.new.items())
@@ -330,10 +373,9 @@ class Model:
         self._wrong("P1 P2 P11", f"{when}: missing {missing}, surplus {surplus}")
 
     def check_marker(self, there: bytes | None) -> None:
-        """``_SUCCESS`` stands if the last job that was decided, or an earlier one, writes one."""
-        decided = [job for job in self.jobs.values() if job.state == "committed"]
-        if there is None and decided and all(job.plan.success != "none" for job in decided):
-            self._wrong("P1", "every job has written _SUCCESS, and none stands")
+        """``_SUCCESS`` stands if a job has written one, and none has replaced all since."""
+        if there is None and self._markers.is_due(self._committed()):
+            self._wrong("P1", "_SUCCESS was published, and does not stand")
 
     def check_left(self, names: Iterable[str]) -> None:
         """Nothing but marks is left of any job."""
@@ -357,14 +399,3 @@ class Model:
 def is_of_a_job(path: str) -> bool:
     """Whether a file is named after a job."""
     return _UNIQUE.search(path) is not None
-
-
-def _note_standing(job: KnownJob, change: Change) -> None:
-    if change.after is None:
-        job.too_late.pop(change.path, None)
-    elif change.before is None:
-        job.too_late[change.path] = job.is_over
-
-
-def _is_another(one: KnownJob, job: KnownJob) -> bool:
-    return one is not job and one.state == "committed"

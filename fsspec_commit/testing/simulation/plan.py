@@ -105,17 +105,20 @@ class CleanerPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignPlan:
-    """Somebody who writes or deletes a file without this library, of a name that no job writes.
+    """Somebody who writes or deletes a file without this library.
 
     Attributes:
-        name: Its name.
+        name: Its name, one that no job writes.
         at_s: When.
         deletes: Whether he deletes it.
+        until_s: If given, it is an obstacle: a file that is written only where none stands, maybe
+            under a name that a job is about to write, and that is taken away then.
     """
 
     name: str
     at_s: float
     deletes: bool = False
+    until_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

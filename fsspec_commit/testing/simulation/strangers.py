@@ -19,7 +19,13 @@ from fsspec_commit.testing.simulation.world import World
 async def write_as_foreigner(world: World, actor: str, plan: ForeignPlan) -> None:
     """Write, or delete, a file as a program that knows nothing of jobs."""
     await asyncio.sleep(plan.at_s)
-    await world.put(world.process(actor), plan)
+    if plan.until_s is None:
+        await world.put(world.process(actor), plan)
+        return
+    process = world.process(actor.replace("foreign", "obstacle"))
+    await world.obstruct(process, plan.name)
+    await asyncio.sleep(plan.until_s - plan.at_s)
+    await world.make_way(process, plan.name)
 
 
 async def adopted(

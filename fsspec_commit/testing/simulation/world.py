@@ -3,6 +3,7 @@
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from random import Random
@@ -11,6 +12,7 @@ from fsspec_commit.destination import OpenDestination
 from fsspec_commit.effects.confirm import ask
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.pacing import Pace
+from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
 from fsspec_commit.location import Location
@@ -66,7 +68,7 @@ class World:
             for name, data in ChainMap(old, *left).items():
                 self.bucket.put(StorePath(f"{root}/{name}"), data, None, Expect.ANYTHING)
         self.bucket.make_directory(root)
-        return Model(root, old, self._loop.time)
+        return Model(root, old, self._loop.time, markers_go=self.family.markers_go)
 
     @property
     def model(self) -> Model:
@@ -126,6 +128,25 @@ class World:
             await process.request(
                 "put", path, lambda: self.bucket.put(path, data, None, Expect.ANYTHING)
             )
+
+    async def obstruct(self, process: Process, name: str) -> None:
+        """Write a file where none stands, unlike any that a job writes."""
+        path, data = StorePath(f"{_root(HERE)}/{name}"), f"{name} in the way".encode()
+        with suppress(StoreError):
+            await process.request(
+                "put", path, lambda: self.bucket.put(path, data, None, Expect.ABSENT)
+            )
+
+    async def make_way(self, process: Process, name: str) -> None:
+        """Take away what :meth:`obstruct` has written, if it still stands there."""
+        path = StorePath(f"{_root(HERE)}/{name}")
+
+        def delete() -> None:
+            there = self.bucket.get(path)
+            if there is not None and there.data.endswith(b" in the way"):
+                self.bucket.delete(path, Expect.ANYTHING)
+
+        await process.request("delete", path, delete)
 
     def is_left_over(self, job_id: str) -> bool:
         """Whether a job is one that was there before, and that nobody can settle."""
