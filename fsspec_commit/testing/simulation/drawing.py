@@ -206,7 +206,8 @@ class _Drawing:
             )
             for name, at_s in zip("bc"[: self._one_of(1, 2)], (15.0, 40.0), strict=False)
         )
-        call, kind = self._one_of(5, 6, 7), self._one_of("crash_before", "crash_after", "halt")
+        kinds: tuple[FaultKind, ...] = ("crash_before", "crash_after", "halt")
+        call, kind = self._one_of(5, 6, 7), self._one_of(*kinds)
         faults = [FaultAt("a.driver", call, kind, 100.0, "create")]
         if self._happens(0.5):
             faults.append(self._fault("b.driver", self._one_of(kind, "crash_after"), 100.0))
@@ -279,7 +280,9 @@ class _Drawing:
             then=self._one_of("again", "again", "abort", "leave"),
             key="k" if self._happens(0.15) else None,
             collect=self._happens(0.15),
-            success=success or (self._one_of("marker", "json") if self.seed % 8 else "none"),
+            success=("none" if self.seed % 8 == 0 else self._one_of("marker", "json"))
+            if success is None
+            else success,
             threads=1 if self.seed % 5 else 2,
         )
 

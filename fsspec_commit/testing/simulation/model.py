@@ -356,8 +356,6 @@ class Model:
     def _is_whole(self, job: KnownJob) -> bool:
         return all(self.actual.get(name) == data for name, data in job.new.items())
 
-    # What must be so in the end.
-
     def check_visible(self, when: str) -> None:
         """Exactly what the serial order of the decisions leaves is visible."""
         taken = sorted(self._in_trash & self.foreign.keys() - self.actual.keys())

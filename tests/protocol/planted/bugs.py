@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 
 from fsspec_commit.testing.simulation import (
-    CleanerPlan,
     FaultAt,
-    HelperPlan,
     JobPlan,
     Plan,
     ReaderPlan,
 )
-from tests.protocol.planted import of_commits, of_decisions, of_effects, of_reading, of_scenes
-
-if TYPE_CHECKING:
-    from fsspec_commit.testing.simulation.process import FaultKind
+from tests.protocol.planted import (
+    of_attempts,
+    of_claims,
+    of_commits,
+    of_decisions,
+    of_effects,
+    of_reading,
+    of_scenes,
+    of_the_end,
+    runs,
+    steps,
+)
 
 
 @dataclass(frozen=True)
@@ -32,55 +37,24 @@ class Bug:
 
     Attributes:
         plant: Patches the product.
-        breaks: The promises of which at least one must be found broken.
+        breaks: The promises of which at least one must be found broken; empty for any.
         family: The kind of store on which it is looked for; `None` for any.
-        first: The seed to begin with: it, or one soon after it, finds the bug.
         plan: What is run instead, where only one run of some thousand finds the bug.
     """
 
     plant: Callable[[pytest.MonkeyPatch], None]
-    breaks: tuple[str, ...]
+    breaks: tuple[str, ...] = ()
     family: str | None = None
-    first: int = 0
     plan: Plan | None = None
 
 
-def superseded(family: str, verb: str, call: int, kind: FaultKind, *, until_s: float) -> Plan:
-    """A driver stands still in an overwrite, a resumer finishes it, and a name comes back."""
-    first = JobPlan(
-        name="a",
-        mode="overwrite",
-        files=(("day=1/b.txt",),),
-        helpers=(HelperPlan(kind="resumer", at_s=3),),
-    )
-    later = JobPlan(name="b", mode="append", names="exact", at_s=until_s)
-    return Plan(
-        family=family,
-        same=family == "s3",
-        old=("a.txt",),
-        jobs=(first, later),
-        faults=(FaultAt("a.driver", call, kind, delay_s=until_s + 50, verb=verb),),
-    )
-
-
-BESIDE_THE_START = Plan(
-    family="disk",
-    jobs=(JobPlan(name="a", mode="append", files=(("a.txt", "day=1/a.txt"),)),),
-    cleaners=(CleanerPlan(at_s=0.2),),
-    faults=(
-        FaultAt("a.driver", 1, "halt", delay_s=0.6, verb="create"),
-        FaultAt("cleaner0", 2, "halt", delay_s=1.5, verb="list_tree"),
-    ),
-)
-"""A cleaner looks between the directory of an area and its `job.json`, and deletes later."""
-
-TWO_THREADS_AND_AN_OUTAGE = Plan(
-    family="s3-versioned",
-    old=("old.txt",),
-    jobs=(JobPlan(name="a", mode="overwrite", threads=2, then="abort"),),
-    faults=(FaultAt("a.driver", 15, "outage", delay_s=4_000),),
-)
-"""One call of the driver decides, and the other one, without an answer, does not know of it."""
+OF_STEPS = {
+    "_finish without say_published": runs.RETIRED_HALFWAY,
+    "commit_job without deciding": runs.DECIDED_LATE,
+    "prepare_job without is_done": runs.ONE_KEY,
+    "prepare_job without refuse_endangered": runs.LATE_DELETE,
+}
+"""Runs that catch steps which are left out."""
 
 
 def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
@@ -106,67 +80,69 @@ BUGS = {
     "publishes before its decision": Bug(of_commits.publishes_before_its_decision, ("P2", "P5")),
     "deletes before it publishes": Bug(of_commits.deletes_before_it_publishes, ("P9",)),
     "leaves the old files": Bug(of_commits.leaves_the_old_files, ("P9",)),
-    "publishes no marker": Bug(of_commits.publishes_no_marker, ("P1",), first=1),
-    "leaves out the last file": Bug(of_commits.leaves_out_the_last_file, ("P1", "P9"), first=138),
-    "sees no other claim": Bug(of_decisions.sees_no_other_claim, ("P1", "P9", "P11"), first=5),
+    "publishes no marker": Bug(of_commits.publishes_no_marker, ("P1",)),
+    "leaves out the last file": Bug(of_commits.leaves_out_the_last_file, ("P1", "P9")),
+    "sees no other claim": Bug(of_decisions.sees_no_other_claim, ("P1", "P9", "P11")),
     "looks before it claims": Bug(
-        of_decisions.looks_before_it_claims, ("P1", "P9", "P11"), first=309
+        of_decisions.looks_before_it_claims, ("P1", "P9", "P11"), plan=runs.LOOKED_TOO_EARLY
     ),
     "takes a decided job for over": Bug(
-        of_decisions.takes_a_decided_job_for_over, ("P1", "P9", "P11"), first=30
+        of_decisions.takes_a_decided_job_for_over, ("P1", "P9", "P11")
     ),
-    "fences with nothing": Bug(of_decisions.fences_with_nothing, ("P8", "P9", "P11"), first=81),
-    "overwrites the decision": Bug(of_decisions.overwrites_the_decision, ("P7",), first=26),
+    "fences with nothing": Bug(
+        of_decisions.fences_with_nothing, ("P8", "P9", "P11"), plan=runs.PASSED_OVER
+    ),
+    "overwrites the decision": Bug(of_decisions.overwrites_the_decision, ("P7",)),
     "believes its decision in a void area": Bug(
-        of_decisions.believes_its_decision_in_a_void_area, ("P5", "P7"), family="gcs", first=102
+        of_decisions.believes_its_decision_in_a_void_area, ("P5", "P7"), family="gcs"
     ),
-    "believes a void abort": Bug(
-        of_decisions.believes_a_void_abort, ("P5", "P7"), family="gcs", first=752
-    ),
+    "believes a void abort": Bug(of_decisions.believes_a_void_abort, ("P5", "P7"), family="gcs"),
     "aborts without a decision": Bug(
-        of_decisions.aborts_without_a_decision, ("P1", "P5", "P7", "P8"), first=67
+        of_decisions.aborts_without_a_decision, ("P1", "P5", "P7", "P8")
     ),
     "cleans without a fence": Bug(
         of_effects.cleans_without_a_fence,
         ("P5", "P7", "P8"),
-        first=102,
     ),
     "cleans areas that just begin": Bug(
-        of_effects.cleans_areas_that_just_begin, ("P5", "P7", "P8"), plan=BESIDE_THE_START
+        of_effects.cleans_areas_that_just_begin, ("P5", "P7", "P8"), plan=runs.BESIDE_THE_START
     ),
     "removes the decision first": Bug(of_effects.removes_the_decision_first, ("P7",), family="s3"),
     "removes areas file by file": Bug(
         of_effects.removes_areas_file_by_file, ("P7",), family="disk"
     ),
-    "repeats the start": Bug(of_effects.repeats_the_start, ("P5", "P6", "P7"), first=761),
+    "repeats the start": Bug(
+        of_effects.repeats_the_start, ("P5", "P6", "P7"), plan=runs.STARTED_TWICE
+    ),
     "deletes on an old permit": Bug(
         of_effects.deletes_on_an_old_permit,
         ("P6", "P9"),
-        plan=superseded("s3", "read_range", 3, "halt_after", until_s=8_000),
+        plan=runs.superseded("s3", "read_range", 3, "halt_after", until_s=8_000),
     ),
     "deletes whatever has the name": Bug(
         of_effects.deletes_whatever_has_the_name,
         ("P6", "P9"),
-        plan=superseded("gcs", "delete", 1, "halt", until_s=10),
+        plan=runs.superseded("gcs", "delete", 1, "halt", until_s=10),
     ),
-    "appends over names": Bug(of_commits.appends_over_names, ("P9", "P11"), first=13),
-    "writes beside data": Bug(of_commits.writes_beside_data, ("P11",), first=13),
-    "forgets its key": Bug(of_commits.forgets_its_key, ("P7",), first=88),
+    "appends over names": Bug(of_commits.appends_over_names, ("P9", "P11")),
+    "writes beside data": Bug(of_commits.writes_beside_data, ("P11",)),
+    "forgets its key": Bug(of_commits.forgets_its_key, ("P7",)),
     "says not committed of an unknown decision": Bug(
-        of_commits.says_not_committed_of_an_unknown_decision, ("P7",), first=345
+        of_commits.says_not_committed_of_an_unknown_decision, ("P7",), plan=runs.DECIDED_IN_DOUBT
     ),
     "says not committed of a part": Bug(
         of_commits.says_not_committed_of_a_part,
         ("P7",),
-        first=30,
     ),
-    "says committed of an abort": Bug(of_commits.says_committed_of_an_abort, ("P7",), first=9),
-    "takes no answer for done": Bug(of_effects.takes_no_answer_for_done, ("P1", "P9"), first=138),
-    "leaves uploads": Bug(of_effects.leaves_uploads, ("P5",), family="s3", first=1),
+    "says committed of an abort": Bug(of_commits.says_committed_of_an_abort, ("P7",)),
+    "takes no answer for done": Bug(
+        of_effects.takes_no_answer_for_done, ("P1", "P9"), plan=runs.NOT_ANSWERED
+    ),
+    "leaves uploads": Bug(of_effects.leaves_uploads, ("P5",), family="s3"),
     "leaves its area": Bug(of_effects.leaves_its_area, ("P5",)),
     "writes outside": Bug(of_commits.writes_outside, ("P10",)),
-    "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",), first=5),
-    "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",), first=8),
+    "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",)),
+    "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",)),
     "deletes what it lists later": Bug(of_effects.deletes_what_it_lists_later, ("P9",)),
     "looks once": Bug(of_reading.looks_once, ("P1", "P2"), plan=read("disk", 1)),
     "reads no epoch": Bug(
@@ -190,7 +166,7 @@ BUGS = {
         of_reading.shows_the_old_files_of_published_jobs, ("P1", "P2"), plan=read("disk", 4)
     ),
     "commits in two threads": Bug(
-        of_decisions.commits_in_two_threads, ("P7",), plan=TWO_THREADS_AND_AN_OUTAGE
+        of_decisions.commits_in_two_threads, ("P7",), plan=runs.TWO_THREADS_AND_AN_OUTAGE
     ),
     "takes hidden names for unique": Bug(
         of_scenes.takes_hidden_names_for_unique, ("P11",), plan=of_scenes.ONE_HIDDEN_NAME
@@ -227,4 +203,186 @@ BUGS = {
     "removes published first": Bug(
         of_scenes.removes_published_first, ("P8",), plan=of_scenes.DECISION_TOO_LATE
     ),
+    "appends without a claim": Bug(of_claims.appends_without_a_claim, ("P1", "P9", "P11")),
+    "has one claim for all drivers": Bug(
+        of_claims.has_one_claim_for_all_drivers,
+        ("P1", "P8", "P9", "P11"),
+    ),
+    "lets appends pass with any names": Bug(
+        of_claims.lets_appends_pass_with_any_names, ("P8", "P11"), plan=runs.ONE_NAME
+    ),
+    "lets one key pass twice": Bug(of_claims.lets_one_key_pass_twice, ("P7",), plan=runs.ONE_KEY),
+    "overlaps only in equal partitions": Bug(
+        of_claims.overlaps_only_in_equal_partitions, ("P1", "P9", "P11")
+    ),
+    "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),
+    "takes another decision for its own": Bug(
+        of_claims.takes_another_decision_for_its_own, ("P1", "P2", "P5", "P7")
+    ),
+    "believes that an unanswered decision was not made": Bug(
+        of_claims.believes_that_an_unanswered_decision_was_not_made, ("P7",), plan=runs.DECIDED_LATE
+    ),
+    "reads the job before its decision": Bug(
+        of_claims.reads_the_job_before_its_decision, ("P5", "P7"), family="gcs"
+    ),
+    "resumes a void decision": Bug(of_claims.resumes_a_void_decision, ("P1", "P7"), family="gcs"),
+    "aborts what is committed": Bug(of_claims.aborts_what_is_committed, ("P1", "P5", "P8")),
+    "forgets what it has decided": Bug(of_claims.forgets_what_it_has_decided, ("P7", "P8")),
+    "says not committed while a decision is on its way": Bug(
+        of_claims.says_not_committed_while_a_decision_is_on_its_way, ("P7",), plan=runs.DECIDED_LATE
+    ),
+    "publishes when a task commits": Bug(
+        of_attempts.publishes_when_a_task_commits, ("P2", "P5"), family="gcs"
+    ),
+    "has one name for all attempts": Bug(
+        of_attempts.has_one_name_for_all_attempts, ("P1", "P8"), family="azure-flat"
+    ),
+    "has one id for all attempts": Bug(of_attempts.has_one_id_for_all_attempts, ("P1", "P8")),
+    "has job ids of a second": Bug(of_attempts.has_job_ids_of_a_second, ("P2", "P3", "P8")),
+    "chooses the last attempt": Bug(of_attempts.chooses_the_last_attempt, ("P3",)),
+    "discards an attempt that may be chosen": Bug(
+        of_attempts.discards_an_attempt_that_may_be_chosen, ("P1", "P8")
+    ),
+    "records no uploads": Bug(of_attempts.records_no_uploads, ("P5",), family="s3"),
+    "uploads for a job that is over": Bug(
+        of_attempts.uploads_for_a_job_that_is_over, ("P5",), family="s3"
+    ),
+    "publishes every attempt": Bug(of_attempts.publishes_every_attempt, ("P2",), family="gcs"),
+    "publishes what other jobs left": Bug(
+        of_attempts.publishes_what_other_jobs_left, ("P2",), family="gcs"
+    ),
+    "removes the areas of all jobs": Bug(
+        of_attempts.removes_the_areas_of_all_jobs, ("P1", "P7", "P8")
+    ),
+    "aborts the uploads of all jobs": Bug(
+        of_attempts.aborts_the_uploads_of_all_jobs, ("P1", "P8"), family="s3"
+    ),
+    "clears no partition that it does not write": Bug(
+        of_attempts.clears_no_partition_that_it_does_not_write, ("P1", "P9")
+    ),
+    "looks into the trash once": Bug(
+        of_the_end.looks_into_the_trash_once, ("P1", "P9"), family="disk"
+    ),
+    "looks into the trash only in its place": Bug(
+        of_the_end.looks_into_the_trash_only_in_its_place, ("P1", "P9"), family="disk"
+    ),
+    "takes over what was taken": Bug(
+        of_the_end.takes_over_what_was_taken, ("P1", "P9"), family="disk"
+    ),
+    "puts back over what came": Bug(
+        of_the_end.puts_back_over_what_came, ("P1", "P9"), family="disk"
+    ),
+    "renames over anything": Bug(of_the_end.renames_over_anything, ("P9",), family="gcs"),
+    "completes over anything": Bug(of_the_end.completes_over_anything, ("P9",), family="s3"),
+    "looks and then deletes": Bug(
+        of_the_end.looks_and_then_deletes,
+        ("P6", "P9"),
+        family="disk",
+        plan=runs.superseded("disk", "delete", 1, "halt", until_s=10),
+    ),
+    "ends with old files left": Bug(
+        of_the_end.ends_with_old_files_left, ("P1", "P9"), plan=runs.NO_DELETION_IS_ANSWERED
+    ),
+    "removes its job before it publishes": Bug(
+        of_the_end.removes_its_job_before_it_publishes, ("P1", "P6", "P8")
+    ),
+    "takes a name for the file": Bug(of_the_end.takes_a_name_for_the_file, ("P1", "P9")),
+    "takes an arrived file for lost": Bug(of_the_end.takes_an_arrived_file_for_lost, ("P8",)),
+    "takes a completed upload for lost": Bug(
+        of_the_end.takes_a_completed_upload_for_lost, ("P8",), family="s3"
+    ),
+    "completes when told so": Bug(of_the_end.completes_when_told_so, ("P1", "P8"), family="s3"),
+    "takes a later refusal for the answer": Bug(
+        of_the_end.takes_a_later_refusal_for_the_answer, ("P7", "P8")
+    ),
+    "leaves no word of its deletions": Bug(
+        of_the_end.leaves_no_word_of_its_deletions, ("P6", "P9"), family="s3", plan=runs.LATE_DELETE
+    ),
+    "leaves old areas": Bug(of_the_end.leaves_old_areas, ("P5", "P8")),
+    "marks whatever stands": Bug(of_the_end.marks_whatever_stands, ("P1",)),
+    "takes its marker for lost": Bug(
+        of_the_end.takes_its_marker_for_lost, ("P8",), family="gcs", plan=runs.TWO_DEAD_MARKERS
+    ),
+    "takes a marker away for good": Bug(of_the_end.takes_a_marker_away_for_good, ("P1",)),
+    "leaves the marker of an unfinished job": Bug(
+        of_the_end.leaves_the_marker_of_an_unfinished_job, ("P1",)
+    ),
+    "prepares a marker again": Bug(of_the_end.prepares_a_marker_again, ("P1",), family="gcs"),
+    **{
+        name: Bug(steps.plant(tree), plan=OF_STEPS.get(name))
+        for name, tree in {**steps.left_out(), **steps.swapped()}.items()
+    },
 }
+
+NO_DIFFERENCE = {
+    "_finish with forget_late_deletes before begin_epoch": "neither reads what the other writes",
+    "_finish with job.store.list_usable before mark_lost": "what is listed holds no such marks",
+    "_finish with mark_done before delete_replaced": "the job is decided when its key counts",
+    "_finish with mark_lost before mark_done": "both stand before the job is over",
+    "_finish with retire_job before forget_late_deletes": "what means nothing goes a moment later",
+    "_finish with standing_published before recall_replaced": "both only read",
+    "_wanted with seen_success before list_replaced": "both only look, under the claim",
+    "commit_job with announce before deciding": "a callback is told a moment too early",
+    "commit_job with deciding before abort_job": "a job goes one of these ways",
+    "prepare_job without alive.end": "commit_job ends it, however prepare_job ends",
+    "prepare_job with left_out before check_output": "both only read",
+    "prepare_job with refuse_endangered before is_done": "both end the commit, changing nothing",
+    "prepare_job with take_claim before left_out": "it only reads what tasks have left",
+    "prepare_job with withdraw_claim before alive.end": "a sign of life without a claim is none",
+    "prepare_job without withdraw_claim": "the job is aborted next, and its claim goes with it",
+    "has one name for all attempts": "of one name one attempt is completed",
+}
+"""Bugs that leave everything as it should be, and why."""
+
+_STEPS = "tests/protocol/test_commit_steps.py::"
+HELD_BY = {
+    "_decide without withdraw_success": (
+        "tests/protocol/test_flat_races.py::test_somebody_acts_between_any_two_calls"
+    ),
+    "_finish without begin_epoch": (
+        "tests/protocol/test_given_up.py"
+        "::test_its_driver_says_committed_only_where_every_file_is_there"
+    ),
+    "_finish without forget_late_deletes": (
+        "tests/protocol/test_late_deletes.py::test_what_means_nothing_any_more_is_removed"
+    ),
+    "_finish without job.store.list_usable": (
+        f"{_STEPS}test_whoever_resumes_a_job_removes_the_epochs_before"
+    ),
+    "_finish without mark_lost": (
+        "tests/protocol/test_given_up.py"
+        "::test_a_job_that_was_finished_with_a_loss_is_not_said_to_be_whole"
+    ),
+    "_finish without standing_published": (
+        "tests/integration/test_accept_loss.py"
+        "::test_whoever_finishes_it_after_that_is_told_of_the_loss"
+    ),
+    "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
+    "commit_job without settled_by_another": (
+        "tests/protocol/test_commit_again.py"
+        "::test_files_of_another_driver_are_never_taken_for_anothers"
+    ),
+    "finish_job without is_over": (
+        "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"
+    ),
+    "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
+    "prepare_job without left_out": f"{_STEPS}test_a_task_whose_message_is_forgotten_is_named",
+    "prepare_job without withdraw_claim (2)": (
+        f"{_STEPS}test_p11_a_job_that_was_refused_is_in_nobodys_way"
+    ),
+}
+"""Bugs that no simulated run can tell, or none of those tried, and the test that can."""
+
+NOT_FOUND = {
+    "_finish without beware_of_stale_success": "nor by a test: no run is known that needs it",
+    "discards an attempt that may be chosen": "its job is aborted in the end, as it may be",
+    "forgets what it has decided": "what the driver is told is true, if less than it could be",
+    "has one claim for all drivers": "it takes two drivers, a third job and a late request",
+    "looks into the trash once": "see the model of the trash",
+    "looks into the trash only in its place": "see the model of the trash",
+    "prepares a marker again": "see the model of markers: it takes a marker lost to others",
+    "puts back over what came": "see the model of the trash",
+    "takes a later refusal for the answer": "a refusal that follows an unanswered request",
+    "takes over what was taken": "see the model of the trash",
+}
+"""Bugs that no run of those tried has shown: what the simulator has still to learn."""

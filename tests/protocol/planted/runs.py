@@ -1,0 +1,164 @@
+"""Runs that catch what random ones seldom do: who stands still where, while who goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fsspec_commit.testing.simulation import (
+    AttemptPlan,
+    CleanerPlan,
+    FaultAt,
+    ForeignPlan,
+    HelperPlan,
+    JobPlan,
+    Plan,
+)
+
+if TYPE_CHECKING:
+    from fsspec_commit.testing.simulation.process import FaultKind
+
+
+def superseded(family: str, verb: str, call: int, kind: FaultKind, *, until_s: float) -> Plan:
+    """A driver stands still in an overwrite, a resumer finishes it, and a name comes back."""
+    first = JobPlan(
+        name="a",
+        mode="overwrite",
+        files=(("day=1/b.txt",),),
+        helpers=(HelperPlan(kind="resumer", at_s=3),),
+    )
+    later = JobPlan(name="b", mode="append", names="exact", at_s=until_s)
+    return Plan(
+        family=family,
+        same=family == "s3",
+        old=("a.txt",),
+        jobs=(first, later),
+        faults=(FaultAt("a.driver", call, kind, delay_s=until_s + 50, verb=verb),),
+    )
+
+
+BESIDE_THE_START = Plan(
+    family="disk",
+    jobs=(JobPlan(name="a", mode="append", files=(("a.txt", "day=1/a.txt"),)),),
+    cleaners=(CleanerPlan(at_s=0.2),),
+    faults=(
+        FaultAt("a.driver", 1, "halt", delay_s=0.6, verb="create"),
+        FaultAt("cleaner0", 2, "halt", delay_s=1.5, verb="list_tree"),
+    ),
+)
+"""A cleaner looks between the directory of an area and its `job.json`, and deletes later."""
+
+LATE_DELETE = Plan(
+    family="s3",
+    same=True,
+    old=("a.txt",),
+    jobs=(
+        JobPlan(name="a", mode="overwrite", files=(("day=1/b.txt",),)),
+        JobPlan(name="b", mode="append", names="exact", at_s=100),
+    ),
+    faults=(FaultAt("a.driver", 1, "applied_late", 300.0, "delete"),),
+)
+"""A request to delete an old file comes when another job has written one of its name and bytes."""
+
+ONE_KEY = Plan(
+    family="gcs",
+    schedule=1,
+    jobs=tuple(JobPlan(name=name, mode="append", key="k") for name in "ab"),
+)
+
+LOOKED_TOO_EARLY = Plan(
+    family="gcs",
+    schedule=1,
+    old=("old.txt",),
+    jobs=tuple(JobPlan(name=name, mode="overwrite") for name in "ab"),
+    faults=(
+        FaultAt("a.driver", 2, "halt", 5.0, "create"),
+        FaultAt("b.driver", 5, "halt_after", 20.0, "create"),
+    ),
+)
+"""One looks, stands still, and claims when the other has decided."""
+
+NO_DELETION_IS_ANSWERED = Plan(
+    family="gcs",
+    old=("old.txt",),
+    jobs=(JobPlan(name="a", mode="overwrite"),),
+    faults=tuple(FaultAt("a.driver", call, "error", verb="delete") for call in range(1, 20)),
+)
+
+RETIRED_HALFWAY = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append"),),
+    faults=(FaultAt("a.driver", 1, "crash_after", verb="delete"),),
+)
+"""A driver dies when `job.json` is gone, and its decision is not."""
+
+STARTED_TWICE = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append"),),
+    faults=(FaultAt("a.driver", 1, "applied_late", 300.0, "create"),),
+)
+"""The request that begins a job comes when the job is over."""
+
+LATE = ForeignPlan(name="foreign.txt", at_s=6_000)
+"""Somebody who comes when all else has: until then nobody settles what is left."""
+
+DECIDED_LATE = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append"),),
+    foreign=(LATE,),
+    faults=(
+        FaultAt("a.driver", 4, "applied_late", 5_000.0, "create"),
+        *(FaultAt("a.driver", call, "error", verb="create") for call in range(5, 200)),
+    ),
+)
+"""The request that decides is not answered, and is carried out when its driver has given up."""
+
+NOT_ANSWERED = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append", files=(("a.txt", "b.txt"),)),),
+    faults=(FaultAt("a.driver", 1, "hang", verb="rename"),),
+)
+
+TWO_THREADS_AND_AN_OUTAGE = Plan(
+    family="s3-versioned",
+    old=("old.txt",),
+    jobs=(JobPlan(name="a", mode="overwrite", threads=2, then="abort"),),
+    faults=(FaultAt("a.driver", 15, "outage", delay_s=4_000),),
+)
+"""One call of the driver decides, and the other one, without an answer, does not know of it."""
+
+ONE_NAME = Plan(
+    family="gcs",
+    schedule=1,
+    jobs=tuple(JobPlan(name=name, mode="append", names="exact") for name in "ab"),
+)
+
+TWO_DEAD_MARKERS = Plan(
+    family="gcs",
+    jobs=(
+        JobPlan(name="a", mode="append"),
+        JobPlan(name="b", mode="append", attempts=(AttemptPlan(task=0, pause_s=20),)),
+    ),
+    faults=(
+        FaultAt("a.driver", 6, "crash_before", verb="create"),
+        FaultAt("b.driver", 2, "crash_before", verb="rename"),
+    ),
+)
+"""One dies when its marker stands, the other when it has removed that."""
+
+DECIDED_IN_DOUBT = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append"),),
+    faults=(FaultAt("a.driver", 4, "outage", 200.0, "create"),),
+)
+"""The store is out when a driver decides; some of its requests are carried out."""
+
+PASSED_OVER = Plan(
+    family="gcs",
+    old=("old.txt",),
+    jobs=(
+        JobPlan(name="a", mode="overwrite", attempts=(AttemptPlan(task=0, pause_s=5),)),
+        JobPlan(name="b", mode="overwrite", at_s=1.2),
+    ),
+    faults=(FaultAt("b.driver", 5, "halt", 40.0, "create"),),
+)
+"""A newer job stands still before it decides, for so long that it seems dead."""

@@ -1,0 +1,228 @@
+"""The steps of ``protocol/commit.py``, each left out or swapped with the next: from its source.
+
+A step is a call of a function of another module that is awaited, or that stands as a statement of
+its own. Where something goes on with what a step returns, it gets what a step returns that finds
+nothing and does nothing. A new step has its bugs by itself, once it is said what that would be.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsspec_commit.protocol import commit, driver, recovery
+from fsspec_commit.protocol.chosen import by_batches, list_chosen
+from fsspec_commit.protocol.claim import HeldClaim, claim_of
+from fsspec_commit.protocol.manifests import ChosenManifests, check_new_files
+from fsspec_commit.protocol.messages import collect_messages
+from fsspec_commit.protocol.replaced import ReplacedFiles
+from fsspec_commit.records import Standing
+from fsspec_commit.records.job import Published
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pytest
+
+
+async def _unchecked(job: Any, messages: Sequence[Any]) -> Any:
+    if job.record.collect == "store":
+        batches = collect_messages(job, job.record.tasks)
+    else:
+        batches = by_batches(iter(sorted(messages, key=lambda one: one.task_id)))
+    return await check_new_files(job, ChosenManifests(job, await list_chosen(job, batches)))
+
+
+async def _unclaimed(job: Any, partitions: Any, *, reusable_names: bool, **_: Any) -> HeldClaim:
+    nonce = job.store.ids.nonce()
+    claim = claim_of(job.record, partitions, nonce, reusable_names=reusable_names)
+    return HeldClaim(claim, (), was_alone=True)
+
+
+async def _unverified(job: Any, decision: Any, _: Any) -> ReplacedFiles:
+    return ReplacedFiles(job, decision.record)
+
+
+async def _unsaid(job: Any, decision: Any, lost: int) -> Standing[Published]:
+    nonce, job_id = job.store.ids.nonce(), job.record.job_id
+    return Standing(
+        Published(nonce=nonce, job_id=job_id, decision=decision.record.nonce, lost=lost)
+    )
+
+
+async def _undecided(store: Any, layout: Any, wanted: Any) -> Any:
+    return Standing(wanted)
+
+
+def _answering(answer: object) -> Callable[..., Any]:
+    async def step(*_: object, **__: object) -> object:
+        return answer
+
+    return step
+
+
+INSTEAD: dict[str, Callable[..., Any]] = {
+    "check_output": _unchecked,
+    "left_out": _answering(()),
+    "take_claim": _unclaimed,
+    "is_done": _answering(False),
+    "may_write": _answering(True),
+    "decide": _undecided,
+    "settled_by_another": _answering(None),
+    "is_over": _answering(False),
+    "recall_replaced": _unverified,
+    "standing_published": _answering(None),
+    "say_published": _unsaid,
+    "delete_replaced": _answering(()),
+    "publish_success": _answering(()),
+    "job.store.list_usable": _answering(()),
+    "retire_job": _answering([]),
+    "list_replaced": _answering(None),
+    "seen_success": _answering(None),
+    "prepare_success": _answering(None),
+}
+"""What stands for a step with whose result something is done."""
+WORDS = {"over_after_deciding"}
+"""What only finds the words of an error."""
+_TREE = ast.parse(Path(commit.__file__).read_text())
+_OWN = {one.name for one in _TREE.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+class Step(NamedTuple):
+    """A step: in which function, in which block and which statement of it, and which call."""
+
+    function: str
+    block: list[ast.stmt]
+    place: int
+    call: ast.Call
+
+    @property
+    def name(self) -> str:
+        """What is called."""
+        return ast.unparse(self.call.func)
+
+
+def left_out() -> dict[str, ast.Module]:
+    """The module without one of its steps, for each of them by name."""
+    found: dict[str, ast.Module] = {}
+    for number in range(len(_steps(_TREE))):
+        tree = copy.deepcopy(_TREE)
+        step = _steps(tree)[number]
+        name = step.name
+        if isinstance(step.block[step.place], ast.Expr):
+            step.block[step.place] = ast.Pass()
+        else:
+            assert name in INSTEAD, f"what does {step.function}() go on with, without {name}()?"
+            step.call.func = ast.Name(_instead(name), ast.Load())
+        found[_unused(f"{step.function} without {name}", found)] = ast.fix_missing_locations(tree)
+    return found
+
+
+def swapped() -> dict[str, ast.Module]:
+    """The module with two neighbouring steps in the wrong order, where neither needs the other."""
+    found: dict[str, ast.Module] = {}
+    for number, (function, block) in enumerate(_blocks(_TREE)):
+        named = [(index, _first_step(one)) for index, one in enumerate(block)]
+        steps = [(index, name) for index, name in named if name is not None]
+        for (one, before), (other, after) in pairwise(steps):
+            if _may_swap(block[one : other + 1]):
+                tree = copy.deepcopy(_TREE)
+                _, wrong = _blocks(tree)[number]
+                wrong[one], wrong[other] = wrong[other], wrong[one]
+                name = _unused(f"{function} with {after} before {before}", found)
+                found[name] = ast.fix_missing_locations(tree)
+    return found
+
+
+def plant(tree: ast.Module) -> Callable[[pytest.MonkeyPatch], None]:
+    """What makes drivers and resumers run *tree* instead of ``commit.py``."""
+
+    def patch_it(patch: pytest.MonkeyPatch) -> None:
+        module = ModuleType(commit.__name__)
+        vars(module).update({_instead(name): step for name, step in INSTEAD.items()})
+        exec(compile(tree, str(commit.__file__), "exec"), vars(module))
+        patch.setattr(driver, "commit_job", module.commit_job)
+        patch.setattr(recovery, "finish_job", module.finish_job)
+
+    return patch_it
+
+
+def _steps(tree: ast.Module) -> list[Step]:
+    return [
+        Step(function, block, index, call)
+        for function, block in _blocks(tree)
+        for index, statement in enumerate(block)
+        for call in _calls(statement)
+    ]
+
+
+def _blocks(tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:
+    """Every list of statements in the functions of a module, with the name of the function."""
+    return [
+        (function.name, block)
+        for function in tree.body
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        for _, block in ast.iter_fields(node)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt)
+    ]
+
+
+def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The steps of a statement, but for those in the blocks within it."""
+    alone = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(alone, ast.Call) and isinstance(alone.func, ast.Name) and _is_step(alone):
+        yield alone
+    looking: list[ast.AST] = [statement]
+    while looking:
+        node = looking.pop(0)
+        awaited = node.value if isinstance(node, ast.Await) else None
+        if isinstance(awaited, ast.Call) and _is_step(awaited):
+            yield awaited
+        within = (ast.stmt, ast.ExceptHandler)
+        looking += [one for one in ast.iter_child_nodes(node) if not isinstance(one, within)]
+
+
+def _is_step(call: ast.Call) -> bool:
+    return ast.unparse(call.func) not in _OWN | WORDS
+
+
+def _first_step(statement: ast.stmt) -> str | None:
+    """The first step in a statement, the blocks within it included."""
+    inner = (one for one in ast.walk(statement) if isinstance(one, ast.stmt))
+    return next((ast.unparse(call.func) for one in inner for call in _calls(one)), None)
+
+
+def _may_swap(statements: Sequence[ast.stmt]) -> bool:
+    """Whether the first and the last need nothing that others of them make, nor the reverse."""
+    made = [_names(one, ast.Store) for one in statements]
+    needed = [_names(one, ast.Load) for one in statements]
+    return not any(
+        made[one] & (made[other] | needed[other]) or needed[one] & made[other]
+        for one in (0, -1)
+        for other in range(one + 1, len(statements) + one)
+    )
+
+
+def _names(statement: ast.stmt, kind: type[ast.Load | ast.Store]) -> set[str]:
+    found = {
+        one.id
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, kind)
+    }
+    return found - {"warnings"}  # Their order does not matter.
+
+
+def _instead(name: str) -> str:
+    return f"_without_{name.replace('.', '_')}"
+
+
+def _unused(name: str, taken: dict[str, ast.Module]) -> str:
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    return found
