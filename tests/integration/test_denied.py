@@ -221,7 +221,7 @@ def settle(
         assert write(place.url, place.how["storage_options"]).warnings == ()
 
 
-@some_tests_by_day(3, everywhere=True)
+@some_tests_by_day(5, everywhere=True)
 @every(*LACKING)
 def test_an_overwrite(remote: Remote, lacking: Lacking) -> None:
     place = laid_out(remote, OVERWRITE, lacking)
@@ -231,7 +231,7 @@ def test_an_overwrite(remote: Remote, lacking: Lacking) -> None:
     settle(OVERWRITE, place, told, message)
 
 
-@some_tests_by_day(3, everywhere=True)
+@some_tests_by_day(5, everywhere=True)
 @every(*LACKING, MOVE)
 def test_an_append(remote: Remote, lacking: Lacking) -> None:
     place = laid_out(remote, APPEND, lacking)
@@ -242,7 +242,7 @@ def test_an_append(remote: Remote, lacking: Lacking) -> None:
     settle(APPEND, place, told, message)
 
 
-@some_tests_by_day(3, everywhere=True)
+@some_tests_by_day(5, everywhere=True)
 @every(*LACKING)
 def test_a_job_whose_work_fails(remote: Remote, lacking: Lacking) -> None:
     place = laid_out(remote, APPEND, lacking)
@@ -252,6 +252,7 @@ def test_a_job_whose_work_fails(remote: Remote, lacking: Lacking) -> None:
     settle(APPEND, place, told, message)
 
 
+@some_tests_by_day(5, everywhere=True)
 @every(*(one for one in LACKING if one.probe))
 def test_an_unknown_server(remote: Remote, lacking: Lacking) -> None:
     """Whatever a probe is denied, it leaves nothing, and says what is missing."""

@@ -75,7 +75,7 @@ class Races:
 EVERY_MODE = ("append", "append, exact", "error", "overwrite", "overwrite_partitions, in place")
 
 
-@of(*(races(name, EVERY_MODE, 3, 12) for name in RACES if name != "eight drivers"))
+@of(*(races(name, EVERY_MODE, 1, 12) for name in RACES if name != "eight drivers"))
 class TestDisk(Races):
     @pytest.fixture
     def places(self, fast: Path) -> Places:
@@ -86,7 +86,7 @@ ON_S3 = ("append", "append, exact")
 ON_HDFS = ("append", "overwrite, in place")
 
 
-@some_tests_by_day(3)
+@some_tests_by_day(4, everywhere=True)
 @of(
     races("two drivers", ON_S3, 1, 8),
     races("a driver and an aborter", ON_S3, 1, 8),
@@ -100,7 +100,7 @@ class TestS3(Races):
         return s3_places(s3_bucket)
 
 
-@some_tests_by_day(3)
+@some_tests_by_day(4, everywhere=True)
 @of(
     races("two drivers", ON_HDFS, 1, 8),
     races("a driver and an aborter", ON_HDFS, 1, 8),
@@ -113,7 +113,7 @@ class TestHdfs(Races):
         return hdfs_places(hdfs_directory)
 
 
-@some_tests_by_day(3)
+@some_tests_by_day(4, everywhere=True)
 class TestS3Jobs:
     """Processes that race with whole jobs."""
 

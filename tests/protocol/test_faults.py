@@ -84,7 +84,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "where", "kind", "every"), by_day(FAULTS, whole=WHOLE_FAULTS, every=9)
+    ("name", "where", "kind", "every"), by_day(FAULTS, whole=WHOLE_FAULTS, every=18)
 )
 def test_one_fault_at_any_store_call(
     name: str, where: str, kind: Kind, make_place: Callable[[str, Scene], Place], sweep: Sweep
@@ -110,7 +110,7 @@ def test_one_fault_at_any_store_call(
             raise
 
 
-@pytest.mark.parametrize(("name", "where", "every"), by_day(CASES, whole=WHOLE, every=12))
+@pytest.mark.parametrize(("name", "where", "every"), by_day(CASES, whole=WHOLE, every=24))
 @pytest.mark.parametrize("last", ["done", "lost"])
 def test_a_store_that_falls_silent_at_any_call(
     name: str,
