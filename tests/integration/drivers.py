@@ -63,12 +63,11 @@ class Race:
         scene = self.scene
         chosen = [] if choice is None else self.choices[choice]
         expected = scene.old if choice is None else Scene(scene.options, chosen).after
-        wants_marker = scene.options.get("success") != "none"
         check_settled(
             snapshot,
             self.place.directories(),
             expected=expected,
-            marker=bool(scene.old) if choice is None else wants_marker,
+            marker=bool(scene.old) if choice is None else scene.leaves_marker,
         )
         pending = self.place.pending()
         assert pending == [], pending

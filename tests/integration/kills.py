@@ -99,12 +99,11 @@ def recover(processes: Processes, scene: Scene, place: Place) -> str:
 
 def settled(scene: Scene, place: Place, *, happened: bool) -> None:
     snapshot = place.snapshot()
-    wants_marker = scene.options.get("success") != "none"
     check_settled(
         snapshot,
         place.directories(),
         expected=scene.after if happened else scene.old,
-        marker=wants_marker if happened else bool(scene.old),
+        marker=scene.leaves_marker if happened else bool(scene.old),
     )
     if scene.old:
         assert {name: snapshot.get(name) for name in HIDDEN} == HIDDEN

@@ -63,6 +63,12 @@ class Scene:
         return model(self.old, self.new, self.mode, self.declared)
 
     @property
+    def leaves_marker(self) -> bool:
+        """One that adds to data with a marker leaves one there, be it without one of its own."""
+        adds = self.mode in {"append", "overwrite_partitions"}
+        return self.options.get("success") != "none" or (adds and bool(self.old))
+
+    @property
     def laid_out(self) -> dict[str, bytes]:
         """The old data, and the marker of whoever wrote it."""
         return {**self.old, **HIDDEN, "_SUCCESS": b""} if self.old else {}
