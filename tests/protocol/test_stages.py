@@ -82,6 +82,7 @@ def of_mistakes() -> Iterator[fc.CommitError]:
         late.commit,
         lambda: fc.clean(url, damaged=[NEVER_WAS]),
         lambda: fc.resume(url, NEVER_WAS),
+        lambda: fc.dataset(url),
     ]
     for mistake in mistakes:
         yield from raised(mistake)

@@ -60,11 +60,19 @@ class Attempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     files: tuple[tuple[Any, ...], ...]
 
     def adopted(self) -> list[AdoptedFile]:
-        """Its files: name and size, and an upload's id and etags."""
-        return [
-            AdoptedFile(name, size_bytes, *upload[:1], *(tuple(etags) for etags in upload[1:]))
-            for name, size_bytes, *upload in self.files
-        ]
+        """Its files: name and size, and an upload's id and etags.
+
+        Raises:
+            ValueError: What is listed are no files.
+        """
+        try:
+            return [
+                AdoptedFile(name, size_bytes, *upload[:1], *(tuple(etags) for etags in upload[1:]))
+                for name, size_bytes, *upload in self.files
+            ]
+        except (TypeError, ValueError) as error:
+            message = f"attempt {self.attempt} of task {self.task} lists what is no file: {error}"
+            raise ValueError(message) from error
 
 
 class Adopt(_Request, tag="adopt", frozen=True, kw_only=True):

@@ -98,7 +98,13 @@ class ServedJob:
     def adopt(self, attempt: Attempt) -> None:
         """Begin to adopt what a task attempt has written; the commit and the abort wait for it."""
         named = (attempt.task, attempt.attempt)
-        self._files[named] = attempt.adopted()
+        try:
+            self._files[named] = attempt.adopted()
+        except ValueError as error:
+            # Nobody waits for an answer here; whoever chooses the attempt gets it.
+            self._adopting[named] = refused = Future()
+            refused.set_exception(error)
+            return
         self._adopting[named] = self._executor.submit(self._adopt, *named)
 
     def _adopt(self, task_id: int, attempt_id: str) -> TaskCommit:
