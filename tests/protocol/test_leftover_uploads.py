@@ -48,6 +48,11 @@ def clean(bucket: Bucket, *, dry_run: bool = False) -> fc.CleanReport:
     return fc.clean(url(bucket), older_than=timedelta(0), dry_run=dry_run)
 
 
+def carrying_no_id(bucket: Bucket) -> str:
+    """A hidden name; where uploads are kept by path, those are refused, and another serves."""
+    return "hidden" if bucket.habits.keyed_by == "path" else "_hidden"
+
+
 def names_pending(bucket: Bucket) -> list[str]:
     begin = len(f"{bucket.name}/out/")
     return sorted(upload.path[begin:] for upload in bucket.uploads.values())
@@ -56,18 +61,19 @@ def names_pending(bucket: Bucket) -> list[str]:
 def test_what_attempts_leave_goes_with_their_job(bucket: Bucket) -> None:
     """Attempts that were not chosen, and that died; hidden names, which carry no job id, too."""
     job = started(bucket)
-    chosen = write(job.task(0), "a.txt", "_hidden").commit()
-    write(fc.Task.from_spec(job.spec, 0), "a.txt", "_other").commit()
-    write(fc.Task.from_spec(job.spec, 1), "b.txt", "_b")
+    hidden = carrying_no_id(bucket)
+    chosen = write(job.task(0), "a.txt", hidden).commit()
+    write(fc.Task.from_spec(job.spec, 0), "a.txt", f"{hidden}2").commit()
+    write(fc.Task.from_spec(job.spec, 1), "b.txt", f"{hidden}3")
     job.commit([chosen])
     assert bucket.uploads == {}
     names = [key.rpartition("/")[2] for key in bucket.keys("") if "/_commit/" not in key]
-    assert sorted(name[:3] for name in names) == ["_SU", "_hi", "a-2"]
+    assert sorted(name[:3] for name in names) == sorted(["_SU", hidden[:3], "a-2"])
 
 
 def test_what_an_aborted_job_leaves_goes(bucket: Bucket) -> None:
     job = started(bucket)
-    write(job.task(0), "a.txt", "_hidden").commit()
+    write(job.task(0), "a.txt", carrying_no_id(bucket)).commit()
     write(fc.Task.from_spec(job.spec, 0), "d/a.txt")
     job.abort()
     assert bucket.uploads == {}
@@ -77,17 +83,18 @@ def test_what_an_aborted_job_leaves_goes(bucket: Bucket) -> None:
 def test_a_task_takes_its_own_away(bucket: Bucket) -> None:
     """A file that is written again, one that is removed, and an attempt that is given up."""
     job = started(bucket)
-    task = write(job.task(0), "a.txt", "a.txt", "b.txt", "_hidden")
+    hidden = carrying_no_id(bucket)
+    task = write(job.task(0), "a.txt", "a.txt", "b.txt", hidden)
     task.filesystem.rm("b.txt")
     assert len(bucket.uploads) == 2
-    given_up = write(job.task(1), "c.txt", "_hidden")
+    given_up = write(job.task(1), "c.txt", hidden)
     given_up.abort()
     assert len(bucket.uploads) == 2
     # No record of it is left: whoever ends the job has nothing to read.
     assert not any("/uploads/1/" in key for key in bucket.keys(""))
     task.commit()
     result = job.commit()
-    assert (result.file_count, result.bytes) == (2, len("a.txt") + len("_hidden"))
+    assert (result.file_count, result.bytes) == (2, len("a.txt") + len(hidden))
     assert bucket.uploads == {}
 
 
@@ -128,6 +135,8 @@ def test_clean_aborts_what_late_attempts_left(listed: Bucket) -> None:
 
 def test_clean_aborts_what_a_late_attempt_recorded(bucket: Bucket) -> None:
     """Its record brings the area back, void; the attempt itself finds out and sends nothing."""
+    if bucket.habits.keyed_by == "path":
+        pytest.skip("hidden names, which alone are recorded, are refused")
     job = started(bucket)
     late = fc.Task.from_spec(job.spec, 0)
     job.abort()
@@ -229,8 +238,8 @@ def test_a_torn_record_stops_nobody(bucket: Bucket) -> None:
         "_SUCCESS-0.pending": b"{}",
     }.items():
         bucket.put(StorePath(f"{area}/{path}"), data, None, Expect.ANYTHING)
-    write(job.task(), "a.txt", "_hidden").commit()
-    write(fc.Task.from_spec(job.spec, 5), "_left")
+    write(job.task(), "a.txt", carrying_no_id(bucket)).commit()
+    write(fc.Task.from_spec(job.spec, 5), f"{carrying_no_id(bucket)}2")
     job.commit()
     assert bucket.uploads == {}
     assert not [key for key in bucket.keys("") if job.job_id in key and "/_commit/" in key]
