@@ -102,7 +102,8 @@ class ServedJob:
             self._files[named] = attempt.adopted()
         except ValueError as error:
             # Nobody waits for an answer here; whoever chooses the attempt gets it.
-            self._adopting[named] = refused = Future()
+            refused: Future[TaskCommit] = Future()
+            self._adopting[named] = refused
             refused.set_exception(error)
             return
         self._adopting[named] = self._executor.submit(self._adopt, *named)
