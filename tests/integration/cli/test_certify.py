@@ -48,20 +48,22 @@ class Certified:
 
 
 @pytest.fixture(
-    scope="module",
     params=[pytest.param("", id="honest", marks=pytest.mark.slow), pytest.param(LYING, id="lying")],
 )
-def certified(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Certified:
+def certified(request: pytest.FixtureRequest, tmp_path: Path) -> Certified:
     """A disk, quickly: by day the one of which more is to be said."""
-    place = tmp_path_factory.mktemp("certified")
-    arguments = (place / "out", "--quick", "--output", place / "certificate.json")
-    return Certified(place, certify(*arguments, before=request.param))
+    arguments = (tmp_path / "out", "--quick", "--output", tmp_path / "certificate.json")
+    return Certified(tmp_path, certify(*arguments, before=request.param))
 
 
-def test_what_is_broken_is_shown(certified: Certified, request: pytest.FixtureRequest) -> None:
-    lies = "lying" in request.node.name
+def test_a_certificate(certified: Certified, request: pytest.FixtureRequest) -> None:
+    """One test, as each worker that has a part of it would certify anew."""
+    shows_what_is_broken(certified, lies="lying" in request.node.name)
+    shows_what_is_kept(certified.document)
+    assert [path.name for path in certified.place.iterdir()] == ["certificate.json"]
+
+
+def shows_what_is_broken(certified: Certified, *, lies: bool) -> None:
     assert certified.ran.returncode == (1 if lies else 0), certified.ran
     assert certified.ran.stderr == ""
     assert certified.document["ok"] is not lies
@@ -72,8 +74,7 @@ def test_what_is_broken_is_shown(certified: Certified, request: pytest.FixtureRe
         assert "DID NOT RAISE" in found["reason"]
 
 
-def test_what_is_kept_is_certified(certified: Certified) -> None:
-    document = certified.document
+def shows_what_is_kept(document: dict[str, Any]) -> None:
     assert document["committer"] == "v1"
     assert set(document["committers"]) == {"v1", "manifest", "magic"}
     assert document["committers"]["magic"], "no reason why it is refused"
@@ -90,10 +91,6 @@ def test_what_is_kept_is_certified(certified: Certified) -> None:
     assert 0 < document["faults"]["tried"] < document["faults"]["of"]
     assert document["calls"]["create"] > 0
     assert {"python", "fsspec-commit", "pytest"} <= set(document["versions"])
-
-
-def test_nothing_is_left(certified: Certified) -> None:
-    assert [path.name for path in certified.place.iterdir()] == ["certificate.json"]
 
 
 def test_a_place_that_holds_data_is_refused(tmp_path: Path) -> None:
