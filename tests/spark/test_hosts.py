@@ -1,4 +1,4 @@
-"""Whoever hosts Spark, no PySpark beside it: a program in Java, SQL, a Thrift server, Connect."""
+"""Whoever hosts Spark, no PySpark beside it: Java, Scala, SQL, a Thrift server, Connect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PROGRAM = """
+JAVA = """
 import org.apache.spark.sql.SparkSession;
 
 public class Program {
@@ -31,6 +31,19 @@ public class Program {
     spark.range(4).write().parquet(arguments[0]);
     spark.range(4, 6).write().mode("append").parquet(arguments[0]);
     spark.stop();
+  }
+}
+"""
+SCALA = """
+import org.apache.spark.sql.SparkSession
+
+object Program {
+  def main(arguments: Array[String]): Unit = {
+    val spark = SparkSession.builder.getOrCreate()
+    import spark.implicits._
+    (0 until 4).toDF("id").write.parquet(arguments(0))
+    Seq(4, 5).toDF("id").write.mode("append").parquet(arguments(0))
+    spark.stop()
   }
 }
 """
@@ -100,14 +113,24 @@ def run(place: Path, *command: str) -> str:
     return done.stdout
 
 
+def compile_it(place: Path, name: str) -> None:
+    """Compile a program beside Spark's jars, which have Scala's compiler among them."""
+    jars = f"{HOME}/jars/*"
+    if name.endswith(".java"):
+        run(place, "javac", "-proc:none", "-cp", jars, name)
+    else:
+        run(place, "java", "-cp", jars, "scala.tools.nsc.Main", "-usejavacp", name)
+
+
 @pytest.mark.slow
-def test_a_program_in_java(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "text"), [("Program.java", JAVA), ("Program.scala", SCALA)])
+def test_a_program(tmp_path: Path, name: str, text: str) -> None:
     session = OwnSession(tmp_path)
-    (tmp_path / "Program.java").write_text(PROGRAM)
-    classes = ("-proc:none", "-cp", f"{HOME}/jars/*", "Program.java")
-    run(tmp_path, "javac", *classes)
+    (tmp_path / name).write_text(text)
+    compile_it(tmp_path, name)
     with zipfile.ZipFile(tmp_path / "program.jar", "w") as jar:
-        jar.write(tmp_path / "Program.class", "Program.class")
+        for path in tmp_path.glob("*.class"):
+            jar.write(path, path.name)
     submit = (str(HOME / "bin" / "spark-submit"), "--class", "Program", *settings_of(session))
     run(tmp_path, *submit, str(tmp_path / "program.jar"), str(session.out))
     session.await_driver_processes()
