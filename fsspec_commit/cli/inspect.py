@@ -310,7 +310,7 @@ def _known(job: fc.JobInfo) -> dict[str, object]:
         "state": job.state,
         "mode": job.mode,
         "started": job.started,
-        "host": job.host,
+        "host": job.host or None,  # of a damaged job nobody knows
         "tasks_committed": job.tasks_committed,
     }
 

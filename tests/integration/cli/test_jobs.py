@@ -39,6 +39,15 @@ def test_jobs_lists_what_drivers_left(destination: Path) -> None:
     }
 
 
+def test_what_is_not_known_of_a_damaged_job_is_a_dash(destination: Path) -> None:
+    job = left_behind(destination, "open")
+    (destination / "_commit" / job / "job.json").write_text("{torn")
+    [row] = command("jobs", destination).rows
+    assert (row[0], row[1], row[2], row[4]) == (job, "damaged", "-", "-")
+    [known] = command("jobs", destination, "--json").document["jobs"]
+    assert known["host"] is None
+
+
 @pytest.mark.parametrize(
     "shorten",
     [lambda job: job, lambda job: job[:-1], lambda job: job[16:20], lambda job: job[-4:]],
