@@ -16,7 +16,10 @@ extensions = [
     "sphinx_copybutton",
 ]
 # Tables that tests write, each a part of another page.
-exclude_patterns = ["_build", "s3-servers.md", "kept-guarantees.md", "decisions.md"]
+exclude_patterns = [
+    *("_build", "s3-servers.md", "kept-guarantees.md", "decisions.md"),
+    *("crash-table.md", "test-counts.md"),
+]
 
 html_theme = "furo"
 html_title = f"fsspec-commit {release}"

@@ -1,0 +1,204 @@
+"""How much of what is tested: the table of `docs/test-counts.md`, counted in the tests themselves.
+
+``python -m tests.counts`` writes it anew. Counts are rounded down, so that a test more does not
+make the page wrong; a test fails where one is more than a tenth too low, or too high at all.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from fsspec_commit.testing import CommitterContract, StoreContract
+from fsspec_commit.testing.simulation import FAMILIES, Plan, run
+from fsspec_commit.testing.simulation.process import FaultKind
+from tests import crash_table
+from tests.docs.test_examples import PAGES, blocks_of
+from tests.integration import test_odd_records
+from tests.protocol.planted.bugs import BUGS, HELD_BY, NO_DIFFERENCE, NOT_FOUND
+from tests.protocol.simulation import test_fault_pairs, test_random_runs, test_single_faults
+from tests.protocol.simulation.scenes import plans
+from tests.servers import gaps as gaps_of_s3
+from tests.servers.azure.kinds import AZURE_KINDS
+from tests.servers.gcs import gaps as gaps_of_gcs
+from tests.servers.gcs.kinds import KINDS as GCS_KINDS
+from tests.servers.impostors import IMPOSTORS
+from tests.servers.kinds import KINDS as S3_KINDS
+from tests.specs import test_rules, test_tla
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/test-counts.md"
+HEAD = "<!-- Written by `python -m tests.counts`; a test compares it with what it counts. -->\n"
+OFF = 0.1
+"""By how much a count on the page may be too modest."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """One row of the table.
+
+    Attributes:
+        what: What is counted.
+        of: Counts it.
+        said: How the page says it: ``at least`` so many, ``at most``, or exactly.
+        slow: It takes a while.
+    """
+
+    what: str
+    of: Callable[[], int]
+    said: Literal["at least", "at most", ""] = "at least"
+    slow: bool = False
+
+
+def _sources(*folders: str) -> set[Path]:
+    return {path for folder in folders for path in (ROOT / folder).rglob("*.py")}
+
+
+@cache
+def _tests() -> set[Path]:
+    return _sources("tests", "fsspec_commit/testing")
+
+
+def _lines(paths: set[Path]) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in paths)
+
+
+def _lines_of_the_library() -> int:
+    return _lines(_sources("fsspec_commit", "stores") - _tests())
+
+
+def _test_functions() -> int:
+    begins = re.compile(rb"^ *(?:async )?def test_", re.MULTILINE)
+    return sum(len(begins.findall(path.read_bytes())) for path in _tests())
+
+
+def _test_cases() -> int:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--ignore=tests/benchmarks"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    found = re.search(r"^(\d+)(?:/\d+)? tests collected", said, re.MULTILINE)
+    assert found is not None, said[-2_000:]
+    return int(found[1])
+
+
+def _in(contract: type) -> int:
+    return sum(name.startswith("test_") for name in dir(contract))
+
+
+def _crash_points() -> int:
+    commit = crash_table.JOBS["commit"]
+    return 2 * sum(
+        len(crash_table.calls_of(commit, where)) for where, _ in crash_table.COMMITTERS.values()
+    )
+
+
+def _single_faults() -> int:
+    schedules = test_single_faults.SCHEDULES
+    scenes = (one.values[0] for one in plans())
+    runs = (run(plan) for plan in scenes if isinstance(plan, Plan))
+    return schedules * sum(1 for one in runs for _ in test_single_faults.faults_of(one))
+
+
+def _fault_pairs() -> int:
+    faults = (test_fault_pairs.reference(family)[1] for family in ("gcs", "s3-versioned"))
+    parts = range(test_fault_pairs.PARTS)
+    return sum(1 for some in faults for part in parts for _ in test_fault_pairs.pairs(some, part))
+
+
+def _random_runs() -> int:
+    plain_and_varied = 2
+    of_each = test_random_runs.BY_NIGHT * test_random_runs.PARTS
+    return plain_and_varied * of_each * len(FAMILIES)
+
+
+def _caught() -> int:
+    return len(BUGS.keys() - NO_DIFFERENCE.keys() - HELD_BY.keys() - NOT_FOUND.keys())
+
+
+def _states() -> int:
+    return sum(one.states for one in (*test_tla.BY_DAY.values(), *test_tla.BY_NIGHT.values()))
+
+
+def _servers() -> int:
+    hadoop = 1
+    return len(S3_KINDS) + len(GCS_KINDS) + len(AZURE_KINDS) + hadoop
+
+
+def _gaps() -> int:
+    return len(gaps_of_s3.GAPS) + len(gaps_of_gcs.GCS_GAPS)
+
+
+def _mended() -> int:
+    changes = (ROOT / "docs/changelog.md").read_text("utf-8")
+    sections = re.findall(r"^### Fixed\n(.*?)(?=^##|\Z)", changes, re.MULTILINE | re.DOTALL)
+    return sum(len(re.findall(r"^\* |^- ", section, re.MULTILINE)) for section in sections)
+
+
+def _examples() -> int:
+    return sum(block["why"] is None for page in PAGES for block, _ in blocks_of(page))
+
+
+COUNTS = (
+    Count("lines of the library, in Python", _lines_of_the_library),
+    Count("lines of its tests", lambda: _lines(_tests())),
+    Count("test functions", _test_functions),
+    Count("test cases, by day and by night", _test_cases, slow=True),
+    Count("promises of a store, a test each", lambda: _in(StoreContract)),
+    Count("promises of a committer, a test each", lambda: _in(CommitterContract)),
+    Count("servers that are started", _servers, said=""),
+    Count("things that these servers are known to do wrong", _gaps),
+    Count("crash points of one commit, by three committers", _crash_points),
+    Count("ways to answer in place of a store", lambda: len(IMPOSTORS)),
+    Count("kinds of stores in the simulator", lambda: len(FAMILIES), said=""),
+    Count("kinds of faults at each of its calls", lambda: len(get_args(FaultKind)), said=""),
+    Count("simulated runs with one fault, in five nights", _single_faults, slow=True),
+    Count("simulated runs with two, in five nights", _fault_pairs, slow=True),
+    Count("simulated runs that are drawn, in five nights", _random_runs),
+    Count("planted bugs", lambda: len(BUGS)),
+    Count("of them caught by the simulator alone", _caught),
+    Count("of them caught by another test", lambda: len(HELD_BY)),
+    Count("of them that make no difference", lambda: len(NO_DIFFERENCE)),
+    Count("of them not caught", lambda: len(NOT_FOUND), said="at most"),
+    Count("rules of the specification in TLA+, each needed", lambda: len(test_tla.WEAKER)),
+    Count("distinct states in which they are checked", _states),
+    Count("models in Python, every interleaving", lambda: len(test_rules.RULES), said=""),
+    Count("rules of theirs, each needed", lambda: len(test_rules.WEAKENED)),
+    Count(
+        "odd things in the place of a record",
+        lambda: len(test_odd_records.PLACES) * len(test_odd_records.KINDS),
+    ),
+    Count("examples of the documentation that are run", _examples),
+    Count("bugs mended since the first release", _mended),
+)
+
+
+def rounded(count: Count) -> str:
+    """A count as the page has it: two digits of what is at least so, else all."""
+    number = count.of()
+    step = 10 ** max(len(str(number)) - 2, 0) if count.said == "at least" else 1
+    return f"{count.said} {number // step * step:,}".strip()
+
+
+def is_true(count: Count, told: str) -> bool:
+    """Whether what the page tells is not too much, nor much too little."""
+    number, told_number = count.of(), int(told.removeprefix(count.said).replace(",", ""))
+    if count.said == "at least":
+        return (1 - OFF) * number <= told_number <= number
+    if count.said == "at most":
+        return number <= told_number <= (1 + OFF) * number + 1
+    return told_number == number
+
+
+def page() -> str:
+    """The whole table."""
+    rows = [f"| {count.what} | {rounded(count)} |" for count in COUNTS]
+    return HEAD + "\n".join(["| what | how many |", "|---|---|", *rows]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
