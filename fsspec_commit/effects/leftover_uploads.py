@@ -4,7 +4,9 @@ An upload belongs to the job that recorded it in its area, or else to the job th
 An upload that neither attributes is never aborted, only shown: it may be anybody's. A record wins
 over a name, because files of one job may be copied by another under their exact names.
 
-A name does not say at which destination its job is: there may be others above and below.
+A name does not say at which destination its job is: there may be others above and below. Nor does a
+record prove anything: whoever may write to a job's area can forge one. So an upload that another
+job has recorded as well is left to that job.
 """
 
 from collections.abc import Awaitable, Callable, Container, Sequence
@@ -72,7 +74,7 @@ class LeftoverUploads:
         """Abort the uploads that a job has left whose area may be deleted.
 
         That takes one listing if nothing is left; records are read only for uploads that no name
-        attributes.
+        attributes, and to see that no other job has recorded one.
 
         Args:
             layout: The job.
@@ -83,7 +85,7 @@ class LeftoverUploads:
         if self._listable:
             found = await self._pending_of(layout, published)
         else:
-            found = await self._recorded(layout, published)
+            found = await self._only_ours(layout, await self._recorded(layout, published))
         await self.abort(layout, permit, found)
 
     async def abort(
@@ -174,10 +176,37 @@ class LeftoverUploads:
         if unnamed:
             recorded = {_key(upload) for upload in await self._recorded(layout, published)}
             unnamed = [upload for upload in unnamed if _key(upload) in recorded]
-        if named:
-            others = await self._recorded_by_all(layout.destination, but=layout)
-            named = [upload for upload in named if _key(upload) not in others]
-        return unnamed + named
+        return await self._unrecorded_by_others(layout, unnamed + named)
+
+    async def _only_ours(
+        self, layout: JobLayout, recorded: Sequence[PendingUpload]
+    ) -> list[PendingUpload]:
+        """Of what a job's records name, without a listing to show what pends: what is not others'.
+
+        What is named after another job may be of a job at another destination, too.
+        """
+        ours = [upload for upload in recorded if _job_of(upload) == layout.job_id]
+        unsure = [upload for upload in recorded if _job_of(upload) != layout.job_id]
+        unsure = await self._unrecorded_by_others(layout, unsure)
+        named = [(job_id, one) for one in unsure if (job_id := _job_of(one)) is not None]
+        elsewhere = await self.elsewhere(layout.destination, named)
+        return ours + [
+            upload
+            for upload in unsure
+            if not elsewhere.is_theirs(upload) and not elsewhere.may_be_theirs(upload)
+        ]
+
+    async def _unrecorded_by_others(
+        self, layout: JobLayout, found: Sequence[PendingUpload]
+    ) -> list[PendingUpload]:
+        """Those of *found* that no other job has recorded."""
+        if not found:
+            return []
+        markers_alone = all(upload.path == layout.destination.success for upload in found)
+        others = await self._recorded_by_all(
+            layout.destination, but=layout, markers_alone=markers_alone
+        )
+        return [upload for upload in found if _key(upload) not in others]
 
     async def _below(
         self, destination: DestinationLayout, wanted: Callable[[PendingUpload], bool]
@@ -185,18 +214,31 @@ class LeftoverUploads:
         return await self._uploads.pending(destination.root, wanted)
 
     async def _recorded_by_all(
-        self, destination: DestinationLayout, *, but: JobLayout | None = None
+        self,
+        destination: DestinationLayout,
+        *,
+        but: JobLayout | None = None,
+        markers_alone: bool = False,
     ) -> set[_Key]:
         recorded = set[_Key]()
         for job_id in _jobs_among(await self._store.list_usable(destination.areas), destination):
-            if but is None or job_id != but.job_id:
-                recorded.update(map(_key, await self._recorded(destination.job(job_id))))
+            layout = destination.job(job_id)
+            if layout == but:
+                continue
+            if markers_alone:
+                records = [
+                    child.path
+                    for child in await self._store.list_usable(layout.area)
+                    if isinstance(child, Entry) and layout.is_upload_record(child.path)
+                ]
+                recorded.update(map(_key, await self._read(layout, records)))
+            else:
+                recorded.update(map(_key, await self._recorded(layout)))
         return recorded
 
     async def _recorded(
         self, layout: JobLayout, published: PublishedIds = nothing_published
     ) -> list[PendingUpload]:
-        found: list[PendingUpload] = []
         paths: list[StorePath] = []
         over: Container[str] | None = None
         async for entry in self._store.list_tree(layout.area):
@@ -205,6 +247,11 @@ class LeftoverUploads:
                 over = await published()
             if layout.is_upload_record(entry.path) and (over is None or attempt_id not in over):
                 paths.append(entry.path)
+        return await self._read(layout, paths)
+
+    async def _read(self, layout: JobLayout, paths: Sequence[StorePath]) -> list[PendingUpload]:
+        """The uploads that the records at *paths* name; what is no record of the job names none."""
+        found: list[PendingUpload] = []
 
         async def read(path: StorePath) -> None:
             try:

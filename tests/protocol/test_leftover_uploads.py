@@ -11,6 +11,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import StorePath
+from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.store import Expect
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
@@ -243,6 +244,40 @@ def test_a_torn_record_stops_nobody(bucket: Bucket) -> None:
     job.commit()
     assert bucket.uploads == {}
     assert not [key for key in bucket.keys("") if job.job_id in key and "/_commit/" in key]
+
+
+@pytest.mark.parametrize("names", ["unique", "exact"])
+@pytest.mark.guarantees("P4", "P5")
+def test_a_forged_record_takes_no_upload_from_another_job(bucket: Bucket, names: str) -> None:
+    """Of a job that is open, and of one that is decided; their markers as well."""
+    if names == "exact" and bucket.habits.keyed_by == "path":
+        pytest.skip("exact names are refused")
+    decided, living = (started(bucket, names=names) for _ in range(2))
+    hidden = carrying_no_id(bucket)
+    messages = [
+        write(job.task(), f"{n}.txt", f"{hidden}-{n}", f"part-{OTHER}-{n}.txt").commit()
+        for n, job in enumerate([decided, living])
+    ]
+    with inject(Fault("complete", 1, "crash_before")), suppress(Crash):
+        fc.Job.from_spec(decided.spec).commit(messages[:1])
+    pending = dict(bucket.uploads)
+    assert len(pending) == 7
+    victim = started(bucket, names=names)
+    write(victim.task(), hidden).commit()
+    root = f"{bucket.name}/out/"
+    for number, (upload_id, one) in enumerate(pending.items()):
+        nonce = f"{number:032x}"
+        forged = UploadRecord(
+            nonce=nonce, job_id=victim.job_id, name=one.path[len(root) :], upload_id=upload_id
+        )
+        for name in (f"uploads/0/0123456789abcdef/{nonce}", f"_SUCCESS-{nonce}.pending"):
+            path = StorePath(f"{root}_commit/{victim.job_id}/{name}")
+            bucket.put(path, forged.encode(), None, Expect.ANYTHING)
+    victim.abort()
+    assert bucket.uploads == pending
+    assert fc.resume(url(bucket), decided.job_id).file_count == 3
+    assert living.commit(messages[1:]).file_count == 3
+    assert bucket.uploads == {}
 
 
 def test_the_echo_of_a_decision_is_no_damage(bucket: Bucket) -> None:
