@@ -281,9 +281,11 @@ class Bucket:
                         del self.uploads[upload_id]
 
     def abort(self, upload: PendingUpload) -> None:
-        """Drop an upload."""
+        """Drop an upload; what is pending under another path is none of that id."""
         with self._lock:
-            self.uploads.pop(upload.upload_id, None)
+            pending = self.uploads.get(upload.upload_id)
+            if pending is not None and pending.path == upload.path:
+                del self.uploads[upload.upload_id]
 
     def pending(self, prefix: str) -> list[PendingUpload]:
         """The pending uploads of paths that begin with *prefix*, where they can be listed."""

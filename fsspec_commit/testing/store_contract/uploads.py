@@ -124,6 +124,22 @@ class UploadsContract(Given):
             assert await _pending(store, store.root) == []
 
     @driven
+    async def test_an_upload_is_of_its_name_alone(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """Under another name its id means nothing: a forged record takes no other job's upload."""
+        uploads = _uploads(store)
+        upload = await _uploaded(store, at("a"), b"1")
+        elsewhere = replace(upload, path=at("b"))
+        with suppress(StoreError):
+            await uploads.abort(elsewhere)
+        with pytest.raises(StoreError):
+            await uploads.complete(elsewhere, expecting=Expect.ABSENT)
+        assert read_raw(at("b")) is None
+        await uploads.complete(upload, expecting=Expect.ABSENT)
+        assert read_raw(at("a")) == b"1"
+
+    @driven
     async def test_completing_again_changes_nothing(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
