@@ -10,6 +10,8 @@ from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.names import (
     ROOT_PARTITION,
+    Target,
+    is_hidden_name,
     is_visible,
     partitions_of,
     unique_suffix,
@@ -138,7 +140,8 @@ class NewFiles:
         """Count one attempt's files.
 
         Raises:
-            RecordError: Their number or size differs from what the attempt's message says.
+            RecordError: Their number or size differs from what the attempt's message says, or one
+                has a name that no task of the job could have given it.
         """
         layout = manifest.layout
         own = unique_suffix(layout.job.job_id, layout.task_id)
@@ -149,6 +152,8 @@ class NewFiles:
             size_bytes += sum(file.size_bytes for file in batch)
             self.partitions.update(partitions_of(names))
             reusable = [name for name in names if own not in name]
+            if self.manifests.job.record.names == "unique":
+                _refuse_foreign_names(message, reusable)
             self.reusable.extend(reusable)
             self.reusable_in.update(partitions_of(reusable))
         if (count, size_bytes) != (message.file_count, message.bytes):
@@ -219,6 +224,17 @@ def outside_partition(destination: str, name: str) -> RequestError:
         'mode="overwrite" if all of it is to be replaced'
     )
     return RequestError(message, kind="file_outside_partition", path=name)
+
+
+def _refuse_foreign_names(message: TaskCommit, names: Sequence[Target]) -> None:
+    """Refuse, of a job with unique *names*, those without them, but for hidden ones.
+
+    They may be those of another job's files, and a forged manifest may name its pending uploads.
+    """
+    for name in names:
+        if not is_hidden_name(name.rpartition("/")[2]):
+            text = f"the manifest of task {message.task_id} names {name!r}, which is not its own"
+            raise RecordError(text, task_id=message.task_id, path=message.manifest, stage="check")
 
 
 def _refuse_file_as_directory(job: BoundJob, new: NewFiles) -> None:

@@ -12,6 +12,8 @@ import msgspec
 
 from fsspec_commit.errors import (
     DestinationExistsError,
+    RecordError,
+    RequestError,
     UnsafeStoreError,
 )
 from fsspec_commit.names import (
@@ -209,6 +211,10 @@ async def recall_replaced(
     """Read the list once, verify all of it, and keep the files that are replaced in place.
 
     These can only have *reusable* names.
+
+    Raises:
+        RecordError: It is not the list that the decision names; or it names a file that no driver
+            of the job could have listed. Nothing has been touched for its sake.
     """
     replaced = ReplacedFiles(job, decision.record)
     tokens = NameTokens(reusable)
@@ -216,6 +222,7 @@ async def recall_replaced(
     async for batch in replaced.batches():
         replaced.in_place.extend(file.name for file in batch if file.in_place)
         for file in batch:
+            _check_line(job, file)
             if file.in_place:
                 tokens.add(file.name, file.token)
             else:
@@ -223,3 +230,15 @@ async def recall_replaced(
     if len(tokens):
         replaced.tokens = tokens
     return replaced
+
+
+def _check_line(job: BoundJob, file: ReplacedFile) -> None:
+    """Refuse a line that is not as :func:`list_replaced` writes one, whatever its digest."""
+    why = f"{file.name!r} cannot be told from a newer file of that name"
+    try:
+        if job.removal.may_take(existing_name(file.name), in_place=file.in_place):
+            return
+    except RequestError as error:
+        why = str(error)
+    message = f"the list of replaced files names one that no job removes: {why}"
+    raise RecordError(message, job_id=job.record.job_id, path=file.name)
