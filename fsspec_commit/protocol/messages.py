@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.effects.stored_records import recall
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import ChosenRecord, TaskCommit
 
@@ -38,6 +38,18 @@ class _OfJob(Iterable[TaskCommit]):
                 raise RequestError(text, kind="other_job", job_id=job_id, stage="check")
             yield message
 
+    def check_values(self) -> None:
+        """Refuse a message with values that no task sends: unpickling checks none of them."""
+        for one in self.given:
+            if isinstance(one, TaskCommit):
+                try:
+                    one.check_values()
+                except RecordError as error:
+                    job_id = self.job.record.job_id
+                    text = f"cannot commit job {job_id}: no task sends such a message: {error}"
+                    where = {"job_id": job_id, "stage": "check"}
+                    raise RequestError(text, kind="not_a_message", **where) from error
+
 
 def _how_to_pass(thing: object) -> str:
     """How to get a message from *thing*, which was passed instead of one."""
@@ -61,6 +73,7 @@ def check_messages(job: BoundJob, messages: Sequence[object]) -> Iterator[TaskCo
             messages, or none. Raised before the first message is returned.
     """
     valid = _OfJob(job, messages)
+    valid.check_values()
     task_id = attrgetter("task_id")
     ascending = all(one < other for one, other in pairwise(map(task_id, valid)))
     ordered = valid if ascending else sorted(valid, key=task_id)

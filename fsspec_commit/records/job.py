@@ -111,6 +111,18 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             message = f"the text is no message of a task, as to_json() gives one: {error}"
             raise RecordError(message) from error
 
+    def check_values(self) -> None:
+        """Check what only :meth:`from_json` has checked, and neither the constructor nor pickle.
+
+        Raises:
+            RecordError: A value is of another type than it must be, or none that a task sends.
+        """
+        try:
+            data = json.encode(self)
+        except (OverflowError, TypeError, UnicodeEncodeError) as error:
+            raise RecordError(f"it cannot be written down: {error}") from None
+        decode_strictly(data, TaskCommit, _MESSAGE_BYTES_MAX)
+
     def told_chosen(self, *, chosen: bool) -> "TaskCommit":
         """The message with ``chosen``: whether its attempt came first."""
         return replace(self, chosen=chosen)

@@ -102,7 +102,9 @@ class LocalTasks:
             return []
         with self._lock:
             here = {*self._messages, *self._failed, *self._running}
-            named = here.intersection(getattr(one, "task_id", -1) for one in given)
+            # What is no message is refused later, by whoever looks at all of it.
+            told = (getattr(one, "task_id", None) for one in given)
+            named = here.intersection(one for one in told if isinstance(one, int))
             self._refuse_unfinished(job_id, named)
             own = [
                 message

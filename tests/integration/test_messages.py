@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import fsspec_commit as fc
@@ -145,6 +146,18 @@ def test_a_refused_message_is_refused_again_when_the_block_is_left(destination: 
         with request_refused("not_a_message"):
             job.commit([None])  # type: ignore[list-item]
     assert visible(destination) == ["other"]
+
+
+def test_a_message_that_no_task_sends_is_refused(tmp_path: Path) -> None:
+    """It was unpickled from elsewhere, or made by hand; a huge number was an OverflowError."""
+    with fc.Job(tmp_path / "out", mode="append") as job:
+        right = worker(job, 0, "a.txt")
+        for name in ("task_id", "attempt_id", "file_count", "bytes", "manifest", "digest"):
+            for value in (1 << 64, -1, "\ud800", "x" * 100_000, None, 0.5, [], object()):
+                wrong = msgspec.structs.replace(right, **{name: value})
+                with request_refused("not_a_message"):
+                    job.commit([wrong])
+        assert job.commit([right]).file_count == 1
 
 
 def test_one_message_is_no_list(destination: Path) -> None:
