@@ -103,12 +103,19 @@ class CommitError(Exception):
         return _rebuild, (type(self), self.args, state)
 
 
+_MESSAGE_MAX = 4000
+_END_MAX = 1000
+
+
 def _printable(message: str) -> str:
-    """A message on one line, without control characters.
+    """A message on one line, without control characters, and not longer than one can read.
 
     It may quote a record that anybody could have written: control characters could steer a
-    terminal or forge a line of a log.
+    terminal or forge a line of a log. What it quotes may be long; what to do now stands at its end.
     """
+    if len(message) > _MESSAGE_MAX:
+        begin, end = message[: _MESSAGE_MAX - _END_MAX], message[-_END_MAX:]
+        message = f"{begin} … {end}"
     if message.isprintable():
         return message
     line = " ".join(message.split())

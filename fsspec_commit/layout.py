@@ -198,7 +198,7 @@ class DestinationLayout:
         """
         if not is_job_id(job_id):
             how = "pass its .job_id" if hasattr(job_id, "job_id") else f"one looks like {_JOB_ID}"
-            raise RequestError(f"{job_id!r} is not a job id: {how}", kind="invalid_job_id")
+            raise RequestError(f"{job_id!r:.80} is not a job id: {how}", kind="invalid_job_id")
         return JobLayout(self, JobId(job_id))
 
     def _is_one_of_ours(self, path: StorePath, kind: str) -> bool:

@@ -132,6 +132,14 @@ def test_a_message_never_steers_a_terminal_or_forges_a_line_of_a_log() -> None:
     )
 
 
+def test_a_message_is_short_and_ends_with_what_to_do() -> None:
+    """A name, or an answer of a server, may be of any length."""
+    message = str(CommitError(f"cannot write {'x' * 100_000}; choose another name"))
+    assert len(message) < 4_100
+    assert message.startswith("cannot write xxx")
+    assert message.endswith("xxx; choose another name")
+
+
 def test_a_request_error_has_a_stable_code() -> None:
     assert RequestError("no").kind == "invalid_request"
     assert UnsafeStoreError("no").kind == "unsafe_store"
