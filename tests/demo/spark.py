@@ -141,6 +141,9 @@ class Running:
     def kill_an_executor(self) -> int:
         """Let one executor end as by a power cut; its process id."""
         executors = self._processes("CoarseGrainedExecutorBackend")
+        if not executors:
+            status = self._process.poll()
+            raise SystemExit(f"the job of the demo has no executor to kill; its status: {status}")
         os.kill(executors[0], signal.SIGKILL)
         return executors[0]
 
