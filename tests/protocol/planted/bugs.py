@@ -49,6 +49,7 @@ class Bug:
 
 
 OF_STEPS = {
+    "_finish without beware_of_stale_success": runs.taken_for_a_stale_one(until="create"),
     "_finish without say_published": runs.RETIRED_HALFWAY,
     "commit_job without deciding": runs.DECIDED_LATE,
     "prepare_job without is_done": runs.ONE_KEY,
@@ -207,6 +208,7 @@ BUGS = {
     "has one claim for all drivers": Bug(
         of_claims.has_one_claim_for_all_drivers,
         ("P1", "P8", "P9", "P11"),
+        plan=runs.WITHDRAWN_LATE,
     ),
     "lets appends pass with any names": Bug(
         of_claims.lets_appends_pass_with_any_names, ("P8", "P11"), plan=runs.ONE_NAME
@@ -241,7 +243,9 @@ BUGS = {
     "has job ids of a second": Bug(of_attempts.has_job_ids_of_a_second, ("P2", "P3", "P8")),
     "chooses the last attempt": Bug(of_attempts.chooses_the_last_attempt, ("P3",)),
     "discards an attempt that may be chosen": Bug(
-        of_attempts.discards_an_attempt_that_may_be_chosen, ("P1", "P8")
+        of_attempts.discards_an_attempt_that_may_be_chosen,
+        ("P1", "P8"),
+        plan=runs.CHOSEN_WITHOUT_AN_ANSWER,
     ),
     "records no uploads": Bug(of_attempts.records_no_uploads, ("P5",), family="s3"),
     "uploads for a job that is over": Bug(
@@ -261,13 +265,17 @@ BUGS = {
         of_attempts.clears_no_partition_that_it_does_not_write, ("P1", "P9")
     ),
     "looks into the trash once": Bug(
-        of_the_end.looks_into_the_trash_once, ("P1", "P9"), family="disk"
+        of_the_end.looks_into_the_trash_once,
+        ("P1", "P9"),
+        plan=runs.taken_for_a_stale_one(until="create"),
     ),
     "looks into the trash only in its place": Bug(
-        of_the_end.looks_into_the_trash_only_in_its_place, ("P1", "P9"), family="disk"
+        of_the_end.looks_into_the_trash_only_in_its_place,
+        ("P1", "P9"),
+        plan=runs.taken_for_a_stale_one(until="rename_directory"),
     ),
     "takes over what was taken": Bug(
-        of_the_end.takes_over_what_was_taken, ("P1", "P9"), family="disk"
+        of_the_end.takes_over_what_was_taken, ("P1", "P9"), plan=runs.TAKEN_TWICE
     ),
     "puts back over what came": Bug(
         of_the_end.puts_back_over_what_came, ("P1", "P9"), family="disk"
@@ -365,6 +373,16 @@ HELD_BY = {
     "finish_job without is_over": (
         "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"
     ),
+    "forgets what it has decided": (
+        "tests/protocol/test_commit_again.py::test_a_decision_that_may_still_come_is_not_called_off"
+    ),
+    "prepares a marker again": (
+        "tests/protocol/test_lost_uploads.py::test_a_lost_marker_is_found_out_and_settled_by_hand"
+    ),
+    "puts back over what came": (
+        "tests/protocol/test_trash.py::test_what_finds_its_name_taken_again_is_kept"
+    ),
+    "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
     "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
     "prepare_job without left_out": f"{_STEPS}test_a_task_whose_message_is_forgotten_is_named",
     "prepare_job without withdraw_claim (2)": (
@@ -372,17 +390,3 @@ HELD_BY = {
     ),
 }
 """Bugs that no simulated run can tell, or none of those tried, and the test that can."""
-
-NOT_FOUND = {
-    "_finish without beware_of_stale_success": "nor by a test: no run is known that needs it",
-    "discards an attempt that may be chosen": "its job is aborted in the end, as it may be",
-    "forgets what it has decided": "what the driver is told is true, if less than it could be",
-    "has one claim for all drivers": "it takes two drivers, a third job and a late request",
-    "looks into the trash once": "see the model of the trash",
-    "looks into the trash only in its place": "see the model of the trash",
-    "prepares a marker again": "see the model of markers: it takes a marker lost to others",
-    "puts back over what came": "see the model of the trash",
-    "takes a later refusal for the answer": "a refusal that follows an unanswered request",
-    "takes over what was taken": "see the model of the trash",
-}
-"""Bugs that no run of those tried has shown: what the simulator has still to learn."""

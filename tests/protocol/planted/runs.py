@@ -162,3 +162,68 @@ PASSED_OVER = Plan(
     faults=(FaultAt("b.driver", 5, "halt", 40.0, "create"),),
 )
 """A newer job stands still before it decides, for so long that it seems dead."""
+
+
+def taken_for_a_stale_one(*, until: str) -> Plan:
+    """A driver that saw the marker of one job takes that of another, and dies; its job goes on.
+
+    It stands still before it takes it, and is resumed by two: one finds the first marker gone, says
+    that the files are in place, and dies; the other finds the second one, and stands still before
+    its first call *until*.
+    """
+    resumers = HelperPlan(kind="resumer", at_s=20), HelperPlan(kind="resumer", at_s=60)
+    return Plan(
+        family="disk",
+        jobs=(
+            JobPlan(name="a", mode="append"),
+            JobPlan(name="b", mode="append", at_s=20, then="leave", helpers=resumers),
+            JobPlan(name="c", mode="append", at_s=30),
+        ),
+        faults=(
+            FaultAt("b.driver", 2, "halt", 80.0, "rename"),
+            FaultAt("b.driver", 3, "crash_before", verb="rename"),
+            FaultAt("b.resumer0", 1, "crash_after", verb="create"),
+            FaultAt("b.resumer1", 1, "halt", 60.0, until),
+        ),
+    )
+
+
+TAKEN_TWICE = Plan(
+    family="disk",
+    old=("old.txt",),
+    jobs=(JobPlan(name="a", mode="overwrite", helpers=(HelperPlan(kind="resumer", at_s=5),)),),
+    foreign=(ForeignPlan(name="old.txt", at_s=20),),
+    faults=(
+        FaultAt("a.driver", 2, "halt", 40.0, "rename"),
+        FaultAt("a.driver", 3, "crash_before", verb="rename"),
+        FaultAt("a.resumer0", 1, "halt", 100.0, "rename_directory"),
+    ),
+)
+"""A resumer takes the old file; then its driver takes what has come in its place, and dies."""
+
+WITHDRAWN_LATE = Plan(
+    family="gcs",
+    old=("old.txt",),
+    jobs=(
+        JobPlan(name="b", mode="overwrite"),
+        JobPlan(name="a", mode="overwrite", at_s=1),
+        JobPlan(name="c", mode="overwrite", at_s=150),
+    ),
+    faults=(
+        FaultAt("b.driver", 3, "halt", 20.0, "create"),
+        FaultAt("a.driver", 1, "applied_late", 100.0, "delete"),
+        FaultAt("a.driver", 4, "halt", 400.0, "create"),
+    ),
+)
+"""A claim is withdrawn, the job claims again, and then the request to withdraw it arrives."""
+
+CHOSEN_WITHOUT_AN_ANSWER = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append", patience_s=3.0, collect=True),),
+    faults=(
+        FaultAt("a.attempt0", 2, "error_but_applied", 1.0, "create"),
+        FaultAt("a.attempt0", 1, "outage", 100.0, "read"),
+        FaultAt("a.driver", 4, "halt", 500.0),
+    ),
+)
+"""An attempt is not told that it is chosen, and gives up before its driver decides."""
