@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from tests.specs import adoption, job_over, late_deletes, markers, trash, void_area
+from tests.specs import adoption, job_over, late_deletes, markers, reader, trash, void_area
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +20,12 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "job over": (job_over.search, 10_000),
     "late deletes": (late_deletes.search, 1_000),
     **{f"markers, {plan}": (partial(markers.search, plan), 100) for plan in markers.PLANS},
+    **{f"reader, {plan}": (partial(reader.search, plan), 100) for plan in reader.PLANS},
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
     "void area, by path": (partial(void_area.search, "by path"), 100),
 }
+BY_NIGHT = {"reader, two of many"}
 WEAKENED = [
     pytest.param(partial(search, weakened), id=f"{model}: {weakened}")
     for model, search, rules in (
@@ -31,6 +33,7 @@ WEAKENED = [
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
         ("markers", markers.search_all, markers.Weakened),
+        ("reader", reader.search_all, reader.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
     )
@@ -38,7 +41,10 @@ WEAKENED = [
 ]
 
 
-@pytest.mark.parametrize("model", RULES)
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(model, marks=pytest.mark.slow if model in BY_NIGHT else ()) for model in RULES],
+)
 def test_the_rules_hold(model: str) -> None:
     search, states_min = RULES[model]
     found = search()

@@ -1,0 +1,380 @@
+"""What a reader is told while jobs come, go, publish and delete: every interleaving.
+
+It looks at all jobs, lists the files one by one, looks again, and answers if the two looks agree,
+by the rule of the code itself. The answer must be what counted at one moment in between, and a job
+counts from the moment at which its record says that it is published. Jobs are as slow as they like
+and may die anywhere: who dies is who never takes another step. Where the looks differ there is no
+further step either, since the next try begins with the later one, as if the reader had just come.
+
+Areas and epochs are listed at one moment; where they are many, one area after the other, and the
+epochs after the states. What replaces a file in place is not here: its name stays in the answer.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.protocol import snapshot
+from fsspec_commit.protocol.snapshot import Phase, SeenJob
+from tests.specs.explore import Found, explore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Weakened: TypeAlias = Literal[
+    # The reader:
+    "not_looked_before",
+    "not_looked_after",
+    "epochs_not_compared",
+    "states_not_compared",  # only epochs are
+    "undecided_and_then_over",  # is taken for aborted, and so are the next two
+    "new_and_already_over",
+    "new_and_already_decided",
+    "decided_and_then_published",  # the epochs are trusted to tell, and in the next as well
+    "decided_and_then_gone",
+    "epochs_listed_first",  # before many areas
+    "new_files_shown",  # of a job that has decided
+    "old_files_shown",  # of a job that has published
+    "old_files_hidden_after_a_loss",  # though they stay
+    # The jobs:
+    "no_epoch",
+    "epoch_after_the_area",
+    "all_other_epochs_deleted",  # also what was created since they were listed
+    "old_files_deleted_first",  # before the job is published
+]
+# Of the two looks, what a weaker reader takes for the same.
+FORGIVEN: dict[str, set[tuple[Phase | None, Phase | None]]] = {
+    "undecided_and_then_over": {(Phase.QUIET, Phase.OVER)},
+    "new_and_already_over": {(None, Phase.OVER)},
+    "new_and_already_decided": {(None, Phase.DECIDED), (None, Phase.PUBLISHED)},
+    "decided_and_then_published": {(Phase.DECIDED, Phase.PUBLISHED)},
+    "decided_and_then_gone": {(Phase.DECIDED, None)},
+}
+At: TypeAlias = Literal[
+    "absent", "open", "aborted", "decided", "published", "marked", "swept", "ending", "gone", "late"
+]
+"""How far a job has come: ``late`` is gone, without an epoch yet."""
+PHASES: dict[At, Phase] = {
+    **dict.fromkeys(("open", "aborted"), Phase.QUIET),
+    "decided": Phase.DECIDED,
+    **dict.fromkeys(("published", "marked", "swept"), Phase.PUBLISHED),
+    "ending": Phase.OVER,
+}
+"""How the reader finds a job; who has no area is over for whom has seen it before."""
+
+
+class Plan(NamedTuple):
+    """Which files each job writes, and which of the jobs before it replaces what is there.
+
+    ``after`` says which job each waits for, if any: two that conflict come one after the other.
+    ``lost`` is the job of which all files but the first are lost. Where there are ``many`` areas,
+    they are not listed at one moment.
+    """
+
+    new: tuple[tuple[str, ...], ...]
+    overwrites: frozenset[int] = frozenset()
+    after: tuple[int | None, ...] = (None, None)
+    lost: int | None = None
+    many: bool = False
+    aborts: bool = True
+
+
+PLANS = {
+    "an overwrite": Plan((("a", "z"),), frozenset({0})),
+    "a loss": Plan((("a", "z"),), frozenset({0}), lost=0),
+    "one of many": Plan((("a", "z"),), frozenset({0}), many=True),
+    "two overwrites": Plan((("a", "z"), ("b",)), frozenset({0, 1}), (None, 0)),
+    "an append, then an overwrite": Plan((("a", "z"), ("b",)), frozenset({1}), (None, 0)),
+    "two appends": Plan((("a",), ("z",)), aborts=False),
+    "two of many": Plan((("a",), ("z",)), many=True, aborts=False),
+}
+OLD = "m"
+_DESTINATION = DestinationLayout(StorePath("/d"))
+
+
+ReaderAt: TypeAlias = Literal["comes", "looks", "lists", "comes again", "looks again", "is told"]
+
+
+class Job(NamedTuple):
+    """One job: how far it has come, and with how many of its files.
+
+    ``replaced`` are the files that its decision names, ``beside`` the epochs that it has listed
+    before it created its own: at the last moment, as a resumer does; a driver's list is older.
+    """
+
+    at: At = "absent"
+    done: int = 0
+    replaced: tuple[str, ...] = ()
+    beside: frozenset[int] = frozenset()
+
+
+class Look(NamedTuple):
+    """What one look has shown so far: epochs, areas, of some the state; which are still to come."""
+
+    to_list: tuple[int, ...] = ()
+    to_read: frozenset[int] = frozenset()
+    phases: Phases = frozenset()
+    epochs: frozenset[int] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is to come."""
+        return not self.to_list and not self.to_read and self.epochs is not None
+
+
+class Reader(NamedTuple):
+    """What the reader does next, and knows; ``moments`` is what has counted since it came."""
+
+    at: ReaderAt = "comes"
+    look: Look = Look()
+    before: Look = Look()
+    listed: int = 0
+    names: frozenset[str] = frozenset()
+    moments: frozenset[frozenset[str]] = frozenset()
+
+
+class World(NamedTuple):
+    """The store, what counts, and who is where."""
+
+    jobs: tuple[Job, ...]
+    files: frozenset[str] = frozenset()
+    counts: frozenset[str] = frozenset()
+    epochs: frozenset[int] = frozenset()
+    reader: Reader = Reader()
+
+
+Phases: TypeAlias = frozenset[tuple[int, Phase]]
+Shown: TypeAlias = tuple[frozenset[int], Phases]
+Step: TypeAlias = tuple[str, World]
+_OVER = World(())
+"""The reader has been told what is right, or nothing: whatever follows is nothing to it."""
+
+
+def search(plan: str, weakened: Weakened | None = None) -> Found:
+    """Search every interleaving of *plan* under the rules, but for one that may be *weakened*."""
+    model = _Model(PLANS[plan], weakened)
+    return explore(model.start(), model.steps, model.wrong)
+
+
+def search_all(weakened: Weakened) -> Found:
+    """Search one plan after the other, until what is *weakened* shows."""
+    for plan in PLANS:
+        found = search(plan, weakened)
+        if found.problem is not None:
+            return found
+    return found
+
+
+class _Model:
+    def __init__(self, plan: Plan, weakened: Weakened | None) -> None:
+        self._plan = plan
+        self._weakened = weakened
+        self._all = range(len(plan.new))
+        self._old = frozenset({OLD} if plan.overwrites else ())
+        self._names = sorted({*self._old, *(name for names in plan.new for name in names)})
+
+    def start(self) -> World:
+        return World(tuple(Job() for _ in self._all), self._old, self._old)
+
+    def steps(self, now: World) -> Iterator[Step]:
+        if now is _OVER:
+            return
+        for number, job in enumerate(now.jobs):
+            for label, left in self._works(now, number, job):
+                yield f"job {number} {label}", left
+        yield from self._reads(now, now.reader)
+
+    def _works(self, now: World, number: int, job: Job) -> Iterator[Step]:
+        if job.at == "absent":
+            first = self._plan.after[number]
+            if first is None or now.jobs[first].at == "gone":
+                yield "starts", _with(now, number, Job("open"))
+        elif job.at == "open":
+            old = tuple(sorted(now.files)) if number in self._plan.overwrites else ()
+            yield "decides", _with(now, number, Job("decided", replaced=old))
+            if self._plan.aborts:
+                yield "is aborted", _with(now, number, Job("aborted"))
+        elif job.at == "decided":
+            yield self._publishes(now, number, job)
+        elif job.at == "published":
+            yield self._deletes(now, number, job)
+        elif job.at != "gone":
+            yield from self._ends(now, number, job)
+
+    def _ends(self, now: World, number: int, job: Job) -> Iterator[Step]:
+        if job.at == "marked":
+            beside = job.beside
+            if self._weakened == "all_other_epochs_deleted":
+                beside = now.epochs - {number}
+            swept = now._replace(epochs=now.epochs - beside)
+            yield "deletes older epochs", _with(swept, number, job._replace(at="swept"))
+        elif job.at == "late":
+            marked = now._replace(epochs=now.epochs | {number})
+            yield "creates an epoch", _with(marked, number, job._replace(at="gone"))
+        else:
+            late = job.at == "swept" and self._weakened == "epoch_after_the_area"
+            yield (
+                "removes its area",
+                _with(now, number, job._replace(at="late" if late else "gone")),
+            )
+            if job.at != "ending" and not late:
+                yield "deletes job.json", _with(now, number, job._replace(at="ending"))
+
+    def _publishes(self, now: World, number: int, job: Job) -> Step:
+        new = self._plan.new[number][: 1 if number == self._plan.lost else None]
+        early = now.files & {*job.replaced}
+        if early and self._weakened == "old_files_deleted_first":
+            return "deletes", now._replace(files=now.files - {min(early)})
+        if job.done < len(new):
+            more = now._replace(files=now.files | {new[job.done]})
+            return "publishes", _with(more, number, job._replace(done=job.done + 1))
+        replaced = () if number == self._plan.lost else job.replaced
+        counts = now.counts - {*replaced} | {*new}
+        reader = now.reader
+        if reader.at != "comes":
+            reader = reader._replace(moments=reader.moments | {counts})
+        whole = now._replace(counts=counts, reader=reader)
+        return "is published", _with(whole, number, job._replace(at="published", done=0))
+
+    def _deletes(self, now: World, number: int, job: Job) -> Step:
+        if job.done < len(job.replaced) and number != self._plan.lost:
+            rest = now._replace(files=now.files - {job.replaced[job.done]})
+            return "deletes", _with(rest, number, job._replace(done=job.done + 1))
+        if self._weakened in {"no_epoch", "epoch_after_the_area"}:
+            return "goes on", _with(now, number, job._replace(at="swept"))
+        marked = now._replace(epochs=now.epochs | {number})
+        beside = job._replace(at="marked", beside=now.epochs)
+        return "creates an epoch", _with(marked, number, beside)
+
+    def _reads(self, now: World, reader: Reader) -> Iterator[Step]:
+        if reader.at == "comes" and self._weakened == "not_looked_before":
+            yield "comes", now._replace(reader=Reader("lists", moments=frozenset({now.counts})))
+        elif reader.at in {"comes", "comes again"}:
+            moments = reader.moments or frozenset({now.counts})
+            again: ReaderAt = "looks" if reader.at == "comes" else "looks again"
+            here = reader._replace(at=again, look=self._begins(now), moments=moments)
+            yield reader.at, self._goes_on(now, here)
+        elif reader.at == "lists":
+            name = self._names[reader.listed]
+            names = reader.names | (now.files & {name})
+            listed = reader._replace(listed=reader.listed + 1, names=names)
+            yield f"lists {name}", self._goes_on(now, listed)
+        else:
+            for label, look in self._looks(now, reader.look):
+                looked = reader._replace(look=look)
+                yield label, self._goes_on(now, looked)
+
+    def _begins(self, now: World) -> Look:
+        """A look, of which the first request has been answered."""
+        if self._plan.many:
+            early = self._weakened == "epochs_listed_first"
+            return Look(to_list=(*self._all,), epochs=now.epochs if early else None)
+        areas = (number for number in self._all if _has_area(now.jobs[number]))
+        return Look(to_read=frozenset(areas), epochs=now.epochs)
+
+    def _looks(self, now: World, look: Look) -> Iterator[tuple[str, Look]]:
+        if look.to_list:
+            number, *rest = look.to_list
+            found = {number} if _has_area(now.jobs[number]) else set()
+            listed = look._replace(to_list=(*rest,), to_read=look.to_read | found)
+            yield f"lists the area of {number}", listed
+        elif look.to_read:
+            for number in look.to_read:
+                phase = PHASES.get(now.jobs[number].at, Phase.OVER)
+                read = look._replace(
+                    to_read=look.to_read - {number}, phases=look.phases | {(number, phase)}
+                )
+                yield f"finds {number} {phase.name.lower()}", read
+        else:
+            yield "lists the epochs", look._replace(epochs=now.epochs)
+
+    def _goes_on(self, now: World, reader: Reader) -> World:
+        """What it does after a look, or a listing, that may be complete."""
+        look = reader.look
+        if reader.at == "lists":
+            if reader.listed == len(self._names):
+                reader = reader._replace(at="comes again", look=Look())
+                if self._weakened == "not_looked_after":
+                    return self._answers(now, reader)
+        elif reader.at == "looks again":
+            if not self._agree(reader.before, look):
+                return _OVER
+            if look.is_whole:
+                return self._answers(now, reader)
+        elif look.is_whole:
+            reader = reader._replace(at="lists", before=look, look=Look())
+        return now._replace(reader=reader)
+
+    def _agree(self, earlier: Look, later: Look) -> bool:
+        """Whether they do as far as the later one has come: no more must be seen if they do not."""
+        was, now = dict(earlier.phases), dict(later.phases)
+        passed = {*later.to_list, *later.to_read}
+        if self._weakened in {"states_not_compared", "not_looked_before"}:
+            passed = {*self._all}
+        forgiven = FORGIVEN.get(self._weakened or "", ())
+        passed |= {number for number in self._all if (was.get(number), now.get(number)) in forgiven}
+        no_epochs = self._weakened in {"epochs_not_compared", "not_looked_before"}
+        return agree(
+            *(
+                (
+                    frozenset()
+                    if no_epochs or later.epochs is None
+                    else look.epochs or frozenset(),
+                    frozenset(pair for pair in look.phases if pair[0] not in passed),
+                )
+                for look in (earlier, later)
+            )
+        )
+
+    def _answers(self, now: World, reader: Reader) -> World:
+        names = reader.names
+        look = reader.look if self._weakened == "not_looked_before" else reader.before
+        for number, phase in look.phases:
+            if phase is Phase.DECIDED and self._weakened != "new_files_shown":
+                names -= {*self._plan.new[number]}
+            elif phase is Phase.PUBLISHED and self._hides_old(number):
+                names -= {*now.jobs[number].replaced}
+        if names in reader.moments:
+            return _OVER
+        return now._replace(reader=Reader("is told", names=names, moments=reader.moments))
+
+    def _hides_old(self, number: int) -> bool:
+        if number == self._plan.lost:
+            return self._weakened == "old_files_hidden_after_a_loss"
+        return self._weakened != "old_files_shown"
+
+    def wrong(self, now: World) -> str | None:
+        reader = now.reader
+        if reader.at != "is told":
+            return None
+        counted = [sorted(names) for names in reader.moments]
+        return f"a reader is told {sorted(reader.names)}, and what has counted is one of {counted}"
+
+
+@cache
+def agree(earlier: Shown, later: Shown) -> bool:
+    """Whether two looks agree, as the code says."""
+    one, other = (
+        snapshot.Look(
+            frozenset(_DESTINATION.epoch(Nonce(f"{epoch:032x}")) for epoch in epochs),
+            {layout.job_id: SeenJob(layout, phase) for layout, phase in _placed(phases)},
+        )
+        for epochs, phases in (earlier, later)
+    )
+    return one.agrees_with(other)
+
+
+def _placed(phases: Phases) -> Iterator[tuple[JobLayout, Phase]]:
+    for number, phase in phases:
+        yield _DESTINATION.job(f"20261120T140355-{number:016x}"), phase
+
+
+def _has_area(job: Job) -> bool:
+    return job.at in PHASES
+
+
+def _with(now: World, number: int, job: Job) -> World:
+    return now._replace(jobs=(*now.jobs[:number], job, *now.jobs[number + 1 :]))
