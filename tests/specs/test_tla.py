@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,15 @@ pytestmark = pytest.mark.checkout
 
 MODULES = {name: (SPEC / f"{name}.tla").read_text("utf-8") for name in ("Job", "Destination")}
 README = (SPEC / "README.md").read_text("utf-8")
+# What committers do each in their own way: by an attempt's output, or by the committer itself.
+OF_COMMITTERS = {
+    "WriteFile": ("Attempt", "writer"),
+    "SealAttempt": ("Attempt", "seal"),
+    "DiscardAttempt": ("Attempt", "discard"),
+    "PrepareMarker": ("Committer", "prepare_success"),
+    "PublishFile": ("Committer", "publish"),
+    "PublishMarker": ("Committer", "publish_success"),
+}
 # Actions that are others put together.
 GROUPS = frozenset({"Next", "Step", "Settle", "TaskStep", "Drive", "Finish"})
 
@@ -192,16 +202,35 @@ def test_rules_have_the_words_of_the_page_about_the_protocol() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_action_names_the_functions_that_do_it(module: str) -> None:
-    _, _, rest = README.partition(f"### {module}\n")
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.*?) ?\|$", rest.partition("\n#")[0], re.MULTILINE)
-    assert [action for action, _, _ in rows] == sorted(
-        set(actions(module)), key=[action for action, _, _ in rows].index
-    )
-    for action, functions, _ in rows:
-        names = re.findall(r"`([\w.]+)`", functions)
+    rows = functions_of(module)
+    assert [*rows] == sorted(set(actions(module)), key=[*rows].index)
+    for action, names in rows.items():
         assert names, action
         for name in names:
             assert resolve_name(f"fsspec_commit.{name}"), name
+
+
+@pytest.mark.parametrize("committer", ["v1", "manifest", "magic"])
+def test_what_each_committer_does_is_named(committer: str) -> None:
+    """Also where one of them gets a function of its own that others had in common."""
+    rows = functions_of("Job")
+    module = import_module(f"fsspec_commit.committers.{committer}")
+    for action, (side, name) in OF_COMMITTERS.items():
+        done = getattr(getattr(module, f"{committer.capitalize()}{side}"), name)
+        assert done in [resolve_name(f"fsspec_commit.{one}") for one in rows[action]], action
+
+
+def test_what_is_said_to_be_elsewhere_is_there() -> None:
+    elsewhere = set(re.findall(r"`(tests/[\w/]+\.py)`", README))
+    assert len(elsewhere) > 5
+    assert [path for path in sorted(elsewhere) if not (SPEC.parents[1] / path).is_file()] == []
+
+
+def functions_of(module: str) -> dict[str, list[str]]:
+    """The functions of each action, as the table says."""
+    _, _, rest = README.partition(f"### {module}\n")
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .*?\|$", rest.partition("\n#")[0], re.MULTILINE)
+    return {action: re.findall(r"`([\w.]+)`", functions) for action, functions in rows}
 
 
 def actions(module: str) -> Iterator[str]:
