@@ -197,16 +197,25 @@ async def hidden_by(reader: Reader, look: Look) -> list[Hides]:
         RecordError: A record cannot be read that says which they are.
         JobNotActiveError: A job has ended since the look.
     """
-    store, bind = reader.store, reader.bind
     rules: list[Hides] = []
     for job in look.jobs.values():
-        if job.decision is None:
-            continue
-        if job.published is None:
-            rules.append(await new_files_of(store, job.layout, job.decision, bind))
-        elif job.decision.record.replaced is not None and not job.published.record.lost:
-            rules.append(await replaced_files_of(store, job.layout, job.decision, bind))
+        try:
+            hides = await _hidden_by_one(reader, job)
+        except RecordError as error:
+            raise _not_known(reader, job.layout, error) from error
+        if hides is not None:
+            rules.append(hides)
     return rules
+
+
+async def _hidden_by_one(reader: Reader, job: SeenJob) -> Hides | None:
+    if job.decision is None:
+        return None
+    if job.published is None:
+        return await new_files_of(reader.store, job.layout, job.decision, reader.bind)
+    if job.decision.record.replaced is not None and not job.published.record.lost:
+        return await replaced_files_of(reader.store, job.layout, job.decision, reader.bind)
+    return None
 
 
 async def _list_committed(reader: Reader, look: Look) -> Snapshot:
@@ -291,13 +300,18 @@ def _refuse_damaged(reader: Reader, look: Look) -> None:
     """Refuse to answer where some files may be those of half a job, and nobody knows which."""
     for job in look.jobs.values():
         if job.damage is not None:
-            job_id = job.layout.job_id
-            show = settle_command("show", reader.url, job_id)
-            message = (
-                f"which files of {reader.url!r} are committed is not known: job {job_id} is "
-                f"damaged ({job.damage}); put back what is damaged, or settle the job; see: {show}"
-            )
-            raise RecordError(message, job_id=job_id, path=job.damage.path, stage="read")
+            raise _not_known(reader, job.layout, job.damage)
+
+
+def _not_known(reader: Reader, layout: JobLayout, damage: RecordError) -> RecordError:
+    """The error of a reader who does not know which files count, since a record is damaged."""
+    job_id = layout.job_id
+    show = settle_command("show", reader.url, job_id)
+    message = (
+        f"which files of {reader.url!r} are committed is not known: job {job_id} is "
+        f"damaged ({damage}); put back what is damaged, or settle the job; see: {show}"
+    )
+    return RecordError(message, job_id=job_id, path=damage.path, stage="read")
 
 
 def _refuse_nested(reader: Reader, name: str) -> None:

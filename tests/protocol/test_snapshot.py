@@ -17,6 +17,7 @@ from fsspec_commit.testing.wrapped import WrappedStore
 from tests.protocol.asked import Asking, check_answer
 from tests.protocol.faults import ALL, CRASHES, MEMORY, Place, attempt, calls_of, run
 from tests.scenes.attempts import settle_each
+from tests.scenes.places import LocalPlace
 from tests.scenes.scene import SCENES, Scene
 from tests.sweeps import by_day
 
@@ -175,10 +176,8 @@ def test_who_does_not_know_what_counts_says_so(tmp_path: Path) -> None:
     PUBLISHING.lay_out(destination)
     old = fc.committed_files(destination)
     plan = FaultPlan([Fault("rename", nth=5, kind="crash_before")])
-    assert (
-        attempt(PUBLISHING, _Reached(str(destination)), partial(FaultyStore, faults=plan))
-        == "nothing"
-    )
+    place = LocalPlace(destination)
+    assert attempt(PUBLISHING, place, partial(FaultyStore, faults=plan)) == "nothing"
     assert fc.committed_files(destination) == old
     [job] = fc.jobs(destination)
     area = destination / "_commit" / job.job_id
@@ -193,17 +192,11 @@ def test_who_does_not_know_what_counts_says_so(tmp_path: Path) -> None:
         fc.committed_files(destination)
 
 
-class _Reached:
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.how: dict[str, Any] = {}
-
-
 def test_where_a_loss_was_accepted_no_old_file_is_left_out(tmp_path: Path) -> None:
     """They are not deleted then, so they stay when the job is over, and count all the time."""
     destination = tmp_path / "out"
     PUBLISHING.lay_out(destination)
-    place = _Reached(str(destination))
+    place = LocalPlace(destination)
     plan = FaultPlan([Fault("rename", nth=4, kind="crash_before")])
     assert attempt(PUBLISHING, place, partial(FaultyStore, faults=plan)) == "nothing"
     [job] = fc.jobs(destination)

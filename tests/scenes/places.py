@@ -70,6 +70,14 @@ class LocalPlace:
     is_flat = False
 
     @property
+    def url(self) -> str:
+        return str(self.path)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        return {}
+
+    @property
     def where(self) -> dict[str, Any]:
         return {"destination": str(self.path)}
 
