@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any
 
 from fsspec import AbstractFileSystem
@@ -68,6 +70,14 @@ class FlatFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         if found is None:
             raise FileNotFoundError(path)
         return found.data[start:end]
+
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> BytesIO:
+        assert mode == "rb"
+        return BytesIO(self.cat_file(path))
+
+    def modified(self, path: str) -> datetime:
+        """Long ago: nobody keeps what they have read."""
+        return datetime.fromtimestamp(0, UTC)
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: Any) -> None:
         path = self._strip_protocol(path)

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Its assertions say what they saw, as those of a test do.
-pytest.register_assert_rewrite("tests.integration.libraries.written")
+pytest.register_assert_rewrite(
+    "tests.integration.libraries.moments", "tests.integration.libraries.written"
+)
 
 
 @pytest.fixture
