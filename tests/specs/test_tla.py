@@ -86,8 +86,22 @@ BOTH = {"Resumers": '{"resumer"}'}
 OPERATOR = {**DRIVER, "Operators": '{"operator"}'}
 TWO = {"Appends": "{}", "Overwrites": "{1, 2}", "Second": "{}"}
 ALIVE = {**TWO, "Recovers": "FALSE"}
+NONE = {"Appends": "{}", "Overwrites": "{}", "Replaces": "{}", "Errors": "{}"}
+THREE = {**NONE, "Jobs": "{1, 2, 3}", "First": "{1, 2, 3}", "Second": "{}", "Rounds": "1"}
 SETTLED, NO_WAIT = "EventuallySettled", "P8NobodyWaitsForEver"
 
+# A minute or two each, where nothing else runs.
+OF_THREE = {
+    "an overwrite between appends": jobs(
+        THREE, {"Appends": "{1, 3}", "Overwrites": "{2}"}, states=919_000
+    ),
+    "one between two that refuse what is there": jobs(
+        THREE, {"Errors": "{1, 3}", "Overwrites": "{2}"}, states=512_000
+    ),
+    "each replaces one partition, and one of them two": jobs(
+        THREE, {"Replaces": "{1, 2, 3}", "First": "{1, 2}", "Second": "{2, 3}"}, states=1_282_000
+    ),
+}
 BY_DAY = {"one job": job(states=1_000), "two jobs": jobs(states=9_000)}
 BY_NIGHT = {
     "resumed and aborted": job(BOTH, states=17_000),
@@ -97,6 +111,7 @@ BY_NIGHT = {
     "settled, v1": job(OPERATOR, V1, states=700, liveness=SETTLED),
     "two jobs, one with a twin": jobs(TWO, {"Twins": "{1}", "GivesUp": "TRUE"}, states=395_000),
     "nobody waits for ever": jobs(ALIVE, states=480, liveness=NO_WAIT),
+    **{f"three jobs, {one}": found for one, found in OF_THREE.items()},
 }
 WEAKER = {
     "A decision is exclusive": Weaker("P7DecidedOnce", job()),
