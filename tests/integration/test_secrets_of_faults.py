@@ -1,0 +1,135 @@
+"""A secret among the options, and a fault at a call: nobody who then tells of the job tells of it.
+
+Jobs are those of `manifest` and `magic`; `test_secrets` has some of `v1`. Those who tell are the
+error, what is logged, every record, and every function and command that looks at jobs, or settles
+them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.cli import main
+from fsspec_commit.effects import pacing
+from fsspec_commit.testing import Crash, Fault, crash_points, inject
+from fsspec_commit.testing.simulation.families import FAMILIES
+from tests.flat.bucket import make_bucket, remove_bucket
+from tests.flat.store import FLAT
+from tests.integration.canaries import SECRET, Ears
+from tests.sweeps import every_by_day
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fsspec_commit.testing.sweeps import Sweep
+    from tests.flat.bucket import Bucket
+
+HOW: dict[str, Any] = {"storage_options": {"token": SECRET, "client_kwargs": {"password": SECRET}}}
+TASKS = 2
+COMMANDS = (
+    ["jobs"],
+    ["show"],
+    ["verify"],
+    ["ls"],
+    ["explain"],
+    ["clean", "--older-than", "0s"],
+    ["resume"],
+    ["abort"],
+)
+pytestmark = pytest.mark.filterwarnings("ignore:job .* was neither committed:ResourceWarning")
+
+
+@pytest.fixture(params=["gen2", "gcs", "s3-versioned", "minio"])
+def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    monkeypatch.setattr(pacing, "BACKOFF_S", 0.0001)
+    made = make_bucket(FAMILIES[request.param].habits)
+    yield made
+    remove_bucket(made)
+
+
+@pytest.fixture(params=every_by_day(40))
+def every(request: pytest.FixtureRequest) -> int:
+    every: int = request.param
+    return every
+
+
+def job_at(url: str, ears: Ears) -> None:
+    """A whole life; who dies, or is refused, has said something before."""
+    job = fc.Job(url, mode="overwrite", success="json", wait_s=0, **HOW)
+    job._begun_here = False
+    with job:
+        ears.heard("job", job, job.spec, job.spec.to_json(), job.selection)
+        ears.pickled("spec", job.spec)
+        messages = []
+        for number in range(TASKS):
+            with (
+                fc.Task.from_spec(job.spec, number, **HOW) as task,
+                task.open(f"p={number}/a.txt", "w") as file,
+            ):
+                file.write("a")
+            ears.heard("task", task, task.message)
+            ears.pickled("message", task.message)
+            messages.append(task.message)
+        job.commit(messages)
+    ears.heard("result", job.result)
+
+
+def faults_of(crash: Fault) -> list[Fault]:
+    """The process dies there; or nobody is answered from there on, until the job gives up."""
+    if crash.kind == "crash_before":
+        return [crash]
+    return [Fault(crash.verb, crash.nth + more, "hang") for more in range(12)]
+
+
+def test_who_tells_of_a_job_tells_no_secret(
+    bucket: Bucket,
+    sweep: Sweep,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ears = Ears(caplog, SECRET, logger="fsspec_commit")
+    numbers = iter(range(10**6))
+
+    def fresh() -> str:
+        return f"{FLAT}://{bucket.name}/out{next(numbers)}"
+
+    for crash in sweep(crash_points(lambda: job_at(fresh(), ears))):
+        url = fresh()
+        with inject(*faults_of(crash)):
+            try:
+                job_at(url, ears)
+            except (fc.CommitError, Crash) as error:
+                ears.failed(f"{crash}", error)
+        tell(url, ears, capsys)
+        ears.check({path: one.data for path, one in bucket.objects.items()})
+        caplog.clear()
+
+
+def tell(url: str, ears: Ears, capsys: pytest.CaptureFixture[str]) -> None:
+    """Have everybody tell of the jobs there, and settle them."""
+    found = fc.jobs(url, **HOW)
+    ids = [job.job_id for job in found]
+    for (command, *options), how in zip(COMMANDS, cycle(("--json", "--debug")), strict=False):
+        of_job = ids[:1] if command in {"resume", "abort"} else []
+        with suppress(SystemExit):
+            main([command, url, *of_job, f"--storage-option=token={SECRET}", *options, how])
+        ears.heard(f"{command} {how}", *capsys.readouterr())
+    asked: list[Callable[[], object]] = [
+        lambda: fc.committed_files(url, **HOW),
+        lambda: fc.verify(url, **HOW),
+        lambda: fc.hadoop_jobs(url, **HOW),
+        lambda: fc.clean(url, older_than=timedelta(0), dry_run=False, **HOW),
+        *(lambda job_id=job_id: fc.resume(url, job_id, **HOW) for job_id in ids),
+        *(lambda job_id=job_id: fc.abort(url, job_id, **HOW) for job_id in ids),
+    ]
+    for ask in asked:
+        try:
+            ears.heard("answer", ask())
+        except fc.CommitError as error:
+            ears.failed("refused", error)
