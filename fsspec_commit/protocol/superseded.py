@@ -27,7 +27,8 @@ async def is_over(job: BoundJob) -> bool:
     Then ``job.json`` is gone, no committed decision stands without its ``published``, and an epoch
     stands, as it does wherever a job has finished. Absence alone would prove nothing: the answer
     may not have come from the store. An aborted decision came too late, into an area that was void:
-    the caller's own has counted, and of a job that was aborted no file is ever there.
+    the caller's own has counted, and of a job that was aborted no file is ever there. So did a
+    committed one without manifests: it could publish nothing.
     """
     return await _has_finished(job.store, job.layout)
 
@@ -45,7 +46,8 @@ async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
     if await read_record(store, layout) is not None:
         return False
     listed = {child.path for child in await store.list_area(layout.area)}
-    if layout.decision in listed and layout.published not in listed:
+    could_publish = layout.decision in listed and layout.manifests in listed
+    if could_publish and layout.published not in listed:
         late = await recall(store, layout, layout.decision, Decision)
         if late is None or late.record.state != "aborted":
             return False

@@ -232,3 +232,28 @@ def settle_and_check(race: Race, told: str, *, superseded: bool) -> None:
     assert told != "not_committed" or not happened
     check_settled(place.snapshot(), expected=expected, marker=True)
     assert place.pending() == []
+
+
+@pytest.mark.parametrize("habits", ["versioned", "gcs"])
+@pytest.mark.guarantees("P7", "P8")
+def test_p8_a_decision_that_comes_again_when_the_job_is_over(
+    habits: str, make_place: Callable[[str, Scene], FlatPlace]
+) -> None:
+    """A request that was given up, carried out late: its driver was told "partial", for ever."""
+    scene = SCENES["overwrite"]
+    told, count = Race(scene, make_place(habits, scene)).commit(0, lambda: None)
+    said = set[str]()
+    for nth in range(1, count + 1):
+        race = Race(scene, make_place(habits, scene))
+        decision = f"_commit/{race.job.job_id}/decision"
+
+        def act(race: Race = race, decision: str = decision) -> None:
+            data = race.place.snapshot().get(decision)
+            if data is not None:
+                race.supersede()
+                race.place.put({decision: data})
+
+        told, _ = race.commit(nth, act)
+        assert told != "partial", f"before call {nth} of {count}"
+        said.add(told)
+    assert said == {"committed", "unknown"}
