@@ -321,7 +321,8 @@ class Store(Protocol):
     def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
         """Everything directly in the directory *path*; nothing if it is missing.
 
-        That includes what is neither a file nor a directory, as an :class:`Unusable`.
+        That includes what is neither a file nor a directory, as an :class:`Unusable`. Up to 256
+        names are shown as of one moment.
         """
 
     def writer(
@@ -357,8 +358,9 @@ class Store(Protocol):
     def go_by(self, facts: Capabilities) -> None:
         """Make tokens in the form that *facts* imply: the capabilities in a job's record.
 
-        All processes of a job are given the same facts, so that their tokens have one form. An
-        adapter whose tokens have only one form does nothing.
+        All processes of a job are given the same facts, so that their tokens have one form. It may
+        follow from ``unique_tokens`` and its evidence, and from nothing else. An adapter whose
+        tokens have only one form does nothing.
         """
 
     async def close(self) -> None:

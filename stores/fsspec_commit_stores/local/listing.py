@@ -10,15 +10,33 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Unusable
 from fsspec_commit_stores.local.contents import entry_of
 from fsspec_commit_stores.local.directories import Directories
-from fsspec_commit_stores.local.failures import refusal, reporting, symbolic_link
+from fsspec_commit_stores.local.failures import not_done, refusal, reporting, symbolic_link
+
+# Of names of a hundred bytes, in the 32 kB that the C library reads with one call.
+_READ_AT_ONCE_MAX = 256
+_TRIES_MAX, _TRIES_OF_MANY = 64, 4
 
 
 async def list_children(
     directories: Directories, path: StorePath
 ) -> AsyncIterator[Entry | Directory | Unusable]:
-    """What stands directly in *path*; nothing when that is no directory."""
-    with closing(_children(directories, directories.relative(path))) as children:
-        for child in children:
+    """What stands directly in *path*; nothing when that is no directory.
+
+    A short directory is read by one call, so as of one moment. Each file is looked at afterwards,
+    and where one is gone by then, the file that took its place was not read. So it is read again;
+    a long one not for ever, for it may be of no job.
+    """
+    for tried in range(_TRIES_MAX):
+        with closing(_children(directories, directories.relative(path))) as found:
+            children = list(found)
+        are_many = len(children) > _READ_AT_ONCE_MAX
+        if None not in children or (are_many and tried >= _TRIES_OF_MANY):
+            break
+    else:
+        message = f"cannot list {path!r}: files there come and go all the time"
+        raise not_done(message, path, errno.EBUSY)
+    for child in children:
+        if child is not None:
             yield child
 
 
@@ -36,14 +54,14 @@ async def list_tree(
                     raise child.refusal
                 if isinstance(child, Entry):
                     yield child
-                elif child.path != without:
+                elif child is not None and child.path != without:
                     waiting.append(directories.relative(child.path))
 
 
 def _children(
     directories: Directories, directory: str
-) -> Generator[Entry | Directory | Unusable, None, None]:
-    """One directory; what vanishes meanwhile is left out.
+) -> Generator[Entry | Directory | Unusable | None, None, None]:
+    """One directory, with ``None`` for each file that vanishes meanwhile.
 
     Symbolic links, special files, and names that are not UTF-8 are unusable.
     """
@@ -55,9 +73,7 @@ def _children(
         try:
             with os.scandir(handle) as found:
                 for child in found:
-                    shown = _usable(directories, directory, handle, child)
-                    if shown is not None:
-                        yield shown
+                    yield _usable(directories, directory, handle, child)
         finally:
             os.close(handle)
 

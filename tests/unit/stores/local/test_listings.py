@@ -10,17 +10,19 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Unusable
+from fsspec_commit_stores.local import listing
 from tests.unit.stores.local.disk import descriptors, names
 from tests.unit.stores.local.refusals import refused
 from tests.unit.stores.local.verbs import collected, put, run
 
 if TYPE_CHECKING:
-    import pytest
-
     from fsspec_commit_stores.local import LocalStore
 
 
@@ -103,6 +105,38 @@ def test_a_directory_swapped_for_a_link_during_a_walk(
 
     with refused(f"{root}/d", "symbolic link"):
         run(walk())
+
+
+@pytest.mark.parametrize("others", [0, 300])
+def test_files_that_succeed_one_another_are_not_both_missed(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """At each moment one of the two stands; a reader that saw neither took half a job for whole."""
+    put(store, StorePath(f"{root}/d/first"))
+    for number in range(others):
+        (root / f"d/{number}").touch()
+    shown, times = listing._shown, iter([True])
+
+    def after_a_pause(*what: Any) -> Any:
+        if next(times, False):
+            (root / "d/second").touch()
+            (root / "d/first").unlink()
+        return shown(*what)
+
+    monkeypatch.setattr(listing, "_shown", after_a_pause)
+    found = {child.path for child in collected(store.list_children(StorePath(f"{root}/d")))}
+    assert found == {f"{root}/d/{name}" for name in ("second", *range(others))}
+
+
+def test_where_files_come_and_go_all_the_time_a_listing_is_given_up(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, StorePath(f"{root}/d/file"))
+    monkeypatch.setattr(listing, "_shown", lambda *_: None)
+    with pytest.raises(StoreError, match="come and go all the time") as raised:
+        collected(store.list_children(StorePath(f"{root}/d")))
+    assert raised.value.reply is Reply.NOT_DONE
+    assert collected(store.list_tree(store.root)) == []
 
 
 def test_an_abandoned_listing_closes_its_handles(store: LocalStore, root: Path) -> None:
