@@ -22,6 +22,9 @@ from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
 
 _DELETED_AT_ONCE_MAX = 1000
+_SHOWN_AT_ONCE_MAX = 256
+"""Up to so many names are shown as of one moment."""
+_TRIES_MAX, _TRIES_OF_MANY = 64, 4
 # After every ASCII name in a directory: what is left to list of it after that is filtered out.
 _LAST = "~"
 _OF_KEYS = ("Contents", "Versions", "DeleteMarkers")
@@ -66,24 +69,34 @@ class Listing:
                     yield self._entry(listed)
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*."""
+        """What stands directly in *path*.
+
+        A page shows one moment. `ListObjectVersions` takes several pages where much was deleted,
+        and of two files of which one always stands it may show neither. So its names must be those
+        that `ListObjectsV2` has shown, else both are asked again; of many not for ever.
+
+        Raises:
+            StoreError: It was not shown, or files come and go all the time.
+        """
         prefix = below(self._bucket.key(path))
+        asked = {"Prefix": prefix, "Delimiter": "/"}
         kept = await self._versions.are_kept()
-        has_files = False
-        async for page in self._object_pages(path, Prefix=prefix, Delimiter="/"):
-            for common in page.get("CommonPrefixes") or ():
-                yield Directory(self._bucket.path(str(common["Prefix"])[:-1]))
-            for listed in _contents(page):
-                if str(listed["Key"]) == prefix:
-                    continue
-                has_files = True
-                if not kept:
-                    yield self._entry(listed)
-        if kept and has_files:
-            async for page in self._version_pages(path, Prefix=prefix, Delimiter="/"):
-                for listed in _contents(page):
-                    if str(listed["Key"]) != prefix:
-                        yield self._entry(listed)
+        for tried in range(_TRIES_MAX):
+            directories, files = await self._shown(self._object_pages(path, **asked), prefix=prefix)
+            if not kept or not files:
+                break
+            named = files.keys()
+            _, files = await self._shown(self._version_pages(path, **asked), prefix=prefix)
+            are_many = len(named) > _SHOWN_AT_ONCE_MAX
+            if files.keys() == named or (are_many and tried >= _TRIES_OF_MANY):
+                break
+        else:
+            why = "files there come and go all the time"
+            raise self._bucket.doubt("list_object_versions", path, why)
+        for directory in directories:
+            yield directory
+        for file in files.values():
+            yield file
 
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*: one request, but where a page has nothing on it.
@@ -161,6 +174,22 @@ class Listing:
         raise self._bucket.failure(
             "delete_objects", path, why, Reply.REFUSED if refused else Reply.UNKNOWN
         )
+
+    async def _shown(
+        self, pages: AsyncIterator[Mapping[str, Any]], *, prefix: str
+    ) -> tuple[list[Directory], dict[str, Entry]]:
+        """The directories on *pages*, and the files by their keys, without *prefix* itself."""
+        directories: list[Directory] = []
+        files: dict[str, Entry] = {}
+        async for page in pages:
+            directories += [
+                Directory(self._bucket.path(str(common["Prefix"])[:-1]))
+                for common in page.get("CommonPrefixes") or ()
+            ]
+            for listed in _contents(page):
+                if str(listed["Key"]) != prefix:
+                    files[str(listed["Key"])] = self._entry(listed)
+        return directories, files
 
     def _entry(self, listed: Mapping[str, Any]) -> Entry:
         path = self._bucket.path(str(listed["Key"]))

@@ -12,6 +12,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Token
 from tests.unit.stores.responder import Answer, Received
 from tests.unit.stores.s3.answers import MARK, error, tag, xml
+from tests.unit.stores.verbs import all_of
 
 if TYPE_CHECKING:
     from fsspec_commit_stores.s3 import S3Store
@@ -192,3 +193,29 @@ def test_an_answer_without_an_etag_leaves_in_doubt(s3: ScriptedS3) -> None:
     with pytest.raises(StoreError) as caught:
         s3.run(s3.store.put(PATH, b"1", expecting=Expect.ABSENT, within=None))
     assert caught.value.reply is Reply.UNKNOWN
+
+
+def test_what_one_listing_misses_is_listed_again(s3: ScriptedS3) -> None:
+    """Where versions are many, their listing takes pages, and of two files that succeed one another
+    it may show neither: a reader that saw neither took half a job for whole."""
+    shown = iter([("first", []), ("second", ["second"])])
+    versions: list[str] = []
+
+    def answering(request: Received) -> Answer:
+        nonlocal versions
+        if "versioning" in request.query:
+            return xml("VersioningConfiguration", tag("Status", "Enabled"))
+        if "versions" in request.query:
+            more = "<VersionId>v</VersionId><IsLatest>true</IsLatest>"
+            return xml("ListVersionsResult", *(_listed("Version", key, more) for key in versions))
+        name, versions = next(shown)
+        return xml("ListBucketResult", _listed("Contents", name))
+
+    s3.answering = answering
+    (found,) = s3.run(all_of(s3.store.list_children(StorePath("bucket/out"))))
+    assert found.path == "bucket/out/second"
+
+
+def _listed(kind: str, name: str, more: str = "") -> str:
+    shown = tag("Key", f"out/{name}") + tag("Size", 1) + tag("ETag", '"e1"')
+    return f"<{kind}>{shown}{more}</{kind}>"
