@@ -65,9 +65,7 @@ async def names_in_place(job: BoundJob, decision: Decision) -> NameIndex:
     return names
 
 
-async def replaced_files_of(
-    store: ConfirmedStore, layout: JobLayout, decision: Standing[Decision], bind: Bind
-) -> Hides:
+async def replaced_files_of(job: BoundJob, decision: Standing[Decision]) -> Hides:
     """Hide the old files that a published job replaces, each as long as it is the listed one.
 
     A file that somebody else has put in its place stays, as it will when the job is finished.
@@ -76,7 +74,6 @@ async def replaced_files_of(
         RecordError: The list cannot be read.
         JobNotActiveError: The job is over.
     """
-    job = await bound_to_read(store, layout, bind)
     old = NameIndex()
     async for batch in ReplacedFiles(job, decision.record).batches():
         old.extend(_content(file.name, file.token) for file in batch if not file.in_place)
@@ -90,7 +87,7 @@ def _content(name: str, token: str) -> str:
 
 
 async def bound_to_read(store: ConfirmedStore, layout: JobLayout, bind: Bind) -> BoundJob:
-    """The job, bound; from then on the store shows tokens in the form of its records.
+    """The job, bound; until another is, the store shows tokens in the form of its records.
 
     Raises:
         JobNotActiveError: The job is over.

@@ -8,7 +8,7 @@ published. Otherwise it lists again. A job that began and finished in between is
 The rules were checked over every interleaving of small jobs with one reader.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -27,10 +27,15 @@ from fsspec_commit.errors import (
 from fsspec_commit.ids import JobId
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import AREA, is_in_work_area, is_visible
-from fsspec_commit.protocol.bound_job import settle_command
+from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.clean import Bind
 from fsspec_commit.protocol.damaged import damage_of
-from fsspec_commit.protocol.hidden_files import Hides, new_files_of, replaced_files_of
+from fsspec_commit.protocol.hidden_files import (
+    Hides,
+    bound_to_read,
+    new_files_of,
+    replaced_files_of,
+)
 from fsspec_commit.protocol.job_records import (
     list_records,
     recall_listed,
@@ -168,8 +173,6 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
         RequestError: This is no destination, but lies inside one.
     """
     look = await _look(reader.store)
-    if not look.epochs and not look.jobs:
-        await _refuse_inside_another(reader)
     for _ in range(TRIES_MAX):
         found: T | None = None
         failure: RecordError | JobNotActiveError | None = None
@@ -179,6 +182,9 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
             failure = error
         later = await _look(reader.store)
         if look.agrees_with(later):
+            if not later.epochs and not later.jobs:
+                # Not before: the first job above may have begun since.
+                await _refuse_inside_another(reader)
             if failure is not None:
                 raise failure
             return found  # type: ignore[return-value]  # it is unset only after a failure
@@ -196,26 +202,45 @@ async def hidden_by(reader: Reader, look: Look) -> list[Hides]:
     Raises:
         RecordError: A record cannot be read that says which they are.
         JobNotActiveError: A job has ended since the look.
+        SnapshotUnstableError: No one listing shows the old files of all jobs as they noted them.
     """
     rules: list[Hides] = []
-    for job in look.jobs.values():
+    deleting: list[BoundJob] = []
+    # Those that delete come last: the listing that follows shows tokens in the form of the last.
+    for job in sorted(look.jobs.values(), key=lambda job: job.published is not None):
         try:
-            hides = await _hidden_by_one(reader, job)
+            hides = await _hidden_by_one(reader, job, deleting)
         except RecordError as error:
             raise _not_known(reader, job.layout, error) from error
         if hides is not None:
             rules.append(hides)
+    _refuse_two_forms(reader, deleting)
     return rules
 
 
-async def _hidden_by_one(reader: Reader, job: SeenJob) -> Hides | None:
+async def _hidden_by_one(reader: Reader, job: SeenJob, deleting: list[BoundJob]) -> Hides | None:
+    """What tells the files of one job that do not count; one that deletes joins *deleting*."""
     if job.decision is None:
         return None
     if job.published is None:
         return await new_files_of(reader.store, job.layout, job.decision, reader.bind)
     if job.decision.record.replaced is not None and not job.published.record.lost:
-        return await replaced_files_of(reader.store, job.layout, job.decision, reader.bind)
+        deleting.append(await bound_to_read(reader.store, job.layout, reader.bind))
+        return await replaced_files_of(deleting[-1], job.decision)
     return None
+
+
+def _refuse_two_forms(reader: Reader, deleting: Sequence[BoundJob]) -> None:
+    """Refuse to tell old files by tokens that name versions for one job, and none for another."""
+    by_form = {job.record.capabilities.tells_contents_apart: job for job in deleting}
+    if len(by_form) > 1:
+        one, other = (job.record.job_id for job in by_form.values())
+        message = (
+            f"jobs {one} and {other} at {reader.url!r} are deleting what they replaced, and noted "
+            "it in two forms, with versions and without: versions were turned on or off in "
+            "between, or one of the two may not ask for them; ask again when one of them is over"
+        )
+        raise SnapshotUnstableError(message, stage="read")
 
 
 async def _list_committed(reader: Reader, look: Look) -> Snapshot:

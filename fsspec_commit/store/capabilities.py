@@ -63,6 +63,11 @@ class Capabilities:
             fact.name: getattr(self, fact.name) for fact in fields(self) if fact.name != "evidence"
         }
 
+    @property
+    def tells_contents_apart(self) -> bool:
+        """Whether tokens are known to be unique; what a caller promises changes no token."""
+        return bool(self.unique_tokens) and self.evidence.get("unique_tokens") != "assumed"
+
     def known(self, evidence: Evidence, **facts: object) -> "Capabilities":
         """These capabilities with *facts* replaced, each known by *evidence*."""
         changed = {**self.facts(), **facts}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 import pytest
+from msgspec import structs
 
 import fsspec_commit as fc
+from fsspec_commit.records.job import JobRecord
+from fsspec_commit.store import Token
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore, Kind
@@ -22,11 +26,11 @@ from tests.scenes.scene import SCENES, Scene
 from tests.sweeps import by_day
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
     from fsspec_commit.layout import StorePath
-    from fsspec_commit.store import Store
+    from fsspec_commit.store import Capabilities, Entry, Store
     from fsspec_commit.testing.sweeps import Sweep
     from tests.scenes.flat_place import FlatPlace
     from tests.scenes.memory_place import MemoryPlace
@@ -165,6 +169,78 @@ def test_a_job_that_ends_once_makes_it_list_again(
 
     with wrapping(AtEachListing(end_a_job)):
         assert "late.txt" in fc.committed_files(place.url).names
+
+
+def test_a_destination_above_that_begins_meanwhile_is_seen(
+    make_place: Callable[[str, Scene], AnyPlace],
+) -> None:
+    """Where no job has written so far, the first may be one whose destination is further up."""
+    place = make_place(MEMORY, SCENES["append"])
+    job_id = "20261120T140355-9c1e5f00a1b2c3d4"
+
+    def begin_above() -> None:
+        place.put({"day=1/half.txt": b"half", f"_commit/{job_id}/decision": b"of a job above"})
+
+    with (
+        wrapping(AtEachListing(begin_above)),
+        pytest.raises(fc.RequestError, match="is a directory of the destination") as raised,
+    ):
+        fc.committed_files(f"{place.url}/day=1")
+    assert raised.value.kind == "inside_destination"
+
+
+class TwoForms(WrappedStore):
+    """Tokens name versions for jobs that know of such, as on S3."""
+
+    form = ""
+
+    def go_by(self, facts: Capabilities) -> None:
+        self.form = "" if facts.unique_tokens else "an etag alone, of "
+
+    async def list_tree(
+        self, path: StorePath, *, without: StorePath | None = None
+    ) -> AsyncIterator[Entry]:
+        async for entry in self.store.list_tree(path, without=without):
+            yield replace(entry, token=Token(self.form + entry.token))
+
+
+def test_jobs_whose_tokens_have_two_forms_are_not_told_apart(tmp_path: Path) -> None:
+    """One listing shows one form: the old files of the other job would count beside its new."""
+    destination = tmp_path / "out"
+    for partition in ("p=1", "p=2"):
+        with fc.Job(destination, mode="append", names="exact") as job, job.task() as task:
+            task.filesystem.pipe_file(f"{partition}/old.txt", b"old")
+    for partition in ("p=1", "p=2"):
+        plan = FaultPlan([Fault("create", nth=7, kind="crash_after")])  # of ``published``
+        with (
+            wrapping(partial(FaultyStore, faults=plan)),
+            pytest.raises(Crash),
+            fc.Job(destination, mode="overwrite_partitions") as job,
+            job.task() as task,
+        ):
+            task.filesystem.pipe_file(f"{partition}/new.txt", b"new")
+    ones, others = fc.jobs(destination)
+    assert (ones.state, others.state) == ("published", "published")
+    told = fc.committed_files(destination)
+    assert [name for name in told.names if "old" in name] == []
+    assert len(told) == 2
+    spec = destination / "_commit" / ones.job_id / "job.json"
+    kept = spec.read_bytes()
+    record = JobRecord.decode(kept)
+    without_versions = record.capabilities.known("declared", unique_tokens=False)
+    spec.write_bytes(structs.replace(record, capabilities=without_versions).encode())
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[Any]]) -> Any:
+        return await call()
+
+    with (
+        wrapping(lambda store: TwoForms(store, carry)),
+        pytest.raises(fc.SnapshotUnstableError, match=f"jobs .*{others.job_id}.* two forms"),
+    ):
+        fc.committed_files(destination)
+    spec.write_bytes(kept)
+    fc.resume(destination, ones.job_id)
+    assert fc.committed_files(destination) == told
 
 
 PUBLISHING = Scene({"mode": "overwrite", "success": "none"}, SCENES["overwrite"].tasks)

@@ -245,8 +245,7 @@ class S3Store(HttpStore):
         old file that stands for another than the one that was listed.
         """
         if facts.unique_tokens is not None:
-            is_promise = facts.evidence.get("unique_tokens") == "assumed"
-            self._versions.kept = facts.unique_tokens and not is_promise
+            self._versions.kept = facts.tells_contents_apart
 
     async def _get(self, path: StorePath, **parameters: Any) -> dict[str, Any] | None:
         """One GET; ``None`` when there is no such file, an answer without a body past its end."""
