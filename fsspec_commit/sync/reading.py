@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class CommittedFiles(list[str]):
     """The files of whole jobs at a destination, as of one moment: a list of URLs, sorted.
 
-    On local disks they are plain paths. For libraries that want fsspec, the same files are
+    On local disks they are plain paths. URLs hold names as they are, without escapes; where a
+    library decodes what looks like one (pyarrow does), or wants fsspec, the same files are
     :attr:`paths` on :attr:`filesystem`. Copied, sliced or pickled it is a plain list, which holds
     no storage options.
 
@@ -35,7 +36,7 @@ class CommittedFiles(list[str]):
     """
 
     def __init__(self, location: Location, names: Iterable[str], size_bytes: int) -> None:
-        self.destination = location.local_path or location.url
+        self.destination = _directory(location.local_path or location.url)
         super().__init__(_below(self.destination, names))
         self.bytes = size_bytes
         self._location = location
@@ -43,7 +44,7 @@ class CommittedFiles(list[str]):
     @property
     def names(self) -> list[str]:
         """The same files, relative to the destination."""
-        beginning = len(self.destination.rstrip("/")) + 1
+        beginning = len(_beginning(self.destination))
         return [url[beginning:] for url in self]
 
     @property
@@ -58,7 +59,7 @@ class CommittedFiles(list[str]):
 
     @property
     def filesystem(self) -> "AbstractFileSystem":
-        """The filesystem of :attr:`paths`, without a cache of listings."""
+        """A synchronous filesystem for :attr:`paths`, without a cache of listings."""
         return self._opened[0]
 
     @property
@@ -73,13 +74,28 @@ class CommittedFiles(list[str]):
     def _opened(self) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # noqa: PLC0415  # only for callers who want it
 
-        options = {"use_listings_cache": False, **self._location.storage_options}
-        filesystem, path = url_to_fs(self._location.url, **options)
-        return filesystem, str(path)
+        url = self._location.url
+        # As libraries use it, also where the caller's own remembers listings, or is asynchronous.
+        options = {**self._location.storage_options, "use_listings_cache": False}
+        options.pop("asynchronous", None)
+        options.pop("loop", None)
+        # It would take a name with "::" for a chain of two, and read another directory.
+        filesystem, _ = url_to_fs(url.partition("::")[0], **options)
+        return filesystem, str(filesystem._strip_protocol(url))  # noqa: SLF001  # fsspec's own convention
+
+
+def _directory(url: str) -> str:
+    """*url* without the slashes that a directory may end in; that of a whole store keeps them."""
+    bare = url.rstrip("/")
+    return url if not bare or bare.endswith(":") else bare
+
+
+def _beginning(directory: str) -> str:
+    return directory if directory.endswith("/") else f"{directory}/"
 
 
 def _below(directory: str, names: Iterable[str]) -> Iterable[str]:
-    beginning = directory if directory.endswith("/") else f"{directory}/"
+    beginning = _beginning(directory)
     return (beginning + name for name in names)
 
 

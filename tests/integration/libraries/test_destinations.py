@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import fsspec
@@ -13,6 +14,8 @@ import pytest
 from upath import UPath
 
 import fsspec_commit as fc
+from fsspec_commit.location import locate
+from fsspec_commit.sync.reading import CommittedFiles
 from tests.integration.libraries.rows import FRAME, POLARS, TABLE, check_rows
 
 if TYPE_CHECKING:
@@ -57,6 +60,39 @@ def test_memory(out: Path) -> None:
     for name in job.result.files:
         pd.testing.assert_frame_equal(pd.read_parquet(f"{url}/{name}"), FRAME)
     fsspec.filesystem("memory").rm(url, recursive=True)
+
+
+@pytest.mark.parametrize("odd", ["a::b", "per%20cent", "sp ace", "br[a]cket", "hash#1", "slash//"])
+def test_the_files_of_an_oddly_named_destination(odd: str, out: Path) -> None:
+    """As names, as paths or URLs, and for fsspec, they are the same files."""
+    in_memory = f"memory://libraries-{os.getpid()}/{odd}"
+    # fsspec's own memory files cannot be named with "::".
+    for destination in [f"{out}/{odd}"] + [in_memory] * ("::" not in odd):
+        fc.write_dataset(TABLE, destination, mode="append")
+        found = fc.committed_files(destination)
+        [name], [url], [path] = found.names, found, found.paths
+        assert "/" not in name
+        assert url == f"{destination.rstrip('/')}/{name}"
+        assert found.filesystem.isfile(path)
+        assert fc.dataset(destination).count_rows() == TABLE.num_rows
+    with suppress(FileNotFoundError):
+        fsspec.filesystem("memory").rm(f"/libraries-{os.getpid()}", recursive=True)
+
+
+@pytest.mark.parametrize("root", ["memory://", "memory:///"])
+def test_the_names_of_files_of_a_whole_store(root: str) -> None:
+    location = locate(root)
+    found = CommittedFiles(location, ["day=1/a.parquet"], 0)
+    assert (found.names, found.paths) == (["day=1/a.parquet"], ["/day=1/a.parquet"])
+
+
+def test_the_filesystem_of_the_files_is_as_libraries_need_it() -> None:
+    """A cached listing would hide files that are new, and pyarrow does not await."""
+    mine = {"use_listings_cache": True, "asynchronous": True, "loop": None, "key": "k"}
+    found = CommittedFiles(locate("s3://bucket/out", mine), ["a.parquet"], 0)
+    assert found.paths == ["bucket/out/a.parquet"]
+    assert not found.filesystem.asynchronous
+    assert found.filesystem.storage_options == {"key": "k", "use_listings_cache": False}
 
 
 def test_jobs_inside_one_another(out: Path) -> None:
