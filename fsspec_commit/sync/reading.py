@@ -111,7 +111,8 @@ async def committed_files(
     The list is complete as of one moment during the call. It is not a lock: an overwrite that
     finishes later deletes files in it, and a reader that misses one calls this again. Files that
     are replaced in place, as only ``names="exact"`` does, are listed with whatever stands there.
-    Hidden files (``_…``, ``.…``) are left out.
+    Hidden files (``_…``, ``.…``) are left out. On a network mount all of this is as fresh as the
+    mount's cache.
 
     While no job is under way, this costs two listings of the work area, before and after that of
     the files. Nothing is written.
