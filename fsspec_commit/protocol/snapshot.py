@@ -26,7 +26,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.ids import JobId
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.names import AREA, is_in_work_area, is_visible
+from fsspec_commit.names import AREA, is_visible
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.clean import Bind
 from fsspec_commit.protocol.damaged import damage_of
@@ -340,8 +340,8 @@ def _not_known(reader: Reader, layout: JobLayout, damage: RecordError) -> Record
 
 
 def _refuse_nested(reader: Reader, name: str) -> None:
-    if is_in_work_area(name):
-        inner = name.partition(f"/{AREA}/")[0]
+    inner, is_inside, _ = name.partition(f"/{AREA}/")
+    if is_inside:
         message = (
             f"cannot say which files of {reader.url!r} are committed: another destination "
             f"lies inside it, at {inner!r}, with jobs of its own; ask for each by itself"

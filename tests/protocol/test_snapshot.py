@@ -189,6 +189,19 @@ def test_a_destination_above_that_begins_meanwhile_is_seen(
     assert raised.value.kind == "inside_destination"
 
 
+def test_a_file_called_like_the_areas_is_hidden_like_any_other(
+    make_place: Callable[[str, Scene], AnyPlace],
+) -> None:
+    """It was called another destination; where keys are flat, jobs have areas all the same."""
+    place = make_place(MEMORY, SCENES["append"])
+    old = fc.committed_files(place.url).names
+    place.put({"_commit": b""})
+    assert fc.committed_files(place.url).names == old
+    place.put({"d/_commit/epoch": b""})
+    with pytest.raises(fc.RequestError, match="another destination lies inside it, at 'd'"):
+        fc.committed_files(place.url)
+
+
 class TwoForms(WrappedStore):
     """Tokens name versions for jobs that know of such, as on S3."""
 
