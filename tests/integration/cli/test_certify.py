@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.canaries import SECRET
+
 CERTIFY = "from fsspec_commit.cli import main; main()"
 # A disk that is read without a limit, which harms no job of a test.
 LYING = """
@@ -52,14 +54,18 @@ class Certified:
 )
 def certified(request: pytest.FixtureRequest, tmp_path: Path) -> Certified:
     """A disk, quickly: by day the one of which more is to be said."""
-    arguments = (tmp_path / "out", "--quick", "--output", tmp_path / "certificate.json")
-    return Certified(tmp_path, certify(*arguments, before=request.param))
+    to_file = "--output", tmp_path / "certificate.json"
+    secret = f"--storage-option=token={SECRET}"
+    ran = certify(tmp_path / "out", "--quick", *to_file, secret, before=request.param)
+    return Certified(tmp_path, ran)
 
 
 def test_a_certificate(certified: Certified, request: pytest.FixtureRequest) -> None:
     """One test, as each worker that has a part of it would certify anew."""
     shows_what_is_broken(certified, lies="lying" in request.node.name)
     shows_what_is_kept(certified.document)
+    written = (certified.place / "certificate.json").read_text()
+    assert SECRET not in certified.ran.stdout + certified.ran.stderr + written
     assert [path.name for path in certified.place.iterdir()] == ["certificate.json"]
 
 
