@@ -12,7 +12,8 @@
     ├── PartialCommitError           decided, unfinished: resume, delete nothing .done .remaining
     ├── CommitStateUnknownError      it may have happened; resume, delete nothing
     ├── SnapshotUnstableError        (reading) too many jobs came and went
-    ├── RecordError (ValueError)     a record on the store is torn, hostile or from the future
+    ├── RecordError (ValueError)     a record on the store is torn, hostile or misplaced
+    │   └── NewerVersionError        a newer version of this library wrote it
     └── StoreError (OSError)         one request to a store failed               .reply
 
 Only ``outcome == "not_committed"`` permits cleaning up or running the job again. Every class
@@ -137,6 +138,7 @@ _OUTCOMES_OF_KINDS: dict[str, Outcome] = {
     "not_damaged": "unknown",
     "committed": "partial",
     "perhaps_committed": "unknown",
+    "newer_version": "unknown",
 }
 """The outcomes of requests to settle a job that its driver may still commit, or has committed."""
 
@@ -244,13 +246,21 @@ class SnapshotUnstableError(CommitError):
 
 
 class RecordError(CommitError, ValueError):
-    """A record on the store is torn, hostile, misplaced or from a newer release.
+    """A record on the store is torn, hostile or misplaced, or :class:`NewerVersionError`.
 
     Such a record is never acted on. What became of its job is left open; the job that came across
     it has committed nothing, if it has not decided yet.
     """
 
     default_outcome: Outcome = "unknown"
+
+
+class NewerVersionError(RecordError):
+    """A newer version of this library has written a record, in a form that this one cannot read.
+
+    Nothing is wrong with it: settle its job with that version. This one neither finishes, aborts
+    nor removes the job, not even as a damaged one.
+    """
 
 
 class StoreError(CommitError, OSError):

@@ -56,6 +56,10 @@ _MEANING = {
         ),
         "clean",
     ),
+    "newer": (
+        "a newer version of fsspec-commit wrote it: this one leaves it alone, settle it with that",
+        "show",
+    ),
 }
 
 

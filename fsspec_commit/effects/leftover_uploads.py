@@ -19,7 +19,7 @@ from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.parallel import batches_of, for_each
 from fsspec_commit.effects.stored_records import recall
-from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.errors import NewerVersionError, RecordError, RequestError
 from fsspec_commit.ids import JobId, Nonce
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import job_named_in
@@ -111,12 +111,15 @@ class LeftoverUploads:
     ) -> list[tuple[JobId | None, PendingUpload]]:
         """Every pending upload of *wanted* jobs that no job with an area has recorded.
 
-        Each with the job that its key names; none where uploads cannot be listed.
+        Each with the job that its key names, or with none, where a newer version has recorded
+        uploads in a way that cannot be read. None of them where uploads cannot be listed.
         """
         if not self._listable:
             return []
         pending = await self._below(destination, lambda upload: wanted(_job_of(upload)))
         recorded = await self._recorded_by_all(destination) if pending else set[_Key]()
+        if recorded is None:
+            return [(None, one) for one in pending]
         return [(_job_of(one), one) for one in pending if _key(one) not in recorded]
 
     async def elsewhere(
@@ -142,8 +145,12 @@ class LeftoverUploads:
             batches_of([*others.values()]), look, in_flight_max=self._store.in_flight_max
         )
         for root, jobs in found.items():
+            unknown: list[StorePath] = []
             for job_id in jobs or ():
-                recorded.update(map(_key, await self._recorded(others[root].job(job_id))))
+                layout = others[root].job(job_id)
+                recorded.update(map(_key, await self._recorded(layout, unknown=unknown)))
+            if unknown:
+                found[root] = None
         unlisted = {
             other.job(job_id).spec: None
             for job_id, one in named
@@ -199,13 +206,19 @@ class LeftoverUploads:
     async def _unrecorded_by_others(
         self, layout: JobLayout, found: Sequence[PendingUpload]
     ) -> list[PendingUpload]:
-        """Those of *found* that no other job has recorded."""
+        """Those of *found* that no other job has recorded.
+
+        Where a newer version has recorded what cannot be read, those that are named after a job
+        stay: it may be a copy of a file of that job that is uploaded. `clean` aborts them later.
+        """
         if not found:
             return []
         markers_alone = all(upload.path == layout.destination.success for upload in found)
         others = await self._recorded_by_all(
             layout.destination, but=layout, markers_alone=markers_alone
         )
+        if others is None:
+            return [upload for upload in found if _job_of(upload) is None]
         return [upload for upload in found if _key(upload) not in others]
 
     async def _below(
@@ -219,8 +232,10 @@ class LeftoverUploads:
         *,
         but: JobLayout | None = None,
         markers_alone: bool = False,
-    ) -> set[_Key]:
+    ) -> set[_Key] | None:
+        """The uploads that jobs have recorded; ``None`` if a newer version has recorded some."""
         recorded = set[_Key]()
+        unknown: list[StorePath] = []
         for job_id in _jobs_among(await self._store.list_usable(destination.areas), destination):
             layout = destination.job(job_id)
             if layout == but:
@@ -231,14 +246,19 @@ class LeftoverUploads:
                     for child in await self._store.list_usable(layout.area)
                     if isinstance(child, Entry) and layout.is_upload_record(child.path)
                 ]
-                recorded.update(map(_key, await self._read(layout, records)))
+                recorded.update(map(_key, await self._read(layout, records, unknown)))
             else:
-                recorded.update(map(_key, await self._recorded(layout)))
-        return recorded
+                recorded.update(map(_key, await self._recorded(layout, unknown=unknown)))
+        return None if unknown else recorded
 
     async def _recorded(
-        self, layout: JobLayout, published: PublishedIds = nothing_published
+        self,
+        layout: JobLayout,
+        published: PublishedIds = nothing_published,
+        *,
+        unknown: list[StorePath] | None = None,
     ) -> list[PendingUpload]:
+        """The uploads that a job has recorded; records of a newer version go to *unknown*."""
         paths: list[StorePath] = []
         over: Container[str] | None = None
         async for entry in self._store.list_tree(layout.area):
@@ -247,9 +267,11 @@ class LeftoverUploads:
                 over = await published()
             if layout.is_upload_record(entry.path) and (over is None or attempt_id not in over):
                 paths.append(entry.path)
-        return await self._read(layout, paths)
+        return await self._read(layout, paths, unknown)
 
-    async def _read(self, layout: JobLayout, paths: Sequence[StorePath]) -> list[PendingUpload]:
+    async def _read(
+        self, layout: JobLayout, paths: Sequence[StorePath], unknown: list[StorePath] | None
+    ) -> list[PendingUpload]:
         """The uploads that the records at *paths* name; what is no record of the job names none."""
         found: list[PendingUpload] = []
 
@@ -260,6 +282,10 @@ class LeftoverUploads:
                     return
                 record = standing.record
                 target = record.path(layout.destination)
+            except NewerVersionError:
+                if unknown is not None:
+                    unknown.append(path)
+                return
             except (RecordError, RequestError):
                 return  # Nobody's record: it attributes nothing, and the job must end all the same.
             nonce = Nonce(record.nonce)

@@ -3,9 +3,15 @@
 from typing import TypeVar
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.errors import JobNotActiveError, RecordError, Stage, StoreError
+from fsspec_commit.errors import (
+    JobNotActiveError,
+    NewerVersionError,
+    RecordError,
+    Stage,
+    StoreError,
+)
 from fsspec_commit.layout import JobLayout, StorePath
-from fsspec_commit.records import Record, Standing
+from fsspec_commit.records import Record, Standing, newer
 
 R = TypeVar("R", bound=Record)
 
@@ -45,6 +51,7 @@ async def recall(
     """The record that stands at *path* in a job's area, strictly decoded, and the job's own.
 
     Raises:
+        NewerVersionError: A newer version of this library wrote it.
         RecordError: What stands there is not a record, or belongs elsewhere: it is damaged, and
             never acted on.
         StoreError: Reading it was refused, or failed.
@@ -57,6 +64,8 @@ async def recall(
     try:
         record = kind.decode(data)
         record.check_path(layout, path)
+    except NewerVersionError as error:
+        raise newer(path, layout.job_id, error) from error
     except RecordError as error:
         raise damaged(layout, path, str(error)) from error
     return Standing(record)

@@ -14,7 +14,12 @@ from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.stored_records import establish, inactive
-from fsspec_commit.errors import CommitError, ConcurrentJobError, JobNotActiveError
+from fsspec_commit.errors import (
+    CommitError,
+    ConcurrentJobError,
+    JobNotActiveError,
+    NewerVersionError,
+)
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
@@ -24,6 +29,7 @@ from fsspec_commit.protocol.job_state import (
     JobState,
     Listed,
     jobs_among,
+    newer_than_known,
     read_state,
     unusable_among,
 )
@@ -203,6 +209,9 @@ async def _clear(
                 if layout.job_id < claim.job_id:
                     return other
                 if watch.saw(other.signs_of_life, since=looked_at, until=loop.time()):
+                    newer = await newer_than_known(job.store, layout)
+                    if newer is not None:
+                        raise _concurrent(job, JobState(layout, "damaged", damage=newer))
                     await _fence(job, other)
                     continue
             if loop.time() >= deadline:
@@ -251,9 +260,10 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
     }.get(other.state, ("resume", destination, other_id))
     message = (
         f"cannot commit job {job.record.job_id} to {destination!r}: job {_doing(other)} there; "
-        "nothing is changed: try again later, or settle the other: "
-        f"{settle_command(*command)}"
+        "nothing is changed: try again later"
     )
+    if not isinstance(other.damage, NewerVersionError):
+        message += f", or settle the other: {settle_command(*command)}"
     return ConcurrentJobError(
         message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"
     )
@@ -261,7 +271,9 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
 
 def _doing(other: JobState) -> str:
     """A job and what it does, for a message that ends with "there"."""
-    doing = {"committing": "is committing", "damaged": f"is damaged ({other.damage})"}
+    is_newer = isinstance(other.damage, NewerVersionError)
+    damaged = f"is {'not known' if is_newer else 'damaged'} ({other.damage})"
+    doing = {"committing": "is committing", "damaged": damaged}
     return f"{other.layout.job_id} {doing.get(other.state, 'is committed but not finished')}"
 
 

@@ -11,7 +11,14 @@ from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
-from fsspec_commit.errors import CommitError, JobNotActiveError, RecordError, Reply, StoreError
+from fsspec_commit.errors import (
+    CommitError,
+    JobNotActiveError,
+    NewerVersionError,
+    RecordError,
+    Reply,
+    StoreError,
+)
 from fsspec_commit.hadoop.jobs import HadoopArea, written_by_hadoop
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
@@ -299,6 +306,8 @@ class _Found:
 async def _untouchable(store: ConfirmedStore, state: JobState, check: Check) -> str | None:
     """Why only a person can settle this job, if so."""
     damage = await damage_of(store, state, check)
+    if isinstance(damage, NewerVersionError):
+        return str(damage)
     if damage is not None:
         return f"damaged, {damage}"
     if state.state in {"decided", "published"}:

@@ -11,6 +11,7 @@ from fsspec_commit.effects.stored_records import establish, recall
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
+    NewerVersionError,
     RecordError,
     RequestError,
     failing_as,
@@ -25,7 +26,7 @@ Check: TypeAlias = Callable[[JobRecord], None]
 """Raises `RecordError` if this store lacks an ability that the job needs; changes nothing."""
 
 
-async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> str | None:
+async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> RecordError | None:
     """What is damaged in a job, if anything; the decision counts even if the job is over."""
     if state.damage is not None:
         return state.damage
@@ -40,8 +41,8 @@ async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> str
             if decision is None or not await _is_unpublished(store, state.layout, decision.record):
                 return None
     except RecordError as error:
-        return str(error)
-    return "a committed decision stands but job.json is gone"
+        return error
+    return RecordError("a committed decision stands but job.json is gone")
 
 
 async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: Decision) -> bool:
@@ -83,7 +84,8 @@ async def remove_damaged(
         The size of its area in bytes.
 
     Raises:
-        RequestError: The job is not damaged, or may have committed; nothing was changed.
+        RequestError: The job is not damaged, may have committed, or is a newer version's; nothing
+            was changed.
         JobNotActiveError: The job has no area, or was decided meanwhile.
         CommitStateUnknownError: The store did not say what state the job is in.
     """
@@ -98,9 +100,13 @@ async def remove_damaged(
         return size_bytes
     if layout.area not in {child.path for child in areas}:
         raise _not_there(layout)
-    if await damage_of(store, await read_state(store, layout), check) is None:
+    damage = await damage_of(store, await read_state(store, layout), check)
+    if damage is None:
         message = f"job {job_id} is not damaged: resume, abort or clean it like any other"
         raise RequestError(message, kind="not_damaged", job_id=job_id, stage="clean")
+    if isinstance(damage, NewerVersionError):
+        message = f"job {job_id} is not damaged: {damage}; nothing was removed"
+        raise RequestError(message, kind="newer_version", job_id=job_id, stage="clean")
     doubt = await _doubt(store, layout)
     if doubt is not None and not accept_loss:
         raise _perhaps_committed(layout, doubt)

@@ -7,10 +7,11 @@ from typing import Literal, TypeAlias
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.stored_records import recall
-from fsspec_commit.errors import JobNotActiveError, RecordError
+from fsspec_commit.errors import JobNotActiveError, NewerVersionError, RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.job_records import (
     list_records,
+    read_record,
     recall_listed,
     standing_decision,
     standing_published,
@@ -36,7 +37,7 @@ class JobState:
         has_manifests: Whether a task has left a manifest.
         signs_of_life: While undecided, what changes as long as its driver is alive: its claims, and
             the file that it renews.
-        damage: What cannot be read, if anything.
+        damage: Why a record cannot be read, if one cannot.
     """
 
     layout: JobLayout
@@ -44,7 +45,7 @@ class JobState:
     decision: Standing[Decision] | None = None
     claims: tuple[Claim, ...] = ()
     has_manifests: bool = False
-    damage: str | None = None
+    damage: RecordError | None = None
     signs_of_life: frozenset[StorePath] = frozenset()
 
     @property
@@ -67,7 +68,7 @@ def unusable_among(children: Iterable[Listed], destination: DestinationLayout) -
     odd = ((destination.job_of(c.path), c) for c in children if isinstance(c, Unusable))
     found = {job_id: child for job_id, child in odd if job_id is not None}
     return [
-        JobState(destination.job(job_id), "damaged", damage=str(child.refusal))
+        JobState(destination.job(job_id), "damaged", damage=RecordError(str(child.refusal)))
         for job_id, child in sorted(found.items())
     ]
 
@@ -106,7 +107,8 @@ async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
     except JobNotActiveError:
         return JobState(layout, "void")
     except RecordError as error:
-        return JobState(layout, "damaged", decision, damage=str(error))
+        damage = await newer_than_known(store, layout) or error
+        return JobState(layout, "damaged", decision, damage=damage)
     state: State = "committing" if claims else "open"
     if decision is not None:
         if decision.record.state == "aborted":
@@ -121,3 +123,15 @@ async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
         has_manifests=any(path.endswith("/manifests") for path in children),
         signs_of_life=frozenset(filter(layout.is_sign_of_life, children)),
     )
+
+
+async def newer_than_known(store: ConfirmedStore, layout: JobLayout) -> NewerVersionError | None:
+    """Why a job is one of a newer version, if its ``job.json`` says so."""
+    try:
+        with refusals_as_damage():
+            await read_record(store, layout)
+    except NewerVersionError as newer:
+        return newer
+    except RecordError:
+        return None  # It is damaged, and says nothing.
+    return None

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -11,6 +11,7 @@ from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
+    NewerVersionError,
     PartialCommitError,
     RequestError,
     failing_as,
@@ -30,6 +31,10 @@ from fsspec_commit.protocol.result import Finished
 from fsspec_commit.protocol.superseded import ended_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
 
+ShownState: TypeAlias = Literal[
+    "open", "committing", "decided", "published", "aborted", "damaged", "newer"
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobInfo:
@@ -37,7 +42,8 @@ class JobInfo:
 
     Attributes:
         job_id: The job.
-        state: How far it has got. ``"damaged"``: a record cannot be read, so it is left alone.
+        state: How far it has got. ``"damaged"``: a record cannot be read, so it is left alone;
+            ``"newer"``: so is it, since a newer version of this library wrote that.
         mode: Its mode.
         started: When it was started, by the clock of that machine.
         host: The machine that started it.
@@ -49,7 +55,7 @@ class JobInfo:
     """
 
     job_id: str
-    state: Literal["open", "committing", "decided", "published", "aborted", "damaged"]
+    state: ShownState
     mode: Mode | None
     started: datetime
     host: str
@@ -79,7 +85,7 @@ async def jobs(store: ConfirmedStore, check: Check) -> AsyncIterator[JobInfo]:
 async def _info(store: ConfirmedStore, state: JobState, check: Check) -> JobInfo:
     layout = state.layout
     record: JobRecord | None = None
-    damage = state.damage
+    damage: ValueError | None = state.damage
     if damage is None:
         try:
             with refusals_as_damage():
@@ -87,25 +93,30 @@ async def _info(store: ConfirmedStore, state: JobState, check: Check) -> JobInfo
             if record is not None:
                 check(record)
         except ValueError as error:
-            damage = str(error)
+            damage = error
     count, committed = await _tasks_committed(store, state)
     expected = None if record is None else record.tasks
     missing = ""
     if committed is not None and expected is not None:
         missing = committed.missing_of(expected)
-    shown = "damaged" if damage is not None or state.state == "void" else state.state
     return JobInfo(
         job_id=layout.job_id,
-        state=shown,
+        state=_shown(state, damage),
         mode=None if record is None else record.mode,
         started=started(layout.job_id),
         host="" if record is None else record.host,
         tasks_committed=count,
         committer=None if record is None else record.committer,
-        damage=damage,
+        damage=None if damage is None else str(damage),
         tasks=expected,
         tasks_missing=missing,
     )
+
+
+def _shown(state: JobState, damage: Exception | None) -> ShownState:
+    if isinstance(damage, NewerVersionError):
+        return "newer"
+    return "damaged" if damage is not None or state.state == "void" else state.state
 
 
 async def _tasks_committed(

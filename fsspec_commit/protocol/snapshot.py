@@ -20,6 +20,7 @@ from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import (
     JobNotActiveError,
+    NewerVersionError,
     RecordError,
     RequestError,
     SnapshotUnstableError,
@@ -318,7 +319,7 @@ async def _read_void(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
     damage = await damage_of(store, JobState(layout, "void"), check=lambda _: None)
     if damage is None:
         return SeenJob(layout, Phase.OVER)
-    return SeenJob(layout, Phase.DAMAGED, damage=RecordError(damage, job_id=layout.job_id))
+    return SeenJob(layout, Phase.DAMAGED, damage=damage)
 
 
 def _refuse_damaged(reader: Reader, look: Look) -> None:
@@ -332,9 +333,14 @@ def _not_known(reader: Reader, layout: JobLayout, damage: RecordError) -> Record
     """The error of a reader who does not know which files count, since a record is damaged."""
     job_id = layout.job_id
     show = settle_command("show", reader.url, job_id)
+    unknown = f"which files of {reader.url!r} are committed is not known: "
+    if isinstance(damage, NewerVersionError):
+        return NewerVersionError(
+            f"{unknown}{damage}", job_id=job_id, path=damage.path, stage="read"
+        )
     message = (
-        f"which files of {reader.url!r} are committed is not known: job {job_id} is "
-        f"damaged ({damage}); put back what is damaged, or settle the job; see: {show}"
+        f"{unknown}job {job_id} is damaged ({damage}); put back what is damaged, or settle the "
+        f"job; see: {show}"
     )
     return RecordError(message, job_id=job_id, path=damage.path, stage="read")
 

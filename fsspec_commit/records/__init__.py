@@ -4,6 +4,9 @@ A record is canonical UTF-8 JSON with ``format``, ``version`` and a ``nonce`` th
 unlike any other's, so that equal bytes mean "ours". Decoding refuses whatever encoding would not
 have produced: unknown fields, duplicate keys, other spacing, other numbers. Names in a record are
 not trusted: they are checked by :mod:`fsspec_commit.names`.
+
+So no field is added, and none means something else, without another version. Whoever raises the
+version of any record raises that of ``job.json`` as well: who cannot read it leaves the job alone.
 """
 
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import msgspec
 
-from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.errors import NewerVersionError, RecordError, RequestError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.store.json_forms import decode_json
 
@@ -88,16 +91,60 @@ def must_be(found: str, expected: str, what: str) -> None:
 T = TypeVar("T")
 
 
+class _Head(msgspec.Struct):
+    """What any version of a record begins with; Hadoop's ``type`` has its version at the end."""
+
+    version: int
+    format: str = ""
+    type: str = ""
+
+
 def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
-    """Decode JSON *data* into *kind*; raise :class:`RecordError` if anything is wrong with it."""
+    """Decode JSON *data* into *kind*.
+
+    Raises:
+        NewerVersionError: It is a later version of *kind* than is known here.
+        RecordError: Anything else is wrong with it.
+    """
     if len(data) > limit_bytes:
         message = f"a {kind.__name__} record of {len(data)} bytes is over its cap of {limit_bytes}"
         raise RecordError(message)
     try:
         return decode_json(data, kind)
     except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError) as error:
+        _refuse_newer(data, kind)
         # Not as its cause, whose text repeats the data as it is: a traceback would print that.
         raise RecordError(f"not a readable {kind.__name__} record: {error}") from None
+
+
+def _refuse_newer(data: bytes, kind: type) -> None:
+    """Raise :class:`NewerVersionError` if *data* says that it is a later version of *kind*."""
+    known = {field.name: field.default for field in msgspec.structs.fields(kind)}
+    reads = known.get("version")
+    try:
+        head = decode_json(data, _Head)
+    except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError):
+        return
+    name, hadoops = known.get("format", ""), str(known.get("type", ""))
+    is_kind = head.format == name and _without_version(head.type) == _without_version(hadoops)
+    if is_kind and isinstance(reads, int) and head.version > reads:
+        called = name or _without_version(hadoops).rpartition(".")[2] or kind.__name__.strip("_")
+        raise NewerVersionError(
+            f"{called} of version {head.version}, and this version of fsspec-commit reads {reads}"
+        )
+
+
+def newer(where: str, job_id: str, error: NewerVersionError) -> NewerVersionError:
+    """The error for a record of a newer version, which is left alone like all of its job."""
+    message = (
+        f"{where!r} was written by a newer version of fsspec-commit: {error}; nothing is wrong "
+        f"with it: settle job {job_id} with that version"
+    )
+    return NewerVersionError(message, path=where, job_id=job_id)
+
+
+def _without_version(hadoops: str) -> str:
+    return hadoops.rpartition("/")[0]
 
 
 def text_bytes(

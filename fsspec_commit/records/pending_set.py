@@ -15,11 +15,11 @@ from typing import Annotated, ClassVar, Literal, Self
 import msgspec
 from msgspec import Meta, Struct
 
-from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.errors import NewerVersionError, RecordError, RequestError
 from fsspec_commit.ids import NEVER, Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout
 from fsspec_commit.names import Target, target, uri_path
-from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
+from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly, newer
 from fsspec_commit.records.entries import (
     NO_ENTRIES,
     Entries,
@@ -104,7 +104,7 @@ class _OfSet(Struct, frozen=True, forbid_unknown_fields=True):
     rows: Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,18})?\Z")] = ""
 
 
-class _Set(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class _PendingSet(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     version: Literal[3] = 3
     job_id: JobIdText = msgspec.field(name="jobId")
     commits: msgspec.Raw
@@ -138,7 +138,7 @@ class PendingSet:
         """The canonical bytes."""
         form = _Form(self.layout, self.created)
         return with_entries(
-            _Set(
+            _PendingSet(
                 job_id=self.layout.job.job_id,
                 commits=NO_ENTRIES,
                 extra=_OfSet(
@@ -164,11 +164,15 @@ class PendingSet:
                 each other again, nor with their canonical form.
 
         Raises:
+            NewerVersionError: It is of a later version.
             RecordError: *data* is not canonical, names a key outside the destination, names one
                 file twice, or is another attempt's.
         """
         name = layout.manifest_name
-        raw = decode_strictly(data, _Set, cls.limit_bytes)
+        try:
+            raw = decode_strictly(data, _PendingSet, cls.limit_bytes)
+        except NewerVersionError as error:
+            raise newer(name, layout.job.job_id, error) from error
         if (raw.job_id, raw.extra.attempt_id) != (layout.job.job_id, layout.attempt_id):
             raise RecordError(f"{name}: a pending set of another attempt")
         try:
@@ -275,7 +279,7 @@ def _sizes_of_parts(commit: _Commit) -> Sequence[int | None]:
     return [int(size) for size in commit.extra.part_sizes.split(",")]
 
 
-def _files(data: bytes, raw: _Set, form: _Form) -> Sized[PendingFile]:
+def _files(data: bytes, raw: _PendingSet, form: _Form) -> Sized[PendingFile]:
     """The files of *raw*, decoded from *data*; checked to be canonical, and each named once."""
     if str(form.created_ms) != raw.extra.created:
         raise RecordError("not a canonical PendingSet record")

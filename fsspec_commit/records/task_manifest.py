@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import msgspec
 from msgspec import Meta, Struct
 
-from fsspec_commit.errors import RecordError, RequestError
+from fsspec_commit.errors import NewerVersionError, RecordError, RequestError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, StorePath
 from fsspec_commit.names import (
@@ -28,7 +28,7 @@ from fsspec_commit.names import (
     with_those_above,
     working_name,
 )
-from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
+from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly, newer
 from fsspec_commit.records.entries import (
     NO_ENTRIES,
     Entries,
@@ -161,10 +161,14 @@ class TaskManifest:
                 each other again.
 
         Raises:
+            NewerVersionError: It is of a later version.
             RecordError: *data* is not canonical, names a path outside the destination, names one
                 file twice, or is another attempt's.
         """
-        raw = decode_strictly(data, _Manifest, cls.limit_bytes)
+        try:
+            raw = decode_strictly(data, _Manifest, cls.limit_bytes)
+        except NewerVersionError as error:
+            raise newer(layout.manifest_name, layout.job.job_id, error) from error
         if (raw.job_id, raw.task_id, raw.attempt_id, raw.attempt_directory) != (
             layout.job.job_id,
             str(layout.task_id),

@@ -24,9 +24,9 @@ ALL_HABITS = {**HABITS, **RENAMING}
 _buckets: dict[str, Bucket] = {}
 
 
-def make_bucket(habits: Habits) -> Bucket:
-    """A new bucket."""
-    bucket = Bucket(f"bucket-{uuid4().hex[:12]}", habits)
+def make_bucket(habits: Habits, name: str = "") -> Bucket:
+    """A new bucket, of a name of its own, or of this one."""
+    bucket = Bucket(name or f"bucket-{uuid4().hex[:12]}", habits)
     _buckets[bucket.name] = bucket
     return bucket
 

@@ -19,6 +19,7 @@ from fsspec_commit.errors import (
     ConflictError,
     DestinationExistsError,
     JobNotActiveError,
+    NewerVersionError,
     PartialCommitError,
     RecordError,
     Reply,
@@ -45,12 +46,14 @@ TREE = {
     CommitStateUnknownError: (CommitError,),
     SnapshotUnstableError: (CommitError,),
     RecordError: (CommitError, ValueError),
+    NewerVersionError: (RecordError,),
     StoreError: (CommitError, OSError),
 }
 OUTCOMES = dict.fromkeys(TREE, "not_committed") | {
     PartialCommitError: "partial",
     CommitStateUnknownError: "unknown",
     RecordError: "unknown",
+    NewerVersionError: "unknown",
 }
 WHERE: dict[str, Any] = {"job_id": "j", "task_id": 3, "path": "a/b", "stage": "publish"}
 OWN: dict[type[CommitError], dict[str, Any]] = {

@@ -28,8 +28,8 @@ PUBLIC = {
     *("AtomicRename", "Capabilities", "register"),
     # errors
     *("CommitError", "CommitFailedError", "CommitStateUnknownError", "ConcurrentJobError"),
-    *("ConflictError", "DestinationExistsError", "JobNotActiveError", "PartialCommitError"),
-    *("RecordError", "RequestError", "SnapshotUnstableError", "StoreError"),
+    *("ConflictError", "DestinationExistsError", "JobNotActiveError", "NewerVersionError"),
+    *("PartialCommitError", "RecordError", "RequestError", "SnapshotUnstableError", "StoreError"),
     *("UnknownProtocolError", "UnsafeStoreError"),
 }
 LATER = {"ray"}

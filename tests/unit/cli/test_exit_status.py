@@ -86,6 +86,13 @@ def damaged(destination: Path) -> str:
     return job.job_id
 
 
+def newer(destination: Path) -> str:
+    job = begun(destination)
+    [record] = destination.glob("_commit/*/job.json")
+    record.write_text(record.read_text().replace('"version":1', '"version":2'))
+    return job.job_id
+
+
 REFUSING = "`open`, and the store refuses its abort"
 STATES: dict[str, Callable[[Path], str]] = {
     "`open`": lambda destination: begun(destination).job_id,
@@ -97,6 +104,7 @@ STATES: dict[str, Callable[[Path], str]] = {
     ),
     "`aborted`": aborted,
     "`damaged`": damaged,
+    "`newer`": newer,
     "finished, and files of it stand": finished,
     "finished, under exact names": lambda destination: finished(destination, names="exact"),
     "aborted, and gone": aborted_and_gone,
@@ -159,7 +167,7 @@ def test_a_clean_ends_as_documented(
     ended = not status and found in {"open", "committing", "aborted"}
     assert ran.document["aborted"] == [job_id] * ended
     assert any(job_id in line for line in ran.document["not_removed"]) == (status == 3)
-    stays = status == 3 or found in {"decided", "published", "damaged"}
+    stays = status == 3 or found in {"decided", "published", "damaged", "newer"}
     assert [info.state for info in fc.jobs(tmp_path)] == [found] * stays
 
 

@@ -1,0 +1,81 @@
+"""Records jobs of this version: ``python -m tests.protocol.versions.record DIRECTORY``.
+
+What is in ``recorded/1`` was written so by commit b174776, whose formats are those of the first
+release, and is not written anew: jobs of that version have left it, and every later one must settle
+it. Whoever raises the version of ``job.json`` to 2 then writes ``recorded/2``, beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from unittest.mock import patch
+
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.protocol.faults import COLLECTED, run
+from tests.protocol.versions.states import (
+    ENDING,
+    WHERE,
+    Recording,
+    State,
+    make_place,
+    remove,
+    state_of,
+)
+from tests.scenes.scene import HIDDEN, SCENES, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fsspec_commit.layout import StorePath
+
+T = TypeVar("T")
+
+JOBS = {
+    **{name: SCENES[name] for name in ("append", "overwrite", "overwrite_partitions")},
+    "collected": COLLECTED,
+}
+"""One of each mode whose end is not that of another; and one whose driver is sent no messages."""
+
+
+def record(committer: str, scene: Scene) -> Recording:
+    """Run a job, and look after each call."""
+    place = make_place(committer)
+    states: list[State] = []
+    calls: list[str] = []
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        answer = await call()
+        state = state_of(place)
+        if state != states[-1]:
+            states.append(state)
+            calls.append(f"{verb} {path}")
+        return answer
+
+    try:
+        place.put({**scene.old, **HIDDEN, "_SUCCESS": b""})
+        states.append(state_of(place))
+        with (
+            patch("socket.gethostname", return_value="recorder"),
+            wrapping(lambda store: WrappedStore(store, carry)),
+        ):
+            run(scene, place)
+    finally:
+        remove(place)
+    return Recording(committer, scene, states, calls)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("to", type=Path)
+    to: Path = parser.parse_args().to
+    to.mkdir(parents=True)
+    for committer in WHERE:
+        for name, scene in JOBS.items():
+            record(committer, scene).write(to / f"{committer}-{name}{ENDING}")
+
+
+if __name__ == "__main__":
+    main()
