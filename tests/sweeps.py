@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +21,8 @@ the contract, and nothing of it waits for a disk. strict-gcs and gen2 refuse wha
 refuse. hdfs is the client that speaks HDFS's own protocol; the cluster is the same for both.
 """
 IN_TIME = "ran in its time"
+KILLED = "killed"
+"""The property of a test that has processes killed: where, and how many."""
 
 
 def every_by_day(every: int) -> list[Any]:
@@ -128,9 +130,16 @@ def say_what_ran(record_property: Callable[[str, object], None]) -> Callable[[st
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    killed = Counter[str]()
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", "") == "teardown":
                 for name, value in report.user_properties:
                     if name == IN_TIME:
                         terminalreporter.write_line(f"{report.nodeid}: {value}")
+                    elif name == KILLED:
+                        where, count = value
+                        killed[where] += count
+    if killed.total():
+        counts = ", ".join(f"{where} {count}" for where, count in sorted(killed.items()) if count)
+        terminalreporter.write_line(f"killed by SIGKILL, and all of their jobs settled: {counts}")

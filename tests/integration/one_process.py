@@ -104,7 +104,9 @@ class _Stopping(Thread):
 
 
 class OneProcess:
-    """What `Processes` is, for requests that come one after the other."""
+    """What `Processes` is, for requests that come one after the other; none is really killed."""
+
+    killed = 0
 
     def __init__(self) -> None:
         self._known = set[str]()

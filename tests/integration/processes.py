@@ -12,13 +12,24 @@ from typing import Any, Self, cast
 Answer = dict[str, Any]
 
 
-class Processes:
-    """Runs each request in a process of its own; leaves none behind."""
+ROOT = Path(__file__).parents[2]
 
-    def __init__(self) -> None:
-        path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+
+class Processes:
+    """Runs each request in a process of its own; leaves none behind.
+
+    Args:
+        root: The checkout whose code they run.
+
+    Attributes:
+        killed: How many have died by SIGKILL.
+    """
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.killed = 0
+        path = os.pathsep.join([str(root), str(root / "stores"), *filter(None, sys.path)])
         self._server = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("crashing_driver.py"))],
+            [sys.executable, str(root / "tests/integration/crashing_driver.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -44,7 +55,9 @@ class Processes:
         assert stdout is not None
         line = stdout.readline()
         assert line, "the server of processes has died"
-        return cast("list[Answer]", json.loads(line))
+        answers = cast("list[Answer]", json.loads(line))
+        self.killed += sum(bool(answer.get("killed")) for answer in answers)
+        return answers
 
     def race(self, *requests: Answer) -> list[Answer]:
         """All at one moment, in processes of their own."""

@@ -1,12 +1,16 @@
 """kill -9 at store calls, of tasks and of drivers, on every store: see `kills.py`.
 
 By day some calls are tried, each day others. By night every call is, on a disk, and on one server
-of each protocol, where only requests change anything and a death needs no process.
+of each protocol, where only requests change anything and a death needs no process. The end of a run
+says how many processes were really killed. Five nights kill some hundreds on servers for each
+committer, `KILLS_MIN` at random times alone. Nothing is left of a job that is settled, when `clean`
+has run once.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from functools import partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,7 +22,7 @@ from tests.integration.one_process import OneProcess
 from tests.protocol.invariants import job_ids, state_of
 from tests.scenes.places import keep_versions, local_places
 from tests.scenes.scene import SCENES, Scene, named
-from tests.sweeps import WHOLE_ON
+from tests.sweeps import KILLED, WHOLE_ON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -46,6 +50,9 @@ NEVER_REUSED = ", never reused"
 """Follows the name of a scene whose old files have names that do not come again."""
 SOME, FEW = 11, 23
 """One call in how many by night, and by day."""
+
+KILLS_MIN = 200
+"""So many drivers are killed on servers at random times in five nights, for each committer."""
 
 Where: TypeAlias = tuple[str, str]
 """A server, and the name of a scene."""
@@ -132,9 +139,19 @@ class Kills:
     """Everything or nothing, and never stuck."""
 
     def test_killed(
-        self, processes: Processes, places: Places, scene: Scene, sweep: Sweep, kill: Kill
+        self,
+        processes: Processes,
+        places: Places,
+        *,
+        scene: Scene,
+        sweep: Sweep,
+        kill: Kill,
+        where_killed: str,
+        record_property: Callable[[str, object], None],
     ) -> None:
+        before = processes.killed
         kill(processes, scene, places, sweep)
+        record_property(KILLED, [where_killed, processes.killed - before])
 
 
 def on_disk(death: str, names: Iterable[str] = SCENES, *, every: int = 18) -> list[Any]:
@@ -156,6 +173,10 @@ class TestDisk(Kills):
     @pytest.fixture
     def disk(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
+
+    @pytest.fixture
+    def where_killed(self, disk: str) -> str:
+        return f"v1 on a {disk}"
 
     @pytest.fixture
     def places(self, disk: str, fast: Path) -> Places:
@@ -212,7 +233,7 @@ ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
         parts=2,
     ),
     *(cases(death, ON_GCS) for death in DEATHS if death != "driver"),
-    at_random_times([("strict-gcs", "append")], by_day=2),
+    at_random_times([("strict-gcs", "append")], by_day=2, by_night=150),
     *(cases(death, ON_AZURE) for death in DEATHS if death != "driver elsewhere"),
     at_random_times(product(["gen2", "azurite"], ["overwrite"]), by_day=2, longest_s=0.8),
     cases("driver", ON_HDFS, by_day={("hdfs", IN_PLACE): FEW}, whole=[("hdfs", IN_PLACE)], parts=3),
@@ -220,9 +241,13 @@ ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
     cases("driver elsewhere", ON_HDFS, whole=[("hdfs", "append")]),
     cases("resumer", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
     cases("zombie", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
-    at_random_times(product(["hdfs", "webhdfs"], ["append"]), by_day=2),
+    at_random_times(product(["hdfs", "webhdfs"], ["append"]), by_day=2, by_night=100),
 )
 class TestRemote(Kills):
+    @pytest.fixture
+    def where_killed(self, remote: Remote) -> str:
+        return f"{remote.committer} on {remote.name}"
+
     @pytest.fixture
     def places(self, remote: Remote, scene: Scene) -> Places:
         if remote.name in S3 and scene in [SCENES[name] for name in VERSIONED]:
@@ -269,7 +294,25 @@ class TestRemoteInOneProcess(Kills):
         return OneProcess()
 
     @pytest.fixture
+    def where_killed(self) -> str:
+        return "nowhere"
+
+    @pytest.fixture
     def places(self, remote: Remote) -> Places:
         if remote.name == WHOLE_ON["s3"]:
             keep_versions(remote.bucket)
         return remote.through()
+
+
+def test_five_nights_kill_so_many_for_each_committer() -> None:
+    """At random times; those at calls, which are more, are counted when they are run."""
+    committers = {**dict.fromkeys(S3, "magic"), "azurite": "magic", "strict-gcs": "manifest"}
+    committers |= {"gen2": "manifest", "hdfs": "v1", "webhdfs": "v1"}
+    deaths = Counter[str]()
+    for mark in TestRemote.pytestmark:  # type: ignore[attr-defined]  # pytest's
+        for case in mark.args[1] if mark.name == "parametrize" else ():
+            server, kill, *_ = case.values
+            if kill.func is kill_at_random_times:
+                deaths[committers[server]] += kill.keywords["deaths"] if case.marks else 0
+    assert {*deaths} == {"v1", "manifest", "magic"}
+    assert min(deaths.values()) >= KILLS_MIN, deaths

@@ -1,0 +1,156 @@
+"""Two versions on one store: processes of one die, or race, and those of the other settle the job.
+
+The other version is a commit of this repository, taken out of its history. What it has left at each
+call in memory is also recorded, for checkouts without one: ``tests/protocol/versions``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.integration import drivers, kills
+from tests.integration.processes import ROOT, Processes
+from tests.scenes.places import local_places
+from tests.scenes.scene import SCENES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fsspec_commit.testing.sweeps import Sweep
+    from tests.integration.processes import Answer
+    from tests.scenes.places import Places
+    from tests.scenes.remotes import Remote
+    from tests.scenes.scene import Scene
+
+pytestmark = [pytest.mark.slow, pytest.mark.checkout]
+
+EARLIER = "b174776"
+"""The commit whose jobs are recorded: its formats are those of the first release."""
+OF_DRIVERS = {"run", "start", "task", "commit", "continue"}
+"""What a driver and its tasks are asked for; the rest is settling."""
+
+
+class TwoVersions:
+    """Drivers of one version, and whoever settles their jobs of the other; in races, by turns."""
+
+    def __init__(self, drivers: Processes, others: Processes) -> None:
+        self._drivers = drivers
+        self._others = others
+
+    def ask(self, op: str, **request: object) -> Answer:
+        return self.race({"op": op, **request})[0]
+
+    def do(self, op: str, **request: object) -> Any:
+        answer = self.ask(op, **request)
+        assert "result" in answer, answer.get("error", answer)
+        return answer["result"]
+
+    def series(self, *requests: Answer) -> list[Answer]:
+        return self._others.series(*requests)
+
+    def race(self, *requests: Answer) -> list[Answer]:
+        """All at one moment; of several that ask for the same each other one is of the other."""
+        sides = [self._others if one["op"] not in OF_DRIVERS else self._drivers for one in requests]
+        if len(requests) > 1 and len(set(sides)) == 1:
+            sides = [(self._drivers, self._others)[nth % 2] for nth in range(len(requests))]
+        asked = {side: [nth for nth, one in enumerate(sides) if one is side] for side in sides}
+        for side, numbers in asked.items():
+            side.send(*(requests[nth] for nth in numbers))
+        answers: dict[int, Answer] = {}
+        for side, numbers in asked.items():
+            answers.update(zip(numbers, side.receive(), strict=True))
+        return [answers[nth] for nth in range(len(requests))]
+
+
+@pytest.fixture(scope="session")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The earlier version's code."""
+    git = ["git", "-C", str(ROOT)]
+    asked = subprocess.run(
+        [*git, "archive", EARLIER, "fsspec_commit", "stores", "tests"],
+        capture_output=True,
+        check=False,
+    )
+    if asked.returncode:
+        pytest.skip(f"commit {EARLIER} is not in this checkout's history: {asked.stderr.decode()}")
+    root = tmp_path_factory.mktemp("earlier")
+    with tarfile.open(fileobj=BytesIO(asked.stdout)) as files:
+        files.extractall(root, filter="data")
+    return root
+
+
+@pytest.fixture(scope="session")
+def of_earlier(earlier: Path) -> Iterator[Processes]:
+    with Processes(earlier) as processes:
+        yield processes
+
+
+@pytest.fixture(params=["driver", "others"])
+def both(
+    request: pytest.FixtureRequest, processes: Processes, of_earlier: Processes
+) -> TwoVersions:
+    """The earlier version drives jobs, or settles them."""
+    is_driver = request.param == "driver"
+    return TwoVersions(*((of_earlier, processes) if is_driver else (processes, of_earlier)))
+
+
+KILLS: dict[str, Callable[..., None]] = {
+    "driver": kills.kill_the_driver,
+    "task": kills.kill_a_task,
+    "driver elsewhere": kills.kill_a_driver_elsewhere,
+    "resumer": kills.kill_the_resumer,
+    "zombie": kills.wake_a_zombie,
+}
+MODES = ("append", "overwrite", "overwrite_partitions")
+each_kill = pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
+each_mode = pytest.mark.parametrize("scene", [SCENES[name] for name in MODES], ids=MODES)
+
+
+def test_the_earlier_version_is_another(earlier: Path) -> None:
+    """Else all of this would be about one version."""
+    path = f"import sys; sys.path[:0] = [{str(earlier)!r}, {str(earlier / 'stores')!r}]"
+    where = "import fsspec_commit, fsspec_commit_stores as s; print(fsspec_commit.__file__, s)"
+    said = subprocess.check_output([sys.executable, "-c", f"{path}; {where}"], text=True)
+    assert said.count(str(earlier)) == 2
+
+
+@each_kill
+@each_mode
+@pytest.mark.parametrize("every", [1], ids=["whole"])
+def test_p1_p2_p5_p6_p8_p9_killed_at_any_call_on_a_disk(
+    both: TwoVersions, kill: Callable[..., None], scene: Scene, fast: Path, *, sweep: Sweep
+) -> None:
+    kill(both, scene, local_places(fast), sweep)
+
+
+@each_kill
+@pytest.mark.parametrize("remote", ["ministack", "strict-gcs"], indirect=True)
+@pytest.mark.parametrize("every", [5], ids=["some"])
+def test_p1_p2_p5_p6_p8_p9_killed_on_a_server(
+    both: TwoVersions, kill: Callable[..., None], remote: Remote, sweep: Sweep
+) -> None:
+    places: Places = remote.through()
+    kill(both, SCENES["append"], places, sweep)
+
+
+RACES: dict[str, Callable[..., None]] = {
+    "two drivers": drivers.two_drivers_of_one_job,
+    "a driver and an aborter": drivers.a_driver_and_an_aborter,
+    "a driver and a resumer": drivers.a_driver_and_a_resumer,
+    "resumers": drivers.resumers_of_one_job,
+}
+
+
+@each_mode
+@pytest.mark.parametrize("race", RACES.values(), ids=RACES)
+def test_p5_p7_processes_of_both_race_on_a_disk(
+    both: TwoVersions, race: Callable[..., None], scene: Scene, fast: Path
+) -> None:
+    race(both, scene, local_places(fast), 10)
