@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
+from fsspec_commit.errors import Reply
+from fsspec_commit.protocol import sign_of_life
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import Carry, WrappedStore
 from tests.protocol.in_buckets import started, write
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.flat.bucket import Bucket
+
+T = TypeVar("T")
 
 
 def test_two_messages_of_one_task_are_refused(tmp_path: Path) -> None:
@@ -65,3 +73,51 @@ def test_p11_a_job_that_was_refused_is_in_nobodys_way(tmp_path: Path) -> None:
     with fc.Job(destination, mode="overwrite", wait_s=0) as later:
         write(later.task(), "b.txt").commit()
     refused.abort()
+
+
+def idle_at(destination: Path, carry: Carry) -> fc.Job:
+    """A job that will find that it has nothing to do, and whose calls are carried so."""
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        idle = fc.Job(destination, mode="ignore").start()
+    write(idle.task(), "b.txt").commit()
+    with fc.Job(destination, mode="append") as job:
+        write(job.task(), "a.txt").commit()
+    return idle
+
+
+def test_p11_a_job_with_nothing_to_do_is_in_nobodys_way(tmp_path: Path) -> None:
+    """Not even where it cannot be aborted: its claim is gone before."""
+
+    is_refusing = True
+
+    async def refuse(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if is_refusing and verb == "create" and path.endswith("/decision"):
+            raise fc.StoreError("not yours", path=path, reply=Reply.REFUSED)
+        return await call()
+
+    idle = idle_at(tmp_path / "out", refuse)
+    with pytest.raises(fc.CommitError):
+        idle.commit()
+    with fc.Job(tmp_path / "out", mode="overwrite", wait_s=0) as later:
+        write(later.task(), "c.txt").commit()
+    is_refusing = False
+    idle.abort()
+
+
+def test_a_job_without_a_claim_shows_no_sign_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is renewed while the job is aborted could stand when its area has gone."""
+    monkeypatch.setattr(sign_of_life, "BEAT_S", 0.001)
+    calls: list[str] = []
+
+    async def take_time(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        calls.append(f"{verb} {path.rpartition('/')[2].partition('-')[0]}")
+        if "alive-" not in path:
+            await asyncio.sleep(0.01)
+        return await call()
+
+    idle_at(tmp_path / "out", take_time).commit()
+    assert calls.count("delete claim") == 1, calls
+    assert "create alive" in calls
+    assert "create alive" not in calls[calls.index("delete claim") :]

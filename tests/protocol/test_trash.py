@@ -181,6 +181,25 @@ def test_what_a_slow_driver_takes_at_any_call_of_a_resumer(
         assert fc.jobs(destination) == []
 
 
+@pytest.mark.guarantees("P6", "P8")
+def test_p6_a_marker_that_a_slow_driver_takes_when_all_is_published_comes_back(
+    destination: Path,
+) -> None:
+    """The driver that published found no earlier marker; the slow one had seen it before."""
+    with inject(Fault("create", 7, "crash_after")), suppress(Crash):
+        write(destination)
+    (job,) = fc.jobs(destination)
+    assert job.state == "published"
+    [earlier] = destination.glob("_commit/2*/trash/_SUCCESS")
+    earlier.unlink()
+    with before(
+        at("rename_directory", "/_commit/"), lambda: taken_by_a_slow_driver(destination, "_SUCCESS")
+    ):
+        fc.resume(destination, job.job_id)
+    assert (destination / "_SUCCESS").exists()
+    assert fc.jobs(destination) == []
+
+
 @contextmanager
 def taken_at_the_last_moment(destination: Path, giving_back: Callable[[], None]) -> Iterator[None]:
     """A slow driver takes a newer file just before the area goes, which is noticed afterwards."""

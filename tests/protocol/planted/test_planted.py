@@ -10,12 +10,13 @@ import json
 import subprocess
 import sys
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fsspec_commit.testing.simulation import run, search
-from tests.protocol.planted.bugs import BUGS, HELD_BY, NO_DIFFERENCE
+from tests.protocol.planted.bugs import BUGS, HELD_BY, LEFT_OUT, NO_DIFFERENCE
 from tests.protocol.planted.measure import CAUGHT, broken, plan_of
 
 if TYPE_CHECKING:
@@ -102,6 +103,28 @@ def test_what_is_not_caught_is_named() -> None:
     """None is dropped in silence, and none is called uncaught that is caught."""
     assert not NOT_CAUGHT.keys() - BUGS.keys()
     assert not [name for name in NOT_CAUGHT if MEASURED[name]["caught"]]
+
+
+def held_by() -> Iterator[str]:
+    """For each step of ``protocol/commit.py`` the test that fails without it."""
+    yield "| without this step | this test fails | and finds broken |"
+    yield "|---|---|---|"
+    here = Path(__file__)
+    for name in LEFT_OUT:
+        by, breaks = HELD_BY.get(name), " ".join(MEASURED[name]["breaks"])
+        if by is None:
+            assert name not in NOT_CAUGHT, f"no test fails {name}"
+            (case,) = named([name])
+            by = f"{here.relative_to(here.parents[3])}::test_it_is_caught[{case.id}]"
+        path, _, test = by.partition("::")
+        assert f"def {test.partition('[')[0]}(" in (here.parents[3] / path).read_text(), by
+        yield f"| {name} | `{by}` | {breaks} |"
+
+
+@pytest.mark.checkout
+def test_each_step_left_out_makes_a_test_fail() -> None:
+    """By day the simulator shows it of those that it catches, by night each other test does."""
+    assert "\n".join(held_by()) in (Path(__file__).with_name("README.md")).read_text()
 
 
 @pytest.mark.slow
