@@ -16,6 +16,7 @@ from fsspec_commit.store import Store
 from fsspec_commit.testing.committer_contract import CommitterContract
 from fsspec_commit.testing.proving_ground import GROUND_GIVEN, ProvingGround
 from fsspec_commit.testing.store_contract import OpenAgain, ReadRaw, StoreContract, WriteRaw
+from fsspec_commit.testing.store_contract.names import ODD_NAMES
 
 QUICK_EVERY = 101
 
@@ -69,6 +70,14 @@ class TestStore(StoreContract):
 
 class TestCommits(CommitterContract):
     """Whole jobs."""
+
+    @pytest.fixture(autouse=True)
+    def can_be_looked_at(self, request: pytest.FixtureRequest, ground: ProvingGround) -> None:
+        """What a job has left is read by plain fsspec, which some names lead elsewhere."""
+        callspec = getattr(request.node, "callspec", None)
+        name = None if callspec is None else callspec.params.get("name")
+        if name in ODD_NAMES and not ground.looks_past_the_adapter_at(name):
+            pytest.skip("fsspec's client takes the name for another, so no job's file is seen")
 
     @pytest.fixture
     def destination(self, ground: ProvingGround) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from secrets import token_hex
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import fsspec_commit as fc
 from fsspec_commit.effects.confirm import ask
@@ -41,6 +41,9 @@ from fsspec_commit.sync.bridge import blocking
 from fsspec_commit.testing.assertions import plain_filesystem
 from fsspec_commit.testing.wrapped import WrappedStore
 
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
 T = TypeVar("T")
 
 GROUND_GIVEN = "fsspec-commit-ground"
@@ -48,8 +51,8 @@ GROUND_GIVEN = "fsspec-commit-ground"
 
 _RAW_MAX = 1 << 26
 _GROUND = re.compile(r"fsspec-commit-certify-[0-9a-f]{16}")
-# Some of fsspec's clients take these for patterns, versions and fragments.
-_MISREAD = re.compile(r"[*?\[#]")
+# Some of fsspec's clients take these for patterns, versions and parts of URLs, or leave them out.
+_MISREAD = re.compile(r"[*?\[#;\t\n\r]")
 # fsspec takes a directory away there, and not perhaps the bucket around it.
 _REMOVES_DIRECTORIES = frozenset({"file", "local", "hdfs", "webhdfs"})
 
@@ -144,7 +147,7 @@ class ProvingGround:
 
     def read_raw(self, path: StorePath) -> bytes | None:
         """Read a file by plain fsspec, or by the adapter where fsspec might read another."""
-        if _MISREAD.search(path):
+        if is_misread(path):
             return _read(Location(self.url, self.storage_options), path)
         filesystem, _ = plain_filesystem(self.url, self.storage_options)
         try:
@@ -155,13 +158,18 @@ class ProvingGround:
 
     def write_raw(self, path: StorePath, data: bytes) -> None:
         """Write a file as `read_raw` reads it, with the directories it needs."""
-        if _MISREAD.search(path):
+        if is_misread(path):
             _write(Location(self.url, self.storage_options), path, data)
             return
         filesystem, _ = plain_filesystem(self.url, self.storage_options)
         plain = self._plain(path)
         filesystem.makedirs(plain.rpartition("/")[0], exist_ok=True)
         filesystem.pipe_file(plain, data)
+
+    def looks_past_the_adapter_at(self, name: str) -> bool:
+        """Whether plain fsspec sees the file, and lists the directory, of this name here."""
+        filesystem, root = plain_filesystem(self.url, self.storage_options)
+        return not misreads(filesystem, f"{root.rstrip('/')}/{name}/{name}")
 
     def _plain(self, path: StorePath) -> str:
         """What plain fsspec calls *path*."""
@@ -209,6 +217,17 @@ class _KnownStore(WrappedStore):
     @property
     def uploads(self) -> CompletesUploads | None:
         return super().uploads if self._capabilities.multipart else None
+
+
+def is_misread(path: str) -> bool:
+    """Whether some client of fsspec's takes *path* for another one."""
+    return _MISREAD.search(path) is not None
+
+
+def misreads(client: "AbstractFileSystem | type[AbstractFileSystem]", path: str) -> bool:
+    """Whether this one does; some cut it as if it were a URL."""
+    asked: str = client._strip_protocol(path)  # noqa: SLF001  # what it makes of every path
+    return asked != path
 
 
 @contextmanager

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
     from tests.servers.azure.plugin import AzureContainer
     from tests.servers.gcs.plugin import GcsBucket
+    from tests.servers.hdfs.plugin import HdfsDirectory
     from tests.servers.plugin import S3Bucket
 
 pytestmark = pytest.mark.slow
+# fsspec's client of WebHDFS takes a DataNode's error for what stands in the file.
+by_the_native_client = pytest.mark.parametrize("hdfs_directory", ["hdfs"], indirect=True)
 
 
 def certificate(url: str, options: Mapping[str, object], path: Path) -> dict[str, Any]:
@@ -54,6 +57,40 @@ def test_a_gap_is_shown(s3_bucket: S3Bucket, tmp_path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
     assert ran.returncode == 1, ran.stdout
     assert "1 failed" in ran.stdout
+
+
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+def test_s3_is_certified(s3_bucket: S3Bucket, tmp_path: Path) -> None:
+    """An endpoint that nobody vouches for: what is tried there is what the probe has found."""
+    document = certificate(f"{s3_bucket.url}/deep/place", s3_bucket.storage_options, tmp_path)
+    assert document["broken"] == []
+    assert document["ok"]
+    assert document["committer"] == "magic"
+    assert document["capabilities"]["exclusive_create"]["evidence"] == "probed"
+    client = s3_bucket.server.client
+    assert not client.list_objects_v2(Bucket=s3_bucket.name).get("Contents")
+    assert not client.list_multipart_uploads(Bucket=s3_bucket.name).get("Uploads")
+
+
+@by_the_native_client
+def test_hdfs_is_certified(hdfs_directory: HdfsDirectory, tmp_path: Path) -> None:
+    url = f"{hdfs_directory.url}/deep/place"
+    document = certificate(url, hdfs_directory.storage_options, tmp_path)
+    assert document["broken"] == []
+    assert document["ok"]
+    assert document["committer"] == "v1"
+
+
+@by_the_native_client
+def test_no_name_is_called_broken_that_a_client_misreads(
+    hdfs_directory: HdfsDirectory, tmp_path: Path
+) -> None:
+    """Of all of them a quick run tries one."""
+    command = [sys.executable, "-m", "pytest", "-q", "--pyargs", "fsspec_commit.testing.certified"]
+    command += ["-k", "odd_name", f"--certify={hdfs_directory.url}/deep/place"]
+    command += [f"--certify-options={json.dumps(dict(hdfs_directory.storage_options))}"]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert ran.returncode == 0, ran.stdout
 
 
 def test_gcs_is_certified(gcs_bucket: GcsBucket, tmp_path: Path) -> None:
