@@ -67,6 +67,22 @@ def test_a_name_that_is_too_long_to_be_marked_is_adopted_by_its_digest(
     assert (tmp_path / "out" / name).read_bytes() == b"long"
 
 
+def test_partitions_are_replaced_by_what_is_adopted(tmp_path: Path) -> None:
+    """And nothing else: a file in none of them would clear the whole destination."""
+    old = [tmp_path / "out" / f"day={day}" / "old.csv" for day in (1, 2)]
+    for path in old:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"old")
+    job = fc.Job(tmp_path / "out", mode="overwrite_partitions").start()
+    with pytest.raises(fc.RequestError, match="would clear everything") as caught:
+        job.adopt(0, ATTEMPT, [written(job, tmp_path)])
+    assert caught.value.kind == "file_outside_partition"
+    job.commit([job.adopt(0, ATTEMPT, [written(job, tmp_path, "day=1/part")])])
+    assert [path.exists() for path in old] == [False, True]
+    assert_committed(job.destination, file_count=2)
+    assert_no_leftovers(job.destination)
+
+
 def test_of_a_long_listing_little_is_kept(job: fc.Job, tmp_path: Path) -> None:
     """One task of a Spark job may have 100,000 files."""
     files = [written(job, tmp_path, f"part-{number}") for number in range(3_000)]

@@ -63,13 +63,21 @@ def test_a_marker_that_has_another_token_by_now_is_published(bucket: Bucket) -> 
     assert StorePath(f"{bucket.name}/out/_SUCCESS") in bucket.objects
 
 
-@pytest.mark.parametrize("applied", ["applied_late", "error_but_applied", "hang"])
+@pytest.mark.parametrize(
+    ("verb", "applied"),
+    [
+        ("finish", "applied_late"),
+        ("finish", "error_but_applied"),
+        ("finish", "hang"),
+        ("write", "error_but_applied"),
+    ],
+)
 def test_a_name_is_not_written_again_while_a_request_may_come_late(
-    bucket: Bucket, applied: str
+    bucket: Bucket, verb: str, applied: str
 ) -> None:
     """It would take the place of the second writing, when that is sealed."""
     job = started(bucket)
-    with inject(Fault("finish", 1, applied), late_by=8) as fired:  # type: ignore[arg-type]  # a kind
+    with inject(Fault(verb, 1, applied), late_by=8) as fired:  # type: ignore[arg-type]  # a kind
         with fc.Task.from_spec(job.spec, 0) as task:
             with pytest.raises(fc.CommitError):
                 write(task, "a.txt", text="first")

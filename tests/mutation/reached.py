@@ -1,0 +1,106 @@
+"""What the tests do when nothing is changed: which lines each of them reaches, in which time."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import coverage
+
+from tests.mutation.mutants import PACKAGES, ROOT, Mutant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+TEST_MAX_S = 1.2
+"""Tests that take longer kill nothing."""
+CASES_MAX = 5
+"""Of the cases of a test so many are run, spread over all of them."""
+ALL_CASES = "tests/mutation/"
+
+
+@dataclass
+class Reached:
+    """What tests do.
+
+    Attributes:
+        tests: By file and line the tests that reach it.
+        seconds: How long each test takes that passed in time.
+        asked: The tests that were run.
+    """
+
+    tests: dict[str, dict[int, set[str]]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+
+    def add(self, other: Reached) -> None:
+        """What other tests reach."""
+        self.seconds |= other.seconds
+        self.asked |= other.asked
+        for path, lines in other.tests.items():
+            known = self.tests.setdefault(path, {})
+            for line, tests in lines.items():
+                known.setdefault(line, set()).update(tests)
+
+    def by(self, mutant: Mutant) -> list[str]:
+        """The tests that reach a mutant."""
+        lines = self.tests.get(str(mutant.path), {})
+        found = set[str]().union(*(lines.get(line, ()) for line in mutant.lines))
+        return sorted(test for test in found if test in self.seconds)
+
+
+def some(items: Sequence[pytest.Item]) -> dict[str, pytest.Item]:
+    """Of the cases of each test a few, by name."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    return {
+        item.nodeid: item
+        for test, of_one in cases.items()
+        for item in of_one[:: 1 if test.startswith(ALL_CASES) else -(-len(of_one) // CASES_MAX)]
+    }
+
+
+def watch(tests: Sequence[str], fails: Callable[[str], bool], room: Path) -> int:
+    """Run tests in this process, and write what they reach to a file in *room*.
+
+    The first that is too slow ends it: who is torn out of a test may hang for ever after that.
+    """
+    watching = coverage.Coverage(
+        data_file=None,
+        config_file=False,
+        include=[f"{ROOT}/{package}/*" for package in PACKAGES],
+    )
+    reached = Reached()
+
+    def write(*_: object) -> None:
+        watching.stop()
+        data = watching.get_data()
+        for path in data.measured_files():
+            lines = data.contexts_by_lineno(path).items()
+            reached.tests[path] = {line: reached.seconds.keys() & {*by} for line, by in lines}
+        (room / "reached").write_bytes(pickle.dumps(reached))
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, write)
+    watching.start()
+    for test in tests:
+        watching.switch_context(test)
+        reached.asked.add(test)
+        begin = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 2 * TEST_MAX_S)
+        failed = fails(test)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        took = time.monotonic() - begin
+        if not failed and took <= TEST_MAX_S:
+            reached.seconds[test] = took
+    write()
+    return 0
