@@ -114,6 +114,7 @@ class OpenDestination:
             bound.committer,
             bound.removal,
             attempts_in_names=bound.attempts_in_names,
+            walks=bound.walks,
         )
 
     def check(self, record: JobRecord) -> None:

@@ -6,7 +6,7 @@ known to be consistent -> refuse (claims are found by listing); directory rename
 listing -> ``v1``; file rename -> ``manifest``; multipart -> ``magic``; else refuse.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar
 
 from fsspec_commit.committers import Committer
@@ -59,11 +59,13 @@ class Bound:
         removal: Removes old files, and areas.
         attempts_in_names: Whether unique names carry the attempt's id as well, because two attempts
             of a task would otherwise share a pending upload.
+        walks: Whether a tree is listed directory by directory, not by pages in the order of names.
     """
 
     committer: Committer
     removal: Removal
     attempts_in_names: bool = False
+    walks: bool = False
 
 
 def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
@@ -138,11 +140,12 @@ def bind(
     """
     match committer:
         case "v1":
-            return _bind_v1(store, facts)
+            bound = _bind_v1(store, facts)
         case "manifest":
-            return _bind_manifest(store, facts, delete_by_name=delete_by_name)
+            bound = _bind_manifest(store, facts, delete_by_name=delete_by_name)
         case "magic":
-            return _bind_magic(store, facts, delete_by_name=delete_by_name)
+            bound = _bind_magic(store, facts, delete_by_name=delete_by_name)
+    return replace(bound, walks=facts.paged_listing is not True)
 
 
 def leftover_uploads(store: ConfirmedStore, facts: Capabilities) -> LeftoverUploads | None:

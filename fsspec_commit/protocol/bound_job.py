@@ -27,6 +27,7 @@ class BoundJob:
     committer: Committer
     removal: Removal
     attempts_in_names: bool = False
+    walks: bool = False
 
     def of(self, record: JobRecord) -> "BoundJob":
         """Another job of the same destination, by its record."""

@@ -1,13 +1,20 @@
-"""Listings of the data files at a destination, without its work areas."""
+"""Listings of the data files at a destination, without its work areas.
+
+Another destination inside this one is known by its work area. Where directories are listed one by
+one, a job in there may be over when its area is listed, and may have left no epoch when that was
+looked for. So whoever is about to delete what he has listed looks once more.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeAlias, TypeVar
 
+from fsspec_commit.effects.parallel import batches_of, for_each
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import AREA, Partition, is_in_work_area, is_visible
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.directory_names import DirectoryNames
 from fsspec_commit.store import Entry
 
 T = TypeVar("T")
@@ -57,6 +64,28 @@ async def files_below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
             if is_in_work_area(name):
                 raise nested_destination(job, Partition(name.split(f"/{AREA}/", 1)[0]))
             yield name, entry
+
+
+async def refuse_nested(job: BoundJob, directories: DirectoryNames) -> None:
+    """Refuse to delete files that were listed in *directories*, if a job of another one wrote any.
+
+    A job has a work area before its first file appears, and what it leaves there stays: so whoever
+    has seen its file sees that. A listing by pages, in the order of names, has shown it already, if
+    it was there at the beginning; there, one request more for each directory would be too many.
+
+    Raises:
+        RequestError: There is another destination below this one.
+    """
+    if not job.walks:
+        return
+
+    async def look(name: str) -> None:
+        areas = job.layout.destination.directory(Partition(f"{name}/{AREA}"))
+        if await job.store.list_area(areas):
+            raise nested_destination(job, Partition(name))
+
+    looking = batches_of(directories.with_those_above())
+    await for_each(looking, look, in_flight_max=job.store.in_flight_max)
 
 
 def nested_destination(job: BoundJob, inner: Partition) -> RequestError:

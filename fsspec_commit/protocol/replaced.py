@@ -23,7 +23,7 @@ from fsspec_commit.names import (
     is_visible,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.directory_names import to_look_up
+from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens, SomeOf
 from fsspec_commit.protocol.folded_names import refuse_two_spellings
 from fsspec_commit.protocol.in_the_way import (
@@ -35,6 +35,7 @@ from fsspec_commit.protocol.listing import (
     ending,
     first_visible,
     old_files,
+    refuse_nested,
 )
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
@@ -99,7 +100,8 @@ async def list_replaced(
     else:
         return None
     writer = ListWriter(job, job.layout.replaced(claim.nonce))
-    replaced = SomeOf(new.reusable)
+    replaced, emptied = SomeOf(new.reusable), DirectoryNames()
+    last = ""
     try:
         async with ending(found) as files:
             async for name, entry in files:
@@ -107,6 +109,11 @@ async def list_replaced(
                 in_place = replaced.add(name)
                 if in_place or _goes(name):
                     await writer.add(_line(job, name, entry, in_place=in_place))
+                    directory = name.rpartition("/")[0]
+                    if directory != last:
+                        emptied.update([directory])
+                        last = directory
+        await refuse_nested(job, emptied)
         await refuse_what_listings_hide(job, new, replaced)
     except BaseException:
         await writer.discard()

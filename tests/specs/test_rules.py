@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from tests.specs import adoption, job_over, late_deletes, markers, reader, trash, void_area
+from tests.specs import (
+    adoption,
+    job_over,
+    late_deletes,
+    markers,
+    nested,
+    reader,
+    trash,
+    void_area,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +29,7 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "job over": (job_over.search, 10_000),
     "late deletes": (late_deletes.search, 1_000),
     **{f"markers, {plan}": (partial(markers.search, plan), 100) for plan in markers.PLANS},
+    "nested": (nested.search, 50),
     **{f"reader, {plan}": (partial(reader.search, plan), 100) for plan in reader.PLANS},
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
@@ -33,6 +43,7 @@ WEAKENED = [
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
         ("markers", markers.search_all, markers.Weakened),
+        ("nested", nested.search, nested.Weakened),
         ("reader", reader.search_all, reader.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),

@@ -139,13 +139,11 @@ def _with_meddlers(plan: Plan, family: Family, random: Random) -> Plan:
 
 
 def _with_neighbours(plan: Plan, _: Family, random: Random) -> Plan:
-    """A job goes on at a destination with almost the same name, with all that happens to it.
+    """A job goes on at a destination with almost the same name, or inside the first one.
 
-    Or inside the first one, where an overwrite deletes what it lists: it is refused only if its
-    listing shows the work area there.
+    With all that happens to it.
     """
-    overwrites = any(job.mode.startswith("overwrite") for job in plan.jobs)
-    places = _NEIGHBOURS if overwrites else (*_NEIGHBOURS, _INSIDE, _INSIDE, _INSIDE)
+    places = (*_NEIGHBOURS, _INSIDE, _INSIDE, _INSIDE)
     job = random.choice(plan.jobs)
     neighbour = replace(job, name="n", at=random.choice(places))
     faults = tuple(

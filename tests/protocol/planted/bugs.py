@@ -102,10 +102,7 @@ BUGS = {
     "aborts without a decision": Bug(
         of_decisions.aborts_without_a_decision, ("P1", "P5", "P7", "P8")
     ),
-    "cleans without a fence": Bug(
-        of_effects.cleans_without_a_fence,
-        ("P5", "P7", "P8"),
-    ),
+    "cleans without a fence": Bug(of_effects.cleans_without_a_fence, ("P5", "P7", "P8")),
     "cleans areas that just begin": Bug(
         of_effects.cleans_areas_that_just_begin, ("P5", "P7", "P8"), plan=runs.BESIDE_THE_START
     ),
@@ -132,10 +129,7 @@ BUGS = {
     "says not committed of an unknown decision": Bug(
         of_commits.says_not_committed_of_an_unknown_decision, ("P7",), plan=runs.DECIDED_IN_DOUBT
     ),
-    "says not committed of a part": Bug(
-        of_commits.says_not_committed_of_a_part,
-        ("P7",),
-    ),
+    "says not committed of a part": Bug(of_commits.says_not_committed_of_a_part, ("P7",)),
     "says committed of an abort": Bug(of_commits.says_committed_of_an_abort, ("P7",)),
     "takes no answer for done": Bug(
         of_effects.takes_no_answer_for_done, ("P1", "P9"), plan=runs.NOT_ANSWERED
@@ -159,7 +153,7 @@ BUGS = {
         plan=read("disk", 0, IN_MID_LISTING, FaultAt("a.driver", 7, "halt", 60, verb="create")),
     ),
     "takes a job that just ended for quiet": Bug(
-        of_reading.takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 1)
+        of_reading.takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 3)
     ),
     "shows new files too early": Bug(
         of_reading.shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)
@@ -198,6 +192,9 @@ BUGS = {
         of_scenes.keeps_what_the_trash_took, ("P9",), plan=of_scenes.MEDDLER
     ),
     "shares a work area": Bug(of_scenes.shares_a_work_area, ("P10",), plan=of_scenes.NEIGHBOURS),
+    "looks for no destination inside": Bug(
+        of_scenes.looks_for_no_destination_inside, ("P9",), plan=of_scenes.INSIDE
+    ),
     "leaves probes": Bug(of_scenes.leaves_probes, ("P5",), plan=of_scenes.left_over("probe")),
     "removes what it cannot read": Bug(
         of_scenes.removes_what_it_cannot_read, ("P8",), plan=of_scenes.left_over("newer")

@@ -16,6 +16,7 @@ from fsspec_commit.protocol import (
     job_state,
     old_partitions,
     publish,
+    replaced,
 )
 from fsspec_commit.protocol.job_records import standing_decision
 from fsspec_commit.protocol.manifests import NewFiles
@@ -187,6 +188,26 @@ def shares_a_work_area(patch: pytest.MonkeyPatch) -> None:
 NEIGHBOURS = Plan(
     family="s3",
     jobs=(JobPlan(name="a", mode="append"), JobPlan(name="n", mode="append", at="out2")),
+)
+
+
+def looks_for_no_destination_inside(patch: pytest.MonkeyPatch) -> None:
+    async def refuse_nested(*_: Any) -> None:
+        """Believe the walk."""
+
+    patch.setattr(replaced, "refuse_nested", refuse_nested)
+
+
+INSIDE = Plan(
+    family="disk",
+    jobs=(
+        JobPlan(name="n", mode="append", at="out/inner"),
+        JobPlan(name="a", mode="overwrite", at_s=1, then="abort"),
+    ),
+    faults=(
+        FaultAt("n.driver", 5, "halt", 5.0, "create"),
+        FaultAt("a.driver", 4, "halt", 20.0, "list_tree"),
+    ),
 )
 
 

@@ -107,3 +107,33 @@ def test_p8_a_resumer_that_comes_late_is_told_that_the_job_is_committed(family: 
     found = run(Plan(family=family, jobs=(job,), faults=faults))
     assert not found.violations, found
     assert found.told == {"commit returned": 1, "resume committed": 1}, found
+
+
+@pytest.mark.parametrize("family", ["disk", "dfs"])
+@pytest.mark.parametrize(
+    ("mode", "listed_late"),
+    [("overwrite", 4), ("overwrite_partitions", 3)],
+)
+def test_p9_a_destination_inside_whose_job_ends_in_mid_listing_loses_nothing(
+    family: str, mode: Literal["overwrite", "overwrite_partitions"], listed_late: int
+) -> None:
+    """Its area is seen before it has left an epoch, and is listed when it is gone."""
+    outer = JobPlan(
+        name="a",
+        mode=mode,
+        partitions=("inner",) if mode == "overwrite_partitions" else (),
+        files=(("inner/a.txt",),),
+        at_s=1,
+        then="abort",
+    )
+    plan = Plan(
+        family=family.replace("dfs", "hdfs"),
+        jobs=(JobPlan(name="n", mode="append", at="out/inner"), outer),
+        faults=(
+            FaultAt("n.driver", 5, "halt", 5.0, "create"),
+            FaultAt("a.driver", listed_late, "halt", 20.0, "list_tree"),
+        ),
+    )
+    found = run(plan)
+    assert not found.violations, found
+    assert found.told["commit returned"] == 1, found
