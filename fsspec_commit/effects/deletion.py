@@ -184,6 +184,14 @@ def of_probe_uploads(layout: DestinationLayout, uploads: Iterable[PendingUpload]
     return Permit((), frozenset(), "begun by a probe", attributed)
 
 
+def of_marker_uploads(layout: DestinationLayout, uploads: Iterable[PendingUpload]) -> Permit:
+    """Permit uploads of the marker that no job can publish any more: they hold no data."""
+    attributed = _named(uploads)
+    if any(path != layout.success for path, _ in attributed):
+        raise AssertionError("only uploads of the marker are any job's")
+    return Permit((), frozenset(), "of no job that can decide", attributed)
+
+
 def of_own_claim(layout: JobLayout, claim: Claim) -> Permit:
     """Permit a driver a claim that it withdraws; its nonce is never used again."""
     return Permit((), frozenset([layout.claim(claim.nonce)]), "the claim is withdrawn")

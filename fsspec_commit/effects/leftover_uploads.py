@@ -100,6 +100,12 @@ class LeftoverUploads:
         """Abort exactly the uploads *found*, which probes have begun."""
         await self._abort(found, deletion.of_probe_uploads(destination, found))
 
+    async def abort_markers(
+        self, destination: DestinationLayout, found: Sequence[PendingUpload]
+    ) -> None:
+        """Abort exactly the uploads *found*, of a marker that no job can publish any more."""
+        await self._abort(found, deletion.of_marker_uploads(destination, found))
+
     async def _abort(self, found: Sequence[PendingUpload], permitted: Permit) -> None:
         async def abort(upload: PendingUpload) -> None:
             await self._uploads.abort(upload, permitted)
@@ -121,6 +127,17 @@ class LeftoverUploads:
         if recorded is None:
             return [(None, one) for one in pending]
         return [(_job_of(one), one) for one in pending if _key(one) not in recorded]
+
+    async def unrecorded(
+        self, destination: DestinationLayout, found: Sequence[PendingUpload]
+    ) -> list[PendingUpload]:
+        """Those of *found* that hold no byte, and that no job with an area has recorded."""
+        recorded = await self._recorded_by_all(destination)
+        if recorded is None:
+            return []
+        return [
+            one for one in found if _key(one) not in recorded and await self._uploads.is_empty(one)
+        ]
 
     async def elsewhere(
         self, destination: DestinationLayout, named: Sequence[tuple[JobId, PendingUpload]]

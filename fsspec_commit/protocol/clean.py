@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
@@ -28,6 +28,7 @@ from fsspec_commit.protocol.damaged import Check, damage_of, remove_damaged
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.late_deletes import ended_late_deletes
+from fsspec_commit.protocol.marker_uploads import abandoned_markers
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Directory, PendingUpload, Unusable
 
@@ -79,8 +80,9 @@ async def clean(
     The jobs in *damaged* are removed first, if they are damaged and cannot have committed.
 
     Pending uploads of jobs that are over are aborted, and what S3A has recorded of them is deleted,
-    even if their area is gone. Uploads that neither a record nor a name attributes to a job are
-    only shown, and so is what Hadoop's own committers have left.
+    even if their area is gone. So are empty uploads of ``_SUCCESS`` that no job can complete, if
+    they are as old. Uploads that neither a record nor a name attributes to a job are only shown,
+    and so is what Hadoop's own committers have left.
     """
     found = _Found(store, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
@@ -101,15 +103,19 @@ async def clean(
         elif isinstance(child, Directory):
             await found.settle_remains(destination, child.path)
     now = store.ids.now()
+
+    def is_old(begun: datetime) -> bool:
+        return now - begun >= older_than
+
     usable = await store.list_usable(destination.areas)
     for path, permit in ended_late_deletes(destination, usable, now).items():
         await found.delete_remains(path, permit)
     for layout in jobs_among(usable, destination):
-        if now - started(layout.job_id) >= older_than:
+        if is_old(started(layout.job_id)):
             await found.settle(layout, bind, check)
-    await found.abort_strays(destination, lambda job_id: now - started(job_id) >= older_than)
+    await found.abort_strays(destination, is_old)
     written = await written_by_hadoop(store)
-    old = [one for one in written.for_ours if now - started(one.job_id) >= older_than]
+    old = [one for one in written.for_ours if is_old(started(one.job_id))]
     await found.delete_magic(old)
     found.show_hadoops(written.areas)
     return found.report()
@@ -221,24 +227,25 @@ class _Found:
         return await delete_void_area(self._store, layout)
 
     async def abort_strays(
-        self, destination: DestinationLayout, is_old: Callable[[JobId], bool]
+        self, destination: DestinationLayout, is_old: Callable[[datetime], bool]
     ) -> None:
         """Abort the uploads of old jobs that are over; show those of no known job."""
         if self._leftovers is None:
             return
         strays = await self._leftovers.strays(
-            destination, lambda job_id: job_id is None or is_old(job_id)
+            destination, lambda job_id: job_id is None or is_old(started(job_id))
         )
         by_job: dict[JobId, list[PendingUpload]] = {}
         of_probes: list[PendingUpload] = []
+        of_none: list[PendingUpload] = []
         for job_id, upload in strays:
             if destination.is_in_probe(upload.path):
                 of_probes.append(upload)
             elif job_id is None:
-                name = destination.relative(upload.path)
-                self._shown.append(f"{name}: a pending upload that no job is known to have begun")
+                of_none.append(upload)
             else:
                 by_job.setdefault(job_id, []).append(upload)
+        await self._abort_of_none(self._leftovers, destination, of_none, is_old)
         self._deleted += [f"upload of {destination.relative(one.path)}" for one in of_probes]
         if not self._dry_run:
             await self._leftovers.abort_of_probes(destination, of_probes)
@@ -248,6 +255,31 @@ class _Found:
             if job_id not in self._left_alone and not await self._is_live(destination.job(job_id))
         }
         await self._abort_of_jobs_over(self._leftovers, destination, over)
+
+    async def _abort_of_none(
+        self,
+        leftovers: LeftoverUploads,
+        destination: DestinationLayout,
+        found: Sequence[PendingUpload],
+        is_old: Callable[[datetime], bool],
+    ) -> None:
+        """Abort old uploads of the marker that nobody will complete; show all others."""
+        markers = [
+            upload
+            for upload in found
+            if upload.path == destination.success
+            and upload.begun is not None
+            and is_old(upload.begun)
+        ]
+        over = await abandoned_markers(self._store, leftovers, destination, markers)
+        for upload in found:
+            name = destination.relative(upload.path)
+            if upload in over:
+                self._deleted.append(f"upload of {name}")
+            else:
+                self._shown.append(f"{name}: a pending upload that no job is known to have begun")
+        if not self._dry_run:
+            await leftovers.abort_markers(destination, over)
 
     async def _abort_of_jobs_over(
         self,

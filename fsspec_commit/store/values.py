@@ -1,6 +1,7 @@
 """The values that the core and the adapters exchange: plain, frozen, picklable."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import NewType, TypeAlias
 
@@ -97,6 +98,7 @@ class PendingUpload:
         parts: The parts that were stored, as far as the caller knows.
         object_bytes: The size of its object if another program has begun the upload: together with
             a name that is never used again, it identifies the object. Otherwise ``None``.
+        begun: When it was begun, by the store's clock, if a listing has said so.
     """
 
     path: StorePath
@@ -104,3 +106,4 @@ class PendingUpload:
     nonce: Nonce
     parts: tuple[Part, ...] = ()
     object_bytes: int | None = None
+    begun: datetime | None = field(default=None, compare=False)

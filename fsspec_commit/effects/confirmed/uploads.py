@@ -174,6 +174,23 @@ class ConfirmedUploads(Counted):
         parts = await self._ask("multipart_upload_list", lambda: adopting.stored_parts(upload))
         return parts is not None
 
+    async def is_empty(self, upload: PendingUpload) -> bool:
+        """Whether *upload* holds no byte; False if the store does not show that, or not to us.
+
+        Raises:
+            StoreError: It was never answered.
+        """
+        adopting = self._adopting
+        if adopting is None:
+            return False
+        try:
+            parts = await self._ask("multipart_upload_list", lambda: adopting.stored_parts(upload))
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return False
+        return not any(part.size_bytes != 0 for part in parts or ())
+
     async def adopted(self, upload: PendingUpload, etags: Sequence[str]) -> tuple[Part, ...] | str:
         """The parts of an upload that another program has begun; or why they are not as it says.
 

@@ -10,6 +10,7 @@ import errno
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from hashlib import md5
 from http import HTTPStatus
 from itertools import count
@@ -81,18 +82,27 @@ class Upload:
     path: StorePath
     nonce: Nonce
     parts: dict[int, bytes] = field(default_factory=dict)
+    begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 class Bucket:
     """Objects by path, and uploads by id; every request is atomic.
 
+    Args:
+        name: Its name.
+        habits: What its server does.
+        now: Its clock.
+
     Attributes:
         moves: Every request to rename an object, or to make a directory, also those in vain.
     """
 
-    def __init__(self, name: str, habits: Habits) -> None:
+    def __init__(
+        self, name: str, habits: Habits, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self.name = name
         self.habits = habits
+        self._now = now
         self._changed: Callable[[Change], None] | None = None
         self._serials = count(1)
         self.objects: dict[StorePath, Object] = {}
@@ -237,7 +247,7 @@ class Bucket:
         """Begin an upload."""
         with self._lock:
             upload_id = f"upload-{next(self._serials)}"
-            self.uploads[upload_id] = Upload(path, nonce)
+            self.uploads[upload_id] = Upload(path, nonce, begun=self._now())
             return PendingUpload(path=path, upload_id=upload_id, nonce=nonce)
 
     def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
@@ -245,7 +255,8 @@ class Bucket:
         with self._lock:
             if self.habits.keyed_by == "path" and upload.upload_id not in self._consumed:
                 # A block is staged whatever became of those before it.
-                self.uploads.setdefault(upload.upload_id, Upload(upload.path, upload.nonce))
+                begun = Upload(upload.path, upload.nonce, begun=self._now())
+                self.uploads.setdefault(upload.upload_id, begun)
             self._pending(upload).parts[number] = bytes(data)
             return Part(number, Token(_etag(data)), len(data))
 
@@ -294,7 +305,9 @@ class Bucket:
         with self._lock:
             return [
                 # No listing says what was sent beside an upload.
-                PendingUpload(path=upload.path, upload_id=upload_id, nonce=Nonce(""))
+                PendingUpload(
+                    path=upload.path, upload_id=upload_id, nonce=Nonce(""), begun=upload.begun
+                )
                 for upload_id, upload in self.uploads.items()
                 if upload.path.startswith(prefix)
             ]

@@ -49,10 +49,10 @@ class World:
     def __init__(self, plan: Plan, loop: SimulationLoop) -> None:
         self.plan = plan
         self.family = FAMILIES[plan.family]
-        self.bucket = Bucket("bucket", self.family.habits)
+        self._loop = loop
+        self.bucket = Bucket("bucket", self.family.habits, now=self._now)
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
-        self._loop = loop
         self._staying: dict[str, bytes] = {}
         for left in (LEFTOVERS[name] for name in plan.leftovers):
             self._staying |= left.files if left.stays else {}
@@ -105,7 +105,7 @@ class World:
         """The destination as *process* opens it, by a clock that is so much ahead."""
 
         def now() -> datetime:
-            return _BEGIN + timedelta(seconds=self._loop.time() + skew_s)
+            return self._now() + timedelta(seconds=skew_s)
 
         ids = IdSource(Random(f"ids {self.plan.schedule} {process.name}"), now)
         pace = Pace(ids)
@@ -118,6 +118,9 @@ class World:
         )
         confirmed = ConfirmedStore(store, ids=ids, statistics=Statistics())
         return OpenDestination(Location(f"simulated://top/{process.at}"), confirmed, ids, store)
+
+    def _now(self) -> datetime:
+        return _BEGIN + timedelta(seconds=self._loop.time())
 
     async def put(self, process: Process, plan: ForeignPlan) -> None:
         """Write or delete a file beside all jobs."""
@@ -203,16 +206,16 @@ class World:
     def _left_uploads(self, model: Model, root: StorePath) -> Iterator[StorePath]:
         """The uploads that are some job's.
 
-        One without bytes costs nothing: that of a marker may stay when its process dies. One of
-        another program is a job's when it was adopted, or if it is listed and named after the job.
+        One without bytes costs nothing: it may stay where it is not listed, or where nothing says
+        whose it is, when its process dies before it writes that down. One of another program is a
+        job's when it was adopted, or if it is listed and named after the job.
         """
         for upload_id, upload in self.bucket.uploads.items():
+            is_marker = upload.path == f"{root}/_SUCCESS" and not self._staying
             is_ours = bool(upload.nonce) or upload_id in model.adopted
-            is_found = self.family.habits.listable and is_of_a_job(upload.path)
-            if (
-                upload.path.startswith(f"{root}/")
-                and any(upload.parts.values())
-                and (is_ours or is_found)
+            is_found = self.family.habits.listable and (is_marker or is_of_a_job(upload.path))
+            if upload.path.startswith(f"{root}/") and (
+                is_found or (is_ours and any(upload.parts.values()))
             ):
                 yield upload.path
 

@@ -10,7 +10,8 @@ come back when the upload is completed, so that S3 checks that it puts together 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 from urllib.parse import unquote_plus
 
 from fsspec_commit.errors import StoreError
@@ -59,6 +60,14 @@ def _object_bytes(upload: PendingUpload) -> int:
     if upload.object_bytes is not None:
         return upload.object_bytes
     return sum(part.size_bytes or 0 for part in upload.parts)
+
+
+class _Listed(NamedTuple):
+    """An upload as a listing shows it; some servers do not say when it was begun."""
+
+    key: str
+    upload_id: str
+    begun: datetime | None
 
 
 class S3Adoption:
@@ -220,9 +229,9 @@ class S3Uploads:
         try:
             async with aclosing(self._listed(upload.path, key)) as listed:
                 async for one in listed:
-                    if one == (key, upload.upload_id):
+                    if (one.key, one.upload_id) == (key, upload.upload_id):
                         return "the upload is listed still; check endpoint_url= and the proxy"
-                    if one[0].encode() > key.encode():
+                    if one.key.encode() > key.encode():
                         break
         except RequestFailedError as error:
             if error.answer is not None and is_refusal_of_its_own(error.answer):
@@ -242,16 +251,20 @@ class S3Uploads:
         below = f"{key}/" if key else ""
         try:
             async with aclosing(self._listed(prefix, below)) as listed:
-                async for name, upload_id in listed:
+                async for one in listed:
                     # Some servers do not mind the prefix.
-                    if name.startswith(below):
-                        path = self._bucket.path(name)
-                        yield PendingUpload(path=path, upload_id=upload_id, nonce=_UNLISTED)
+                    if one.key.startswith(below):
+                        yield PendingUpload(
+                            path=self._bucket.path(one.key),
+                            upload_id=one.upload_id,
+                            nonce=_UNLISTED,
+                            begun=one.begun,
+                        )
         except RequestFailedError as error:
             raise error.failure from None
 
-    async def _listed(self, path: StorePath, below: str) -> AsyncGenerator[tuple[str, str], None]:
-        """Key and id of every upload that is listed for the prefix *below*, all pages.
+    async def _listed(self, path: StorePath, below: str) -> AsyncGenerator[_Listed, None]:
+        """Every upload that is listed for the prefix *below*, all pages.
 
         Raises:
             RequestFailedError: A page was not given.
@@ -259,12 +272,15 @@ class S3Uploads:
         """
         place: dict[str, Any] = {}
         continuations = Continuations(self._bucket, "list_multipart_uploads", path)
-        repeated: set[tuple[str, str]] = set()
+        repeated: set[_Listed] = set()
         before = ""
         while True:
             page = await self._page(path, below, place, before)
             uploads = page.get("Uploads") or ()
-            named = [(_decoded(page, str(one["Key"])), str(one["UploadId"])) for one in uploads]
+            named = [
+                _Listed(_decoded(page, str(one["Key"])), str(one["UploadId"]), _begun(one))
+                for one in uploads
+            ]
             for one in named:
                 if one not in repeated:
                     yield one
@@ -274,9 +290,9 @@ class S3Uploads:
             following: dict[str, Any] = {"KeyMarker": last}
             if page.get("NextUploadIdMarker"):
                 following["UploadIdMarker"] = str(page["NextUploadIdMarker"])
-            earlier = {name for name, _ in named if name.encode() < last.encode()}
+            earlier = {one.key for one in named if one.key.encode() < last.encode()}
             before = max(earlier, key=str.encode, default=before)
-            repeated = {one for one in named if one[0] == last}
+            repeated = {one for one in named if one.key == last}
             continuations.check(*following.values())
             place = following
 
@@ -311,3 +327,9 @@ class S3Uploads:
 def _decoded(page: Mapping[str, Any], text: str) -> str:
     """A key of a page; encoded where the answer says so, as botocore leaves it."""
     return unquote_plus(text) if page.get("EncodingType") == "url" else text
+
+
+def _begun(listed: Mapping[str, Any]) -> datetime | None:
+    """When a listed upload was begun; ``None`` if the server does not say, or not where."""
+    begun = listed.get("Initiated")
+    return begun if isinstance(begun, datetime) and begun.tzinfo is not None else None

@@ -195,6 +195,12 @@ BUGS = {
     "looks for no destination inside": Bug(
         of_scenes.looks_for_no_destination_inside, ("P9",), plan=of_scenes.INSIDE
     ),
+    "aborts markers that may be decided": Bug(
+        of_scenes.aborts_markers_that_may_be_decided, ("P8",), plan=of_scenes.SLOW_TO_RECORD
+    ),
+    "leaves markers that nobody knows": Bug(
+        of_scenes.leaves_markers_that_nobody_knows, ("P5",), plan=of_scenes.NEVER_TOLD
+    ),
     "leaves probes": Bug(of_scenes.leaves_probes, ("P5",), plan=of_scenes.left_over("probe")),
     "removes what it cannot read": Bug(
         of_scenes.removes_what_it_cannot_read, ("P8",), plan=of_scenes.left_over("newer")
@@ -204,9 +210,7 @@ BUGS = {
     ),
     "appends without a claim": Bug(of_claims.appends_without_a_claim, ("P1", "P9", "P11")),
     "has one claim for all drivers": Bug(
-        of_claims.has_one_claim_for_all_drivers,
-        ("P1", "P8", "P9", "P11"),
-        plan=runs.WITHDRAWN_LATE,
+        of_claims.has_one_claim_for_all_drivers, ("P1", "P8", "P9", "P11"), plan=runs.WITHDRAWN_LATE
     ),
     "lets appends pass with any names": Bug(
         of_claims.lets_appends_pass_with_any_names, ("P8", "P11"), plan=runs.ONE_NAME

@@ -14,6 +14,7 @@ from fsspec_commit.protocol import (
     clean,
     commit,
     job_state,
+    marker_uploads,
     old_partitions,
     publish,
     replaced,
@@ -25,6 +26,7 @@ from fsspec_commit.store import Expect
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.testing.simulation import (
     AttemptPlan,
+    CleanerPlan,
     FaultAt,
     ForeignPlan,
     HelperPlan,
@@ -208,6 +210,37 @@ INSIDE = Plan(
         FaultAt("n.driver", 5, "halt", 5.0, "create"),
         FaultAt("a.driver", 4, "halt", 20.0, "list_tree"),
     ),
+)
+
+
+def aborts_markers_that_may_be_decided(patch: pytest.MonkeyPatch) -> None:
+    """What no record names yet is its job's all the same."""
+    patch.setattr(marker_uploads, "_CAN_DECIDE", set())
+
+
+SLOW_TO_RECORD = Plan(
+    family="s3",
+    jobs=(JobPlan(name="a", mode="append", skew_s=400.0),),
+    cleaners=(CleanerPlan(at_s=20, older_than_s=10),),
+    faults=(
+        FaultAt("a.driver", 1, "halt_after", 30.0, "start"),
+        FaultAt("a.driver", 1, "halt", 100.0, "complete"),
+        FaultAt("cleaner0", 1, "halt", 60.0, "abort"),
+    ),
+)
+
+
+def leaves_markers_that_nobody_knows(patch: pytest.MonkeyPatch) -> None:
+    async def abandoned_markers(*_: Any) -> list[Any]:
+        return []
+
+    patch.setattr(clean, "abandoned_markers", abandoned_markers)
+
+
+NEVER_TOLD = Plan(
+    family="s3",
+    jobs=(JobPlan(name="a", mode="append"),),
+    faults=(FaultAt("a.driver", 1, "error_but_applied", verb="start"),),
 )
 
 
