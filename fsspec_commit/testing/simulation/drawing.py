@@ -27,6 +27,7 @@ _SELDOM: tuple[Mode, ...] = ("error", "ignore")
 _UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 _OLD = ("a.txt", "old.txt", "day=1/a.txt", "day=1/hour=2/old.txt", "day=2/old.txt")
 _FILES = ("a.txt", "day=1/a.txt", "day=1/b.txt", "day=2/a.txt", "day=3/hour=1/a.txt")
+_SUCCESS: tuple[Success, ...] = ("marker", "marker", "json", "json", "none")
 _ANY: tuple[FaultKind, ...] = (
     "crash_before",
     "crash_after",
@@ -57,9 +58,8 @@ def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
         seed: Any integer.
         family: The kind of store, a name of ``FAMILIES``; ``None`` draws it as well.
         varied: Whether it is varied by one or two of these: hidden names, another spelling of a
-            partition, adopted attempts, callbacks that raise, other markers, Ctrl-C, crashes of
-            those who settle a job, a destination beside or inside it, leftovers, others who delete
-            old files.
+            partition, adopted attempts, callbacks that raise, Ctrl-C, crashes of those who settle
+            a job, a destination beside or inside it, leftovers, others who delete old files.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
@@ -280,9 +280,7 @@ class _Drawing:
             then=self._one_of("again", "again", "abort", "leave"),
             key="k" if self._happens(0.15) else None,
             collect=self._happens(0.15),
-            success=("none" if self.seed % 8 == 0 else self._one_of("marker", "json"))
-            if success is None
-            else success,
+            success=self._one_of(*_SUCCESS) if success is None else success,
             threads=1 if self.seed % 5 else 2,
         )
 

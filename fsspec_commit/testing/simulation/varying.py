@@ -75,12 +75,6 @@ def _with_callbacks(plan: Plan, _: Family, random: Random) -> Plan:
     return replace(plan, jobs=tuple(jobs))
 
 
-def _with_other_markers(plan: Plan, _: Family, random: Random) -> Plan:
-    """Jobs with and without a marker meet."""
-    jobs = (replace(job, success=random.choice(("marker", "json", "none"))) for job in plan.jobs)
-    return replace(plan, jobs=tuple(jobs))
-
-
 def _with_interrupts(plan: Plan, _: Family, random: Random) -> Plan:
     """Somebody presses Ctrl-C."""
     actors = [name for job in plan.jobs for name in (f"{job.name}.driver", *actors_of(job))]
@@ -159,7 +153,6 @@ _VARIATIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
     _with_another_spelling,
     _with_adopted_attempts,
     _with_callbacks,
-    _with_other_markers,
     _with_interrupts,
     _with_interrupts,
     _with_crashes_in_recovery,
