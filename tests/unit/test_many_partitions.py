@@ -41,7 +41,7 @@ def peak_of(partitions: int) -> int:
     job: Any = SimpleNamespace(
         record=record, layout=SimpleNamespace(destination=destination), store=EmptyStore()
     )
-    manifests: Any = SimpleNamespace()
+    manifests: Any = SimpleNamespace(job=job)
     new = NewFiles(manifests)
     layout: Any = SimpleNamespace(job=SimpleNamespace(job_id=JOB_ID), task_id=0)
     message: Any = SimpleNamespace(task_id=0, manifest="", file_count=1, bytes=1)
