@@ -76,7 +76,7 @@ def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
 
 
 LEFT_OUT = steps.left_out()
-IN_MID_LISTING = FaultAt("reader0", 5, "halt", 20)
+IN_MID_LISTING = FaultAt("reader0", 2, "halt", 20, verb="list_tree")
 
 BUGS = {
     "publishes before its decision": Bug(of_commits.publishes_before_its_decision, ("P2", "P5")),
