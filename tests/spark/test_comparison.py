@@ -230,7 +230,9 @@ def test_a_commit_that_breaks_off_on_azure(
         settled = count_of(spark, place.url, "parquet")
         close_filesystem(spark, place.url)
     assert refused.met
-    assert (left, settled) == (5, 10 if committer == "ours" else 5)
+    # Hadoop's threads stop at the first refusal, before or after the other file.
+    assert left in ({5} if committer == "ours" else {0, 5})
+    assert settled == (10 if committer == "ours" else left)
 
 
 @pytest.mark.parametrize(
