@@ -107,6 +107,7 @@ BY_NIGHT = {
     "resumed and aborted": job(BOTH, states=17_000),
     "v1, two tries": job(BOTH, V1, {"Tries": "{1, 2}"}, states=39_000),
     "v1, a later job": job(BOTH, V1, {"LaterJob": "TRUE", "Losses": "1"}, states=84_000),
+    "magic, a later job": job(BOTH, {"LaterJob": "TRUE", "Losses": "1"}, states=497_000),
     "settled, magic": job(OPERATOR, states=2_900, liveness=SETTLED),
     "settled, v1": job(OPERATOR, V1, states=700, liveness=SETTLED),
     "two jobs, one with a twin": jobs(TWO, {"Twins": "{1}", "GivesUp": "TRUE"}, states=395_000),
