@@ -1,4 +1,4 @@
-"""The worlds, made once for all tests of a process."""
+"""The worlds, made once for the tests of a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from tests.protocol.hostile.worlds import World
 
 
-@pytest.fixture(scope="package")
+# Not of the package: without an ``__init__.py`` that is the session, and what is patched here would
+# be patched for every test that this process runs later.
+@pytest.fixture(scope="module")
 def spoiled() -> Iterator[list[World]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pacing, "BACKOFF_S", 0.0001)
