@@ -97,16 +97,17 @@ class Case:
     Attributes:
         number: Replays it.
         done: What was done, in order.
+        digests: The new digests of what the enemy has changed, by the old ones.
     """
 
     number: int
     worlds: Sequence[World]
     done: list[str] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.random = Random(self.number)
         self.world = self.random.choice(self.worlds)
-        self.digests: dict[str, str] = {}
         self.result: object = None
 
     def __str__(self) -> str:
