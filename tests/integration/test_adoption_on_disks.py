@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
+from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -107,6 +109,28 @@ def test_an_attempt_without_a_directory_is_not_there(job: fc.Job, tmp_path: Path
 
 
 @pytest.mark.guarantees("P6", "P8")
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"size_bytes": True}, "a number of bytes, not True"),
+        ({"size_bytes": "1"}, "a number of bytes, not '1'"),
+        ({"size_bytes": -1}, "a number of bytes, not -1"),
+        ({"part_tokens": ["etag"]}, "a tuple of etags"),
+        ({"part_tokens": ("etag", "")}, "a tuple of etags"),
+        ({"upload_id": ""}, "a text, not ''"),
+        ({"upload_id": "\udc80"}, "a text, not '\\udc80'"),
+        ({"upload_id": 7}, "a text, not 7"),
+    ],
+)
+def test_what_no_program_can_have_been_told_is_refused(
+    job: fc.Job, tmp_path: Path, wrong: dict[str, Any], why: str
+) -> None:
+    file = replace(written(job, tmp_path), **wrong)
+    with pytest.raises(fc.RequestError, match=re.escape(why)) as caught:
+        job.adopt(0, ATTEMPT, [file])
+    assert caught.value.kind == "cannot_adopt"
+
+
 @pytest.mark.parametrize("dies", ["after the rename", "after the manifest"])
 def test_a_late_writer_is_not_in_the_way_of_another_driver(
     job: fc.Job, tmp_path: Path, dies: str

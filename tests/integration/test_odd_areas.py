@@ -260,11 +260,25 @@ def test_an_age_or_a_job_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_damaged_job_needs_no_age(tmp_path: Path) -> None:
     to = tmp_path / "out"
-    bad, young = (fc.Job(to, mode="append").start() for _ in range(2))
-    DAMAGED["claim is too long"](to / "_commit" / bad.job_id)
-    report = fc.clean(to, damaged=[bad.job_id], dry_run=False)
-    assert (report.aborted, report.deleted) == ((), (bad.job_id,))
+    *bad, young = (fc.Job(to, mode="append").start() for _ in range(3))
+    for one in bad:
+        DAMAGED["claim is too long"](to / "_commit" / one.job_id)
+    report = fc.clean(to, damaged=[one.job_id for one in bad], dry_run=False)
+    assert (report.aborted, report.deleted) == ((), tuple(one.job_id for one in bad))
+    assert [job.job_id for job in fc.jobs(to)] == [young.job_id]
     young.abort()
+
+
+def test_it_is_said_how_much_was_removed(tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    _append(to)
+    for number in range(2):
+        left = to / f"_commit/gone-{NONCE[:-1]}{number}"
+        left.mkdir()
+        (left / "part").write_bytes(bytes(1_000))
+    for dry_run in (True, False):
+        report = fc.clean(to, older_than=timedelta(0), dry_run=dry_run)
+        assert (len(report.deleted), report.bytes) == (2, 2_000)
 
 
 @pytest.fixture

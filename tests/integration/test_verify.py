@@ -71,6 +71,13 @@ def test_other_markers_say_nothing(marker: bytes, destination: Path) -> None:
     assert (report.ok, report.checked_count) == (True, 0)
 
 
+def test_a_marker_that_nobody_can_read_says_nothing(destination: Path) -> None:
+    write(destination, success="none")
+    (destination / "_SUCCESS").mkdir()
+    report = fc.verify(destination)
+    assert (report.ok, report.checked_count) == (True, 0)
+
+
 def test_what_a_job_under_way_has_published_is_compared(destination: Path) -> None:
     write(destination)
     job_id = die(destination, "rename", 7)  # the second old file goes to the trash

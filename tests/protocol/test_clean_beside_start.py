@@ -19,9 +19,12 @@ from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import RENAMING, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FLAT
 from tests.scenes.hooks import at, before
+from tests.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
+
+    from tests.scenes.flat_place import FlatPlace
 
 T = TypeVar("T")
 
@@ -163,3 +166,18 @@ def test_who_starts_a_job_sees_that_its_area_was_cleaned_up(tmp_path: Path) -> N
         job = fc.Job(tmp_path, mode="append").start()
     assert [job.job_id] != first
     assert commits(job)
+
+
+@pytest.mark.parametrize("habits", ["unversioned", "gcs", "gen2"])
+def test_what_stands_without_a_job_goes_and_is_named(
+    habits: str, make_place: Callable[[str, Scene], FlatPlace]
+) -> None:
+    place = make_place(habits, Scene({"mode": "error"}))
+    job = fc.Job(place.url, mode="append").start()
+    (spec,) = [path for path in place.bucket.objects if path.endswith("/job.json")]
+    del place.bucket.objects[spec]
+    claim = StorePath(f"{spec.rpartition('/')[0]}/claim-{'a' * 32}")
+    place.bucket.put(claim, b"{}", None, Expect.ANYTHING)
+    report = fc.clean(place.url, older_than=timedelta(0), dry_run=False)
+    assert (report.deleted, report.not_removed) == ((job.job_id,), ())
+    assert claim not in place.bucket.objects

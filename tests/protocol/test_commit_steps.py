@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -38,6 +40,24 @@ def test_a_task_whose_message_is_forgotten_is_named(tmp_path: Path) -> None:
     job = fc.Job(tmp_path / "out", mode="append").start()
     messages = [write(fc.Task.from_spec(job.spec, number), "a.txt").commit() for number in (0, 1)]
     assert "left out" in str(job.commit(messages[:1]).warnings)
+
+
+def test_a_task_whose_job_is_over_is_told_so(tmp_path: Path) -> None:
+    """Whatever failed because of that: here a directory to be renamed is gone."""
+    job = fc.Job(tmp_path / "out", mode="append").start()
+    task = write(fc.Task.from_spec(job.spec, 0), "a.txt")
+    fc.abort(tmp_path / "out", job.job_id)
+    with pytest.raises(fc.JobNotActiveError):
+        task.commit()
+    job._begun_here = False
+
+
+def test_hadoops_marker_says_one_time_in_two_ways(tmp_path: Path) -> None:
+    with fc.Job(tmp_path / "out", mode="append", success="json") as job:
+        write(job.task(), "a.txt").commit()
+    marker = json.loads((tmp_path / "out/_SUCCESS").read_bytes())
+    said = datetime.fromisoformat(marker["date"]).timestamp()
+    assert marker["timestamp"] == round(said * 1000)
 
 
 def test_a_callback_is_told_how_many_files_there_are(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 from uuid import uuid4
 
 import fsspec
@@ -13,10 +13,17 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.committer_contract import Place
 from fsspec_commit.testing.committer_contract.given import Files, request_refused
 from fsspec_commit.testing.committer_contract.partitions import ALIKE, PartitionsContract
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.protocol.folding import FoldingStore, folded
+from tests.protocol.test_flat_races import write_files
+from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from tests.scenes.flat_place import FlatPlace
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -38,13 +45,22 @@ def place() -> Iterator[Place]:
         ("name=\N{LATIN SMALL LETTER E WITH ACUTE}", "name=e\u0301"),
     ],
 )
-def test_a_partition_of_a_folded_name_is_refused(place: Place, stands: str, written: str) -> None:
-    old = {f"{stands}/old.txt": b"old"}
+@pytest.mark.parametrize("beside", [(), ("a%20b", "a b"), ("z%20b", "z b")])
+def test_a_partition_of_a_folded_name_is_refused(
+    place: Place, stands: str, written: str, beside: tuple[str, ...]
+) -> None:
+    """Also where others, which are two directories, have one value."""
+    old = {f"{name}/old.txt": b"old" for name in (*beside, stands)}
     place.put(old)
     with request_refused("partition_spelled_otherwise") as caught:
-        place.commit([{f"{written}/new.txt": b"new"}], mode="overwrite_partitions")
-    for name in (stands.rsplit("=", maxsplit=1)[-1], written.rsplit("=", maxsplit=1)[-1]):
-        assert name in str(caught.value)
+        place.commit(
+            [{f"{name}/new.txt": b"new" for name in (written, *beside)}],
+            mode="overwrite_partitions",
+        )
+    other = str(caught.value.path)
+    assert stands.startswith(other)
+    refused = "/".join(written.split("/")[: len(other.split("/"))])
+    assert f"write {refused!r} to" in str(caught.value)
     place.assert_untouched(old)
 
 
@@ -101,21 +117,27 @@ def test_what_stands_under_another_name_is_in_the_way_of_many_files(
 
 
 @pytest.mark.parametrize(
-    ("names", "files"),
+    ("names", "files", "alike"),
     [
-        ("exact", ["a.txt", "A.txt"]),
-        ("unique", ["code=a/part.txt", "code=A/part.txt"]),
-        ("unique", ["code=a/x=1/part.txt", "code=A/x=2/part.txt"]),
-        ("unique", ["_notes", "_Notes"]),
-        ("unique", ["_Notes", "_notes/part.txt"]),
-        ("exact", ["k/a/x/part.txt", "k/A"]),
+        ("exact", ["a.txt", "A.txt"], "'A.txt' and 'a.txt'"),
+        ("unique", ["code=a/part.txt", "code=A/part.txt"], "'code=A' and 'code=a'"),
+        ("unique", ["code=a/x=1/part.txt", "code=A/x=2/part.txt"], "'code=A' and 'code=a'"),
+        ("unique", ["_notes", "_Notes"], "'_Notes' and '_notes'"),
+        ("unique", ["_Notes", "_notes/part.txt"], "'_Notes' and '_notes'"),
+        (
+            "unique",
+            ["_Notes", "_Other", "A/part.txt", "_notes/part.txt", "z/part.txt"],
+            "'_Notes' and '_notes'",
+        ),
+        ("exact", ["k/a/x/part.txt", "k/A"], "'k/A' and 'k/a'"),
     ],
 )
 def test_two_spellings_in_one_job_are_refused(
-    place: Place, names: Literal["unique", "exact"], files: list[str]
+    place: Place, names: Literal["unique", "exact"], files: list[str], alike: str
 ) -> None:
-    with request_refused("names_alike"):
+    with request_refused("names_alike") as caught:
         place.commit([{name: b"new"} for name in files], names=names)
+    assert f"takes {alike} for one name" in str(caught.value)
     place.assert_untouched()
 
 
@@ -126,6 +148,31 @@ def test_two_spellings_are_two_names_elsewhere() -> None:
     for _ in range(2):
         place.commit(new, names="exact", mode="overwrite")
         place.assert_committed(*new)
+
+
+@pytest.mark.parametrize(
+    ("where", "names", "times"),
+    [("memory", "exact", 1), ("memory", "unique", 0), ("versioned", "exact", 0)],
+)
+def test_a_store_is_asked_once_and_only_where_it_matters(
+    where: str,
+    names: Literal["unique", "exact"],
+    times: int,
+    make_place: Callable[[str, Scene], FlatPlace],
+) -> None:
+    asked: list[str] = []
+
+    async def record(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "stat" and path.endswith("/_COMMIT"):
+            asked.append(path)
+        return await call()
+
+    place = make_place(where, SCENES["append"])
+    with wrapping(lambda store: WrappedStore(store, record)):
+        job = fc.Job(place.url, mode="append", names=names)
+        with job, job.task() as task:
+            write_files(task, {"d=1/new.txt": "new"})
+    assert len(asked) == times
 
 
 def test_the_name_that_stands_is_replaced(place: Place) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCENE = Scene({"mode": "append"}, [{"part.txt": "first", "_notes": "of the first"}])
 BESIDE = [
     {"part.txt": "second", "_notes": "of the second"},
-    {"_notes/part.txt": "second, in a directory"},
+    {"_notes/part.txt": "second, in a directory", "day=1/part.txt": "second"},
 ]
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import RENAMING, Bucket
 from tests.protocol.in_buckets import started, write
 
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+T = TypeVar("T")
 pytestmark = pytest.mark.parametrize("bucket", RENAMING, indirect=True)
 
 
@@ -109,6 +116,43 @@ def test_a_name_is_written_again_after_its_writer_has_let_go_of_it(bucket: Bucke
         write(task, "b.txt", text="second")
     job.commit()
     assert shown(bucket) == {"a": b"second", "b": b"second"}
+
+
+def test_a_writer_that_fails_is_discarded(bucket: Bucket) -> None:
+    """Never finished, so that nothing of it is published; and never left open."""
+    calls: list[str] = []
+
+    async def record(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if "/a-" in path:
+            calls.append(verb)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, record)):
+        job = started(bucket)
+    with suppress(ZeroDivisionError), job.task() as task, task.open("a.txt", "w") as file:
+        file.write("first")
+        raise ZeroDivisionError
+    assert calls[-1] == "discard"
+    assert "finish" not in calls
+    job.abort()
+
+
+def test_an_attempt_of_which_another_manifest_stands_does_not_commit(bucket: Bucket) -> None:
+    """As if two processes were this attempt: what the other one has written is not taken for it."""
+    job = started(bucket)
+
+    async def come_first(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "create" and "/manifests/" in path and path not in bucket.objects:
+            bucket.put(path, b"{}", None, Expect.ANYTHING)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, come_first)):
+        task = write(fc.Task.from_spec(job.spec, 0), "a.txt")
+    with pytest.raises(fc.JobNotActiveError):
+        task.commit()
+    with pytest.raises(RuntimeError, match="no message"):
+        _ = task.message
+    job.abort()
 
 
 def test_a_removed_file_is_left_out_and_no_deletion_of_it_can_come_late(bucket: Bucket) -> None:

@@ -77,8 +77,9 @@ def test_those_of_jobs_that_may_decide_stay(bucket: Bucket) -> None:
     assert bucket.uploads == {}
 
 
-def test_that_of_a_decided_job_stays(bucket: Bucket) -> None:
-    job = started(bucket)
+@pytest.mark.parametrize("success", ["marker", "none"])
+def test_that_of_a_decided_job_stays(bucket: Bucket, success: str) -> None:
+    job = started(bucket, success=success)
     message = write(job.task(), "a.txt").commit()
     with inject(Fault("complete", 1, "crash_before")) as fired, suppress(Crash):
         fc.Job.from_spec(job.spec).commit([message])

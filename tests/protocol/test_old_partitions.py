@@ -58,6 +58,19 @@ def test_partitions_are_listed_at_once(
     assert least <= most <= greatest
 
 
+def test_two_spellings_of_a_value_that_are_both_written_are_both_replaced(
+    make_place: Callable[[str, Scene], FlatPlace],
+) -> None:
+    """Also where only one has rows so far: none of these would stay."""
+    place = make_place("versioned", SCENES["append"])
+    for names in (["k=a%20b"], ["k=a%20b", "k=a b"]):
+        job = fc.Job(place.url, mode="overwrite_partitions")
+        with job, job.task() as task:
+            write_files(task, {f"{name}/part.txt": name for name in names})
+    shown = [text for name, text in place.snapshot().items() if name.startswith("k=")]
+    assert sorted(shown) == [b"k=a b", b"k=a%20b"]
+
+
 def test_escapes_of_no_unicode_are_values_of_their_own(
     make_place: Callable[[str, Scene], FlatPlace],
 ) -> None:

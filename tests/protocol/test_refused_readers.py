@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from errno import EACCES
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import pytest
 
@@ -11,18 +12,22 @@ import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.flat.bucket import refused
 from tests.protocol.faults import MEMORY, attempt
 from tests.scenes.places import LocalPlace
 from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.scenes.flat_place import FlatPlace
     from tests.scenes.memory_place import MemoryPlace
 
     AnyPlace: TypeAlias = FlatPlace | MemoryPlace
+
+T = TypeVar("T")
 
 ASK: dict[str, Callable[[str], object]] = {
     "committed_files": fc.committed_files,
@@ -58,6 +63,19 @@ def test_a_directory_of_a_destination_whose_first_job_is_at_work(url: str) -> No
         fc.committed_files(f"{url}/day=1")
     assert caught.value.kind == "inside_destination"
     job.abort()
+
+
+def test_a_directory_above_that_nobody_may_list_is_passed_over(
+    make_place: Callable[[str, Scene], AnyPlace],
+) -> None:
+    async def refuse(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "list_children" and "/out/" not in path:
+            raise refused(path, "403", EACCES)
+        return await call()
+
+    place = make_place("versioned", NOTHING)
+    with wrapping(lambda store: WrappedStore(store, refuse)):
+        assert fc.committed_files(f"{place.url}/day=1") == []
 
 
 @pytest.mark.parametrize("ask", ["committed_files", "dataset"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -27,7 +28,6 @@ from tests.sweeps import by_day
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
 
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Capabilities, Entry, Store
@@ -279,6 +279,54 @@ def test_who_does_not_know_what_counts_says_so(tmp_path: Path) -> None:
     (area / "job.json").unlink()
     with pytest.raises(fc.RecordError, match=r"job\.json is gone"):
         fc.committed_files(destination)
+
+
+def test_a_name_of_an_old_file_counts_at_any_time_and_a_new_one_in_the_end(tmp_path: Path) -> None:
+    """Until the job has published, what the name of the old file holds is the old or the new."""
+    destination = tmp_path / "out"
+    place = LocalPlace(destination)
+    options: dict[str, object] = {"mode": "overwrite", "names": "exact"}
+    scene = Scene(options, [{"a.txt": "new", "b.txt": "new"}])
+    destination.mkdir()
+    for name in ("a.txt", "c.txt"):
+        (destination / name).write_bytes(b"old")
+    plan = FaultPlan([Fault("rename", nth=1, kind="crash_before")])
+    assert attempt(scene, place, partial(FaultyStore, faults=plan)) == "nothing"
+    [job] = fc.jobs(destination)
+    assert job.state == "decided"
+    assert [Path(name).name for name in fc.committed_files(destination)] == ["a.txt", "c.txt"]
+    fc.resume(destination, job.job_id)
+    assert [Path(name).name for name in fc.committed_files(destination)] == ["a.txt", "b.txt"]
+
+
+def test_none_of_many_old_files_counts_once_the_new_ones_are_in_place(
+    make_place: Callable[[str, Scene], FlatPlace],
+) -> None:
+    place = make_place("versioned", PUBLISHING)
+    old = {f"day={number % 7}/old-{number}.txt": b"old" for number in range(700)}
+    place.put(old)
+    plan = FaultPlan([Fault("delete", nth=2, kind="crash_before")])
+    assert attempt(PUBLISHING, place, partial(FaultyStore, faults=plan)) == "nothing"
+    [job] = fc.jobs(place.url)
+    assert job.state == "published"
+    told = fc.committed_files(place.url)
+    assert told
+    assert not [name for name in told if "/old-" in name]
+    fc.resume(place.url, job.job_id)
+    assert fc.committed_files(place.url) == told
+
+
+def test_one_damaged_job_of_several_is_enough_not_to_know(tmp_path: Path) -> None:
+    jobs = [fc.Job(tmp_path / "out", mode="append").start() for _ in range(3)]
+    for job in jobs:
+        decision = tmp_path / "out/_commit" / job.job_id / "decision"
+        decision.write_bytes(b"{torn")
+        with pytest.raises(fc.RecordError, match=f"not known: job {job.job_id} is damaged"):
+            fc.committed_files(tmp_path / "out")
+        decision.unlink()
+    assert fc.committed_files(tmp_path / "out") == []
+    for job in jobs:
+        job.abort()
 
 
 def test_where_a_loss_was_accepted_no_old_file_is_left_out(tmp_path: Path) -> None:

@@ -158,6 +158,22 @@ def test_a_refusal_that_stays_is_one(kind: str) -> None:
 
 
 @every_kind
+def test_a_refusal_for_another_reason_is_not_tried_again(kind: str) -> None:
+    """Only a source that was said to be missing, and is there, has come back since."""
+    server = Server(kind)
+
+    def before() -> None:
+        if server.calls[-1] == "rename":
+            raise StoreError("no", reply=Reply.REFUSED, path=SOURCE)
+
+    server.before = before
+    with pytest.raises(StoreError, match="no"):
+        server.rename()
+    assert server.calls.count("rename") == 1
+    assert server.shown == {"source": b"ours"}
+
+
+@every_kind
 @pytest.mark.parametrize("nonce", [OTHER, None, OURS])
 def test_what_has_arrived_is_not_mistaken_for_another(kind: str, nonce: object) -> None:
     """Of equal length with another nonce, or with ours and of another length: it is lost."""

@@ -314,3 +314,25 @@ def test_a_file_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     there.run(write)
     assert len(there.aborted) == 1
     assert there.bucket.uploads == {}
+
+
+def test_the_room_of_one_who_was_cancelled_is_for_the_next() -> None:
+    """Whether he still waited for it, or had just been given it."""
+
+    async def main() -> None:
+        budget = PartBudget(10)
+        await budget.take(8)
+        long, short = (asyncio.ensure_future(budget.take(size)) for size in (9, 2))
+        await asyncio.sleep(0)
+        long.cancel()
+        await asyncio.wait([long, short])
+        assert long.cancelled()
+        given = asyncio.ensure_future(budget.take(8))
+        await asyncio.sleep(0)
+        budget.give_back(8)
+        given.cancel()
+        await asyncio.wait([given])
+        assert given.cancelled()
+        await budget.take(8)
+
+    run(main())
