@@ -44,6 +44,10 @@ OTHER_CALL = {"min": "max", "max": "min", "any": "all", "all": "any"}
 LOGGING = {"debug", "info", "warning", "add_note", "took"}
 WORDS_OF_ERRORS = {"job_id", "path", "stage", "task_id", "remaining"}
 """What an error says of where it came from; its ``kind`` and ``outcome`` are acted on."""
+ASSERTED = "strict"
+"""The keyword by which ``zip`` asserts what is true."""
+EMPTY = {"()", "[]", "{}", "set()", "frozenset()", "list()", "tuple()", "dict()"}
+"""What is the same, wherever one of them is meant."""
 
 
 class Change(NamedTuple):
@@ -119,6 +123,7 @@ _LEFT_ALONE: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Lambda: ("args",),
     ast.AnnAssign: ("annotation", "target"),
     ast.Assign: ("targets",),
+    ast.Raise: ("cause",),  # It is shown with a traceback.
 }
 
 
@@ -152,12 +157,25 @@ def _text(node: ast.AST | list[ast.stmt]) -> str:
 
 def _is_removable(one: ast.stmt, function: Function) -> bool:
     if isinstance(one, ast.Return):
-        return one is not function.body[-1]  # There it is the same as to return nothing.
+        return one not in _at_the_end(function.body)  # There it is the same as to return nothing.
     if isinstance(one, ast.Expr):
         return isinstance(one.value, ast.Call | ast.Await) and not _asks_above(one)
     if isinstance(one, ast.Assign):
         return _can_do_without(one, function)
     return isinstance(one, ast.Raise | ast.AugAssign | ast.Delete | ast.Assert | ast.Continue)
+
+
+def _at_the_end(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements after which nothing comes."""
+    last = body[-1]
+    yield last
+    if isinstance(last, ast.If | ast.With | ast.AsyncWith):
+        yield from _at_the_end(last.body)
+    if isinstance(last, ast.If) and last.orelse:
+        yield from _at_the_end(last.orelse)
+    if isinstance(last, ast.Try) and not last.finalbody:
+        for branch in (last.orelse or last.body, *(one.body for one in last.handlers)):
+            yield from _at_the_end(branch)
 
 
 def _asks_above(one: ast.Expr) -> bool:
@@ -283,11 +301,13 @@ def _(one: ast.Call) -> Instead:
     name = one.func.id if isinstance(one.func, ast.Name) else ""
     if name in OTHER_CALL:
         yield "computed", ast.Call(ast.Name(OTHER_CALL[name], ast.Load()), one.args, one.keywords)
-    if len(one.args) > 1 and name not in {"isinstance", "min", "max"}:
+    first, *others = [ast.unparse(arg) for arg in one.args[:2]] or [""]
+    is_other = others != [first] and not {first, *others} <= EMPTY
+    if len(one.args) > 1 and is_other and name not in {"isinstance", "min", "max"}:
         yield "swapped", ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords)
     for place, keyword in enumerate(one.keywords):
         if name.endswith("Error") and keyword.arg in WORDS_OF_ERRORS:
             continue
-        if keyword.arg is not None:
+        if keyword.arg not in {None, ASSERTED}:
             rest = [*one.keywords[:place], *one.keywords[place + 1 :]]
             yield f"without {keyword.arg}", ast.Call(one.func, one.args, rest)

@@ -8,41 +8,68 @@ import os
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
 
-from tests.mutation.mutants import all_mutants
+from tests.mutation.mutants import Mutant, all_mutants
+from tests.mutation.rate import KILLED, MEASURED, rate_of
+from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
 from tests.mutation.trials import Result, Trials
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TESTS = (
     "tests/mutation/killers.py",
     "tests/unit/effects",
+    "tests/unit/hadoop",
     "tests/unit/records",
+    "tests/unit/store",
+    "tests/unit/testing",
     "tests/unit/test_directory_names.py",
+    "tests/unit/test_errors.py",
     "tests/unit/test_file_names.py",
     "tests/unit/test_many_partitions.py",
     "tests/unit/test_old_partitions.py",
+    "tests/unit/test_statistics.py",
     "tests/unit/test_streamed_list.py",
+    "tests/unit/test_testing_assertions.py",
     "tests/contract/test_committers.py",
     "tests/contract/test_flat.py",
     "tests/contract/test_local.py",
     "tests/contract/test_memory.py",
+    "tests/contract/test_planted_lies.py",
     "tests/protocol",
+    "tests/integration/write_dataset",
     "tests/integration/test_accept_loss.py",
     "tests/integration/test_adoption.py",
     "tests/integration/test_adoption_on_disks.py",
+    "tests/integration/test_disk.py",
     "tests/integration/test_files.py",
     "tests/integration/test_forgotten_messages.py",
+    "tests/integration/test_links.py",
+    "tests/integration/test_marker_uploads.py",
     "tests/integration/test_messages.py",
+    "tests/integration/test_mistakes.py",
+    "tests/integration/test_moved.py",
     "tests/integration/test_odd_areas.py",
     "tests/integration/test_odd_records.py",
+    "tests/integration/test_rewrites.py",
     "tests/integration/test_store_calls.py",
+    "tests/integration/test_store_calls_in_buckets.py",
+    "tests/integration/test_transactions.py",
+    "tests/integration/test_two_threads.py",
     "tests/integration/test_verify.py",
+    "tests/integration/test_weapons.py",
 )
 """What may kill a mutant, if it is quick: tests in memory and on the disk."""
-KILLED = {"killed", "hung"}
-LEFT_OUT = ("tests/protocol/planted",)
+LEFT_OUT = (
+    "tests/integration/write_dataset/test_interruptions.py",
+    "tests/protocol/planted",
+    "tests/unit/testing/test_garbage.py",
+)
 OPTIONS = (
     "--quiet",
     "--capture=no",
@@ -65,6 +92,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names of mutants; none for all")
     parser.add_argument("--seed", help="try them in an order that is drawn; else file by file")
+    parser.add_argument("--known-first", action="store_true", help="begin with known survivors")
+    parser.add_argument("--share", default="0/1", help="of so many disjoint shares try this one")
+    parser.add_argument("--record", action="store_true", help=f"write {MEASURED.name}")
     parser.add_argument("--within", type=float, default=1e9, metavar="SECONDS")
     parser.add_argument("--each", type=float, default=20, metavar="SECONDS")
     parser.add_argument("--workers", type=int, default=2)
@@ -72,22 +102,18 @@ def main() -> None:
     parser.add_argument("--tests", nargs="*", default=TESTS)
     parser.add_argument("--to", type=Path, help="a line a result; what is in it is not tried again")
     given = parser.parse_args()
-    lines = given.to.read_text().splitlines() if given.to and given.to.exists() else ()
-    known = dict(json.loads(line) for line in lines)
-    mutants = [
-        one
-        for one in all_mutants()
-        if one.name not in known
-        and (not given.names or any(part in one.name for part in given.names))
-    ]
-    if given.seed is not None:
-        mutants.sort(key=lambda one: crc32(f"{given.seed} {one.name}".encode()))
+    results = results_in(given.to) if given.to and given.to.exists() else {}
+    every = all_mutants()
+    mutants = [one for one in chosen(every, given) if one.name not in results]
     verdicts = Counter[str]()
 
     def keep(name: str, result: Result) -> None:
+        results[name] = result
         verdicts[result.verdict] += 1
         if result.verdict not in KILLED:
-            print(f"{result.verdict}, {result.run} of {result.of} tests: {name}", flush=True)
+            why = NO_DIFFERENCE.get(name) or SURVIVORS.get(name) or "not known"
+            tests = f"{result.run} of {result.of} tests"
+            print(f"{result.verdict}, {tests}: {name} ({why})", flush=True)
         if given.to:
             with given.to.open("a") as file:
                 file.write(json.dumps([name, result]) + "\n")
@@ -106,7 +132,34 @@ def main() -> None:
     status = pytest.main([*OPTIONS, *ignored, *given.tests], plugins=[trials])
     if status != pytest.ExitCode.OK:
         raise SystemExit(status)
+    rate = rate_of(results)
     print(f"{dict(verdicts)} of {len(mutants)}, {time.monotonic() - begin:.0f} s")
+    print(f"{rate.killed} of {rate.tried} killed; of all {rate.least:.0%} to {rate.most:.0%}")
+    if given.record:
+        counts = {"mutants": len(every), "drawn": len(results), "counted": rate.tried}
+        MEASURED.write_text(f"{json.dumps({**counts, 'killed': rate.killed}, indent=2)}\n")
+
+
+def chosen(mutants: Sequence[Mutant], given: argparse.Namespace) -> list[Mutant]:
+    """Those that are asked for, in the order in which they are tried."""
+    number, count = map(int, given.share.split("/"))
+    found = [
+        one
+        for one in mutants
+        if (not given.names or any(part in one.name for part in given.names))
+        and crc32(one.name.encode()) % count == number
+    ]
+    if given.seed is not None:
+        found.sort(key=lambda one: crc32(f"{given.seed} {one.name}".encode()))
+    if given.known_first:
+        found.sort(key=lambda one: one.name not in NO_DIFFERENCE | SURVIVORS)
+    return found
+
+
+def results_in(path: Path) -> dict[str, Result]:
+    """The results that a run has written, by name."""
+    found = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {name: Result(*result) for name, result in found}
 
 
 if __name__ == "__main__":

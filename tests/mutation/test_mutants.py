@@ -1,16 +1,32 @@
-"""Mutants of the protocol: their names are theirs alone, they run, and the simulator kills some.
+"""Mutants of the protocol: their names are theirs alone, they run, and the tests kill most.
 
 A mutant is the product with one small change: a condition negated, a statement left out. All are
-tried by ``python -m tests.mutation.measure``.
+tried by ``python -m tests.mutation.measure``; a night tries some, others each time.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fsspec_commit.testing.simulation import run
+from tests.mutation.measure import results_in
 from tests.mutation.mutants import code_of, live_function, modules, mutants_of
+from tests.mutation.rate import Rate, known_and_killed, rate_of
+from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
 from tests.protocol.simulation.scenes import plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+SHARES = 5
+NIGHT_S = 540
+KILLED_MIN = 0.9
 
 PLANS = [
     plan
@@ -64,3 +80,52 @@ def test_the_simulator_kills_them(
     mutant = next(one for one in mutants_of(module) if one.name == f"{module}:{change}")
     monkeypatch.setattr(live_function(mutant), "__code__", code_of(mutant))
     assert any(run(plan).violations for plan in PLANS)
+
+
+@pytest.mark.checkout
+def test_what_is_known_to_survive_is_a_mutant() -> None:
+    known = [*NO_DIFFERENCE, *SURVIVORS]
+    named = {
+        mutant.name
+        for module in {name.partition(":")[0] for name in known}
+        for mutant in mutants_of(module)
+    }
+    assert not set(known) - named
+    assert not NO_DIFFERENCE.keys() & SURVIVORS.keys()
+
+
+def test_a_small_sample_says_little() -> None:
+    assert Rate(7, 10).least < 0.4 < KILLED_MIN > Rate(7, 10).most - 0.01
+    assert Rate(700, 1_000).most < 0.75
+    assert (Rate(0, 0).least, Rate(0, 0).most) == (0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.checkout
+@pytest.mark.parametrize("share", range(SHARES), ids="part-{}".format)  # Each in another night.
+def test_most_are_killed_and_those_that_survive_are_known_to(
+    share: int,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    say_what_ran: Callable[[str], None],
+) -> None:
+    """As many of a share as there is time for, and it must be possible that nine of ten are.
+
+    What makes no difference does not count. What is known to survive must do so.
+    """
+    to, seed = tmp_path / "results", request.config.option.sweep_seed
+    program = [sys.executable, "-m", "tests.mutation.measure", "--workers=1", f"--to={to}"]
+    which = ["--known-first", f"--share={share}/{SHARES}", f"--seed={seed}"]
+    done = subprocess.run(
+        [*program, *which, f"--within={NIGHT_S}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = results_in(to)
+    rate = rate_of({name: result for name, result in results.items() if name not in SURVIVORS})
+    say_what_ran(f"{rate.killed} of {rate.tried} mutants killed")
+    assert not known_and_killed(results), "take them out of survivors.py"
+    assert rate.most >= KILLED_MIN, done.stdout

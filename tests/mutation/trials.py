@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import time
 from collections import Counter, defaultdict
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import pytest
@@ -34,6 +35,7 @@ LEARNING = 0.6
 """How much of the time may be spent on the tests as they are."""
 PARTS = 15
 """Into how many forks they are divided for each worker, each with some of all of them."""
+_ANYWHERE = ""
 _SURVIVED, _KILLED, _NO_FUNCTION = 0, 1, 3
 
 
@@ -143,11 +145,13 @@ class Trials:
                 self._learnt.write_bytes(pickle.dumps(self._reached))
 
     def _in_order(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant: first what has killed many near it, and is quick."""
+        """The tests that reach it: first what is quick, and is named so or has killed near it."""
         near = self._kills[f"{mutant.module}:{mutant.function}"], self._kills[mutant.module]
+        names = {word for word in _words(f"{mutant.path.stem} {mutant.function}") if len(word) > 3}
 
         def cost(test: str) -> float:
-            killed = 5 * near[0][test] + near[1][test]
+            killed = 5 * near[0][test] + near[1][test] + self._kills[_ANYWHERE][test]
+            killed += 5 * len(names & _words(test))
             return (self._reached.seconds[test] + 0.01) / (1 + killed)
 
         return sorted((test for test in self._reached.by(mutant) if test in self._items), key=cost)
@@ -190,10 +194,17 @@ class Trials:
         elif code == _SURVIVED:
             self._done(mutant, Result("survived", None, len(run), len(tests)))
         else:
-            for place in (mutant.module, f"{mutant.module}:{mutant.function}"):
+            for place in (_ANYWHERE, mutant.module, f"{mutant.module}:{mutant.function}"):
                 self._kills[place][run[-1]] += 1
             verdict: Verdict = "hung" if code == -signal.SIGALRM else "killed"
             self._done(mutant, Result(verdict, run[-1], len(run), len(tests)))
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    """The words of names of tests and functions, without what makes one of them plural."""
+    words = re.findall(r"[a-z]+", re.sub("([A-Z])", r" \1", name).lower())
+    return frozenset(word.removesuffix("s") for word in words)
 
 
 def _make_nothing_of_failures() -> None:

@@ -1,0 +1,77 @@
+"""Of how many mutants that were tried how many are killed, and what that says of all."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.mutation.trials import Result
+
+KILLED = {"killed", "hung"}
+MEASURED = Path(__file__).with_name("measured.json")
+_Z = 1.96
+"""Of a normal distribution: 95 % are within so many standard deviations."""
+
+
+class Rate(NamedTuple):
+    """What has become of mutants that were drawn from all.
+
+    Attributes:
+        killed: How many were killed.
+        tried: How many were tried, without those that make no difference.
+        alive: Those that survived, and are not known to do so.
+    """
+
+    killed: int
+    tried: int
+    alive: tuple[str, ...] = ()
+
+    @property
+    def most(self) -> float:
+        """The greatest part of all that can be killed, where so many of a sample were."""
+        return self._bound(1)
+
+    @property
+    def least(self) -> float:
+        """The smallest part."""
+        return self._bound(-1)
+
+    def _bound(self, sign: int) -> float:
+        """Of the interval of 95 % after Wilson."""
+        if not self.tried:
+            return float(sign > 0)
+        part, of = self.killed / self.tried, self.tried
+        middle = part + _Z * _Z / (2 * of)
+        width = _Z * math.sqrt(part * (1 - part) / of + _Z * _Z / (4 * of * of))
+        return (middle + sign * width) / (1 + _Z * _Z / of)
+
+
+def rate_of(results: Mapping[str, Result]) -> Rate:
+    """The rate over what was drawn: what makes no difference does not count, nor what is none."""
+    counted = {
+        name: result
+        for name, result in results.items()
+        if name not in NO_DIFFERENCE and result.verdict != "no function"
+    }
+    alive = [name for name, result in counted.items() if result.verdict not in KILLED]
+    unknown = tuple(name for name in alive if name not in SURVIVORS)
+    return Rate(len(counted) - len(alive), len(counted), unknown)
+
+
+def known_and_killed(results: Mapping[str, Result]) -> list[str]:
+    """What is said to survive, and does not."""
+    known = NO_DIFFERENCE.keys() | SURVIVORS.keys()
+    return [name for name in results if name in known and results[name].verdict in KILLED]
+
+
+def measured() -> dict[str, int]:
+    """What was measured last: how many mutants there were, how many were drawn, and so on."""
+    found: dict[str, int] = json.loads(MEASURED.read_text("utf-8"))
+    return found

@@ -1,0 +1,95 @@
+"""Mutants that survive, by name, and why.
+
+By night each of these is tried as well: one that is killed after all is to be taken out.
+"""
+
+from __future__ import annotations
+
+NO_DIFFERENCE = {
+    "protocol/verify.py:_marker: not isinstance(data, bytes) or not data -> "
+    "not isinstance(data, bytes) and (not data)": "what is no text of JSON is no marker, either",
+    "protocol/verify.py:_marker: not isinstance(data, bytes) or not data -> not data": (
+        "what is no text of JSON is no marker, either"
+    ),
+    "protocol/verify.py:_marker: not isinstance(data, bytes) or not data -> "
+    "not isinstance(data, bytes)": "what is no text of JSON is no marker, either",
+    "protocol/attempt.py:_write_manifest: standing is None or (standing != manifest and "
+    "(not is_as_good(standing))) -> standing != manifest and (not is_as_good(standing))": (
+        "nothing is no manifest, so it is neither this one nor as good"
+    ),
+    "protocol/attempt.py:_write_manifest: len(manifest) > RECORD_BYTES_MAX -> "
+    "len(manifest) >= RECORD_BYTES_MAX": "one byte of 64 MiB, of a limit that nobody is told",
+    "protocol/deleting.py:delete_replaced: entries -> not entries": (
+        "whoever removes a file renews the permit himself"
+    ),
+    "protocol/deleting.py:delete_replaced: await lease.permit() -> nothing": (
+        "whoever removes a file renews the permit himself"
+    ),
+    "protocol/streamed_list.py:read_list: rest or Listed(count, digest.hexdigest()) != listed -> "
+    "Listed(count, digest.hexdigest()) != listed": "the digest is of the rest as well",
+    "protocol/superseded.py:_count: job.store.list_tree(…) [without without]": (
+        "what is in the areas is never a wanted name: it is listed in vain"
+    ),
+    "protocol/claim.py:_Patience.wait: 1.5 -> 2.5": "only how soon it is looked again",
+    "protocol/chosen.py:ChosenTasks.inline: self.listed is not None or self.held is None -> "
+    "self.listed is not None": "one of the two is always there, and never both",
+    "protocol/old_partitions.py:_Walk.files: 1 -> 2": "how many are listed at once at first",
+    "protocol/old_partitions.py:_Walk.files: 1 -> 2 (2)": "how many are listed after a long one",
+    "protocol/old_partitions.py:_Walk.files: sum(map(len, listed)) <= _LISTED_MAX -> "
+    "sum(map(len, listed)) < _LISTED_MAX": "one file of 4096, of a limit of memory",
+    "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or "
+    "more > _FILES_AT_ONCE_MAX -> len(group) == _READ_AT_ONCE_MAX and more > _FILES_AT_ONCE_MAX": (
+        "how many manifests are held at once: memory, which tests of large jobs watch"
+    ),
+    "protocol/manifests.py:check_new_files: new.manifests = replace(manifests, are_checked=True) "
+    "-> nothing": "manifests are checked once more whenever they are read",
+    "effects/removal.py:TrashRemoval.remove: return Removed.GONE -> return None": (
+        "it is asked only whether the file was kept, or has changed"
+    ),
+    "effects/leftover_uploads.py:LeftoverUploads._recorded_by_all: isinstance(child, Entry) and "
+    "layout.is_upload_record(child.path) -> isinstance(child, Entry)": (
+        "what is no record of an upload names none"
+    ),
+    "protocol/snapshot.py:_list_committed: store.list_tree(…) [without without]": (
+        "what is in the areas is no data: it is listed in vain"
+    ),
+    "protocol/in_the_way.py:_look_at_all_files: job.store.list_tree(…) [without without]": (
+        "what is in the areas has no name that a new file can have: it is listed in vain"
+    ),
+    "protocol/hidden_files.py:new_files_of: mark in name and job_named_in(name) == job_id -> "
+    "job_named_in(name) == job_id": "a job that is named in a name is in it: this is quicker",
+    "committers/working_files.py:_Recording.finish: self._asking = False -> nothing": (
+        "a writer that has finished is not discarded"
+    ),
+    "protocol/success.py:_is_to_mark: other.decision is None or other.state == 'void' -> "
+    "other.state == 'void'": "of a job that is not void it is asked only once it has decided",
+    "protocol/manifests.py:NewFiles.add: self.rows or 0 -> self.rows": (
+        "where they are not known, this is not reached"
+    ),
+    "protocol/claim.py:_Patience.wait: self._pause_s * (0.5 + self._ids.jitter()) -> "
+    "self._pause_s // (0.5 + self._ids.jitter())": "only how soon it is looked again",
+    "protocol/streamed_list.py:ListWriter.add: len(self._held) >= _HELD_BYTES_MAX -> "
+    "len(self._held) > _HELD_BYTES_MAX": "one byte more is held, of a limit of memory",
+    "effects/confirmed/one_shot.py:observe_again: 4 -> 5": "only how soon it is looked again",
+    "protocol/retire.py:retire_job: job.removal.retire(…) [without published]": (
+        "records are read of uploads that are completed: there is nothing to abort"
+    ),
+    "protocol/success.py:_others: other != job.layout and state.state in "
+    "{'decided', 'published', 'void'} -> other != job.layout or state.state in "
+    "{'decided', 'published', 'void'}": "what comes and goes more often is looked at once more",
+}
+"""The library does the same, or takes a little more time or memory for it."""
+
+SURVIVORS = {
+    "protocol/claim.py:_Patience.wait: self._is_told = True -> nothing": (
+        "a line of the log comes each time that it is looked again"
+    ),
+    "protocol/superseded.py:_shows_end: late is None or late.record.state != 'aborted' -> "
+    "late is None": "a decision to commit in an area that a person has given up",
+    "effects/deletion.py:of_own_marker: raise AssertionError(f'{upload.path!r} is no marker') -> "
+    "nothing": "a mistake of ours, which no caller makes",
+    "protocol/damaged.py:_fenced: Decision(…) [without by]": (
+        "a decision that is removed a moment later; a driver that reads it in between would tell"
+    ),
+}
+"""Something would be different, and no quick test looks at it: what would notice it."""
