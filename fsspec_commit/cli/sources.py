@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import fsspec_commit as fc
+from fsspec_commit.filesystems import filesystem_of
 
 FORMATS = ("parquet", "csv", "json", "orc", "arrow")
 _BY_EXTENSION = {
@@ -145,8 +146,6 @@ def _find(
 
 
 def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str]:
-    from fsspec.core import url_to_fs
-
     if _CREDENTIALS.match(source):
         raise fc.RequestError(
             "a source's URL carries credentials, which would be shown to everybody who lists"
@@ -154,7 +153,7 @@ def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str
             kind="secret_in_url",
         )
     try:
-        filesystem, path = url_to_fs(source, **(options or {}))
+        filesystem, path = filesystem_of(source, **(options or {}))
     except ValueError as error:
         raise fc.RequestError(
             f"cannot open source {source!r}: {error}", kind="unknown_protocol"

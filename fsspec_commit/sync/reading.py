@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.destination import OpenDestination, open_destination
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.filesystems import filesystem_of
 from fsspec_commit.location import DestinationLike, Location
 from fsspec_commit.protocol import snapshot
 from fsspec_commit.protocol.clean import clean
@@ -72,15 +73,13 @@ class CommittedFiles(list[str]):
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        from fsspec.core import url_to_fs  # noqa: PLC0415  # only for callers who want it
-
         url = self._location.url
         # As libraries use it, also where the caller's own remembers listings, or is asynchronous.
         options = {**self._location.storage_options, "use_listings_cache": False}
         options.pop("asynchronous", None)
         options.pop("loop", None)
         # It would take a name with "::" for a chain of two, and read another directory.
-        filesystem, _ = url_to_fs(url.partition("::")[0], **options)
+        filesystem, _ = filesystem_of(url.partition("::")[0], **options)
         return filesystem, str(filesystem._strip_protocol(url))  # noqa: SLF001  # fsspec's own convention
 
 

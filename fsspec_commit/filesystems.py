@@ -1,0 +1,19 @@
+"""fsspec's own filesystem of a URL, for what is read past the adapters: by libraries, by users."""
+
+from typing import Any
+
+
+def filesystem_of(url: str, **options: object) -> tuple[Any, str]:
+    """Open the filesystem of *url* as fsspec does, and name the path there as it does.
+
+    On ``webhdfs://`` a read that fails raises ``OSError``: in fsspec's own client it may return
+    what a server says of the failure.
+    """
+    from fsspec.core import url_to_fs  # noqa: PLC0415  # only for callers who read
+
+    filesystem, path = url_to_fs(url, **options)
+    if type(filesystem).__module__ == "fsspec.implementations.webhdfs":
+        from fsspec_commit.webhdfs_reading import CheckedWebHDFS  # noqa: PLC0415  # loads requests
+
+        filesystem = CheckedWebHDFS(*filesystem.storage_args, **filesystem.storage_options)
+    return filesystem, path
