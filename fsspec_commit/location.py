@@ -5,7 +5,6 @@ store; on the local disk it is only checked whether a path exists that reads lik
 """
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from fsspec_commit.errors import RequestError, UnknownProtocolError
 from fsspec_commit.names import AREA
 from fsspec_commit.store.destination_text import refuse_secrets
+from fsspec_commit.store.disk_urls import DISKS, without_disk_scheme
 from fsspec_commit.store.registry import are_served_alike, known_protocols, protocol_of
 from fsspec_commit.store.unexpanded import refuse_pattern, refuse_unexpanded
 
@@ -39,8 +39,6 @@ class UniversalPath(Protocol):
 DestinationLike: TypeAlias = "str | os.PathLike[str] | UniversalPath"
 """A URL, a path, or anything with ``protocol``, ``path`` and ``storage_options`` (``UPath``)."""
 
-_DISKS = frozenset({"file", "local"})
-
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -55,9 +53,9 @@ class Location:
     @property
     def local_path(self) -> str | None:
         """The path on this machine's disks; ``None`` for a URL of another store."""
-        if protocol_of(self.url) not in _DISKS:
+        if protocol_of(self.url) not in DISKS:
             return None
-        return re.sub(r"^(file|local)://", "", self.url)
+        return without_disk_scheme(self.url)
 
 
 def locate(
@@ -121,9 +119,9 @@ def _checked(url: str) -> str:
         )
         raise RequestError(message, kind="reserved_name", path=url)
     protocol = protocol_of(url)
-    path = re.sub(r"^(file|local)://(localhost(?=/))?", "", url, flags=re.IGNORECASE)
+    path = without_disk_scheme(url)
     refuse_pattern(url, path)
-    if protocol not in _DISKS:
+    if protocol not in DISKS:
         return url
     refuse_unexpanded(url, path)
     try:
@@ -163,7 +161,7 @@ def _of_filesystem(path: str, filesystem: Any) -> Location:
 def _url(path: str, protocol: str, filesystem: Any) -> str:
     """The URL of a path on a filesystem."""
     bare: str = filesystem._strip_protocol(path)  # noqa: SLF001  # fsspec's own convention
-    if protocol in _DISKS:
+    if protocol in DISKS:
         return bare
     bare = bare.lstrip("/")
     # Of HDFS the first component of a URL is a host, and not the first directory.

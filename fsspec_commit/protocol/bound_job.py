@@ -1,7 +1,9 @@
 """A job, bound to its store, committer and removal."""
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from fsspec_commit.committers import Committer
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -60,3 +62,9 @@ class BoundJob:
     def settle_command(self, verb: str) -> str:
         """The shell command that settles this job."""
         return settle_command(verb, self.record.destination, self.record.job_id)
+
+
+Bind: TypeAlias = Callable[[JobRecord], BoundJob]
+"""Binds a job that is to be changed; its capabilities then hold for the store."""
+Check: TypeAlias = Callable[[JobRecord], None]
+"""Raises `RecordError` if this store lacks an ability that the job needs; changes nothing."""

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeAlias
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -23,17 +22,13 @@ from fsspec_commit.hadoop.jobs import HadoopArea, written_by_hadoop
 from fsspec_commit.ids import JobId, started
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.abort import abort_job
-from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.damaged import Check, damage_of, remove_damaged
+from fsspec_commit.protocol.bound_job import Bind, Check
+from fsspec_commit.protocol.damaged import damage_of, remove_damaged
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.late_deletes import ended_late_deletes
 from fsspec_commit.protocol.marker_uploads import abandoned_markers
-from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Directory, PendingUpload, Unusable
-
-Bind: TypeAlias = Callable[[JobRecord], BoundJob]
-"""Binds a job that is to be changed; its capabilities then hold for the store."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,5 @@
 """Damaged jobs, which only a person can settle: removed on request, never by a driver."""
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -17,13 +14,11 @@ from fsspec_commit.errors import (
     failing_as,
 )
 from fsspec_commit.layout import DestinationLayout, JobLayout
+from fsspec_commit.protocol.bound_job import Check
 from fsspec_commit.protocol.job_records import read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision, JobRecord
-
-Check: TypeAlias = Callable[[JobRecord], None]
-"""Raises `RecordError` if this store lacks an ability that the job needs; changes nothing."""
+from fsspec_commit.records.job import Decision
 
 
 async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> RecordError | None:

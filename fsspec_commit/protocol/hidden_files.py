@@ -6,9 +6,8 @@ from typing import TypeAlias
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import job_named_in
-from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.bound_job import Bind, BoundJob
 from fsspec_commit.protocol.chosen import chosen_by
-from fsspec_commit.protocol.clean import Bind
 from fsspec_commit.protocol.file_names import NameIndex
 from fsspec_commit.protocol.job_records import over, read_record
 from fsspec_commit.protocol.listing import ending

@@ -19,11 +19,10 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.ids import started
 from fsspec_commit.layout import DestinationLayout
-from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.bound_job import BoundJob, Check
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.commit import finish_job
 from fsspec_commit.protocol.committed_tasks import CommittedTasks, committed_tasks
-from fsspec_commit.protocol.damaged import Check
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files

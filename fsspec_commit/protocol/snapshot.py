@@ -28,8 +28,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.ids import JobId
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import AREA, is_visible
-from fsspec_commit.protocol.bound_job import BoundJob, settle_command
-from fsspec_commit.protocol.clean import Bind
+from fsspec_commit.protocol.bound_job import Bind, BoundJob, settle_command
 from fsspec_commit.protocol.damaged import damage_of
 from fsspec_commit.protocol.hidden_files import (
     Hides,

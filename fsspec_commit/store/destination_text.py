@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterator
 from urllib.parse import unquote
 
 from fsspec_commit.errors import RequestError
+from fsspec_commit.store.disk_urls import without_disk_scheme
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = re.compile(r"(?:^|::)([A-Za-z][A-Za-z0-9+.-]*)://")
 _MISTYPED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)\s*:(?!:)")
-_FILE_URL = re.compile(r"(?:file|local)://(?=/)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s\ufeff\u200b]*")
 _AUTHORITY_END = re.compile(r"[/?#]")
 _SEPARATOR = re.compile(r"[?&;#]")
@@ -80,8 +80,8 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
 
 def _is_path(text: str) -> bool:
     """Whether *text* can only be a path on a disk of this machine."""
-    path = text[_match_end(_FILE_URL, text) :]
-    is_file_url = path != text and not path.startswith("//") and "://" not in path
+    path = without_disk_scheme(text)
+    is_file_url = path != text and re.match("/(?!/)", path) is not None and "://" not in path
     return is_file_url or (path.startswith("/") and os.path.lexists(path))
 
 

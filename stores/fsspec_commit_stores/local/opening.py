@@ -2,17 +2,15 @@
 
 import errno
 import os
-import re
 import stat
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AtomicRename, Capabilities
+from fsspec_commit.store.disk_urls import without_disk_scheme
 from fsspec_commit_stores.local.failures import failed, refusal
 from fsspec_commit_stores.local.mounts import existing_part, is_local
 from fsspec_commit_stores.local.tokens import keeps_whole_seconds
-
-_SCHEME = re.compile(r"(?:file|local):(?://(?:localhost(?=/))?)?", re.IGNORECASE)
 
 DISK = Capabilities(
     atomic_rename=AtomicRename.DIRECTORY,
@@ -42,7 +40,7 @@ def root_of(url: str) -> StorePath:
     if os.name != "posix":
         message = f"cannot open {url!r}: local disks are served on Linux and macOS, not {os.name!r}"
         raise RequestError(message, kind="unsupported_platform", path=url)
-    text = url[match.end() :] if (match := _SCHEME.match(url)) else url
+    text = without_disk_scheme(url)
     if not text or "\0" in text:
         raise RequestError(f"{url!r} names no directory", kind="invalid_url", path=url)
     if text.startswith("~"):
