@@ -279,8 +279,9 @@ TakeBackDecision(s) ==
 (* How a job ended that has no job.json, its files say, or nobody does. *)
 HasFinished ==
     /\ ~store.job /\ store.epoch
-    /\ store.decision # None => \/ store.published \/ store.decision.state = "aborted"
-                                \/ store.manifests = {}    \* it came too late
+    /\ store.decision # None =>
+         \/ store.published \/ store.decision.state = "aborted"
+         \/ ~(ChosenIn(store.decision) \subseteq store.manifests)    \* it came too late
 ShowsAFile == \E n \in Names : store.visible[n] \in Attempts
 
 AskHowItEnded(s) ==

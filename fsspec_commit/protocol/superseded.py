@@ -28,7 +28,7 @@ async def is_over(job: BoundJob) -> bool:
     stands, as it does wherever a job has finished. Absence alone would prove nothing: the answer
     may not have come from the store. An aborted decision came too late, into an area that was void:
     the caller's own has counted, and of a job that was aborted no file is ever there. So did a
-    committed one without manifests: it could publish nothing.
+    committed one that could not be published, since manifests that it has chosen are not there.
     """
     return await _has_finished(job.store, job.layout)
 
@@ -46,13 +46,29 @@ async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
     if await read_record(store, layout) is not None:
         return False
     listed = {child.path for child in await store.list_area(layout.area)}
-    could_publish = layout.decision in listed and layout.manifests in listed
-    if could_publish and layout.published not in listed:
+    has_both = layout.decision in listed and layout.manifests in listed
+    if has_both and layout.published not in listed:
         late = await recall(store, layout, layout.decision, Decision)
-        if late is None or late.record.state != "aborted":
+        if late is None or await _can_be_published(store, layout, late.record):
             return False
     destination = layout.destination
     return bool(epochs_among(await store.list_area(destination.areas), destination))
+
+
+async def _can_be_published(store: ConfirmedStore, layout: JobLayout, decision: Decision) -> bool:
+    """Whether what a decision names is there: of many attempts their list, else each manifest.
+
+    Other manifests may be there: of attempts that came too late, and that nobody has chosen.
+    """
+    if decision.state == "aborted":
+        return False
+    if decision.chosen_list is not None:
+        return await store.stat(layout.chosen_list(decision.chosen_list.nonce)) is not None
+    for message in decision.chosen:
+        manifest = layout.attempt(message.task_id, message.attempt_id).manifest
+        if await store.stat(manifest) is None:
+            return False
+    return True
 
 
 def finished_by_another(job: BoundJob) -> JobNotActiveError:
