@@ -41,7 +41,8 @@ from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token, Writ
 
 _UPLOADING = "cannot upload: "
 _LOST = (
-    "is not in place, and its upload is gone: somebody else aborted it, or a rule of the bucket did"
+    "is not in place, and its upload is gone, or has other parts by now: somebody else aborted or "
+    "changed it, or a rule of the bucket did"
 )
 
 

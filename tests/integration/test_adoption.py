@@ -53,6 +53,12 @@ class Engine:
         for left, data in ((file_name, b""), (f"{file_name}.pending", record.encode())):
             self._s3.pipe_file(f"{self._bucket}/{self._prefix}/{base}/{left}", data)
 
+    def write_again(self, file: fc.AdoptedFile, data: bytes) -> None:
+        """Another content of its first part."""
+        where = {"Bucket": self._bucket, "Key": f"{self._prefix}/{file.name}"}
+        upload = {"UploadId": file.upload_id, "PartNumber": 1}
+        self._s3.call_s3("upload_part", **where, **upload, Body=data)
+
     def end(self, file: fc.AdoptedFile, operation: str) -> None:
         where = {"Bucket": self._bucket, "Key": f"{self._prefix}/{file.name}"}
         numbered = enumerate(file.part_tokens, 1)
@@ -115,6 +121,28 @@ def test_a_resumer_knows_what_was_completed(
     result = fc.resume(job.destination, job.job_id, storage_options=s3_bucket.storage_options)
     assert (result.state, result.warnings) == ("committed", ())
     assert [engine.read(name) for name in names] == [name.encode() for name in names]
+
+
+@pytest.mark.guarantees("P2", "P6")
+def test_p2_what_a_program_uploads_after_its_files_were_adopted_is_never_shown(
+    started: tuple[fc.Job, Engine], s3_bucket: S3Bucket
+) -> None:
+    """Its job stays decided, until somebody accepts that the file is lost."""
+    job, engine = started
+    names = [f"part-{number}-{job.job_id}-0.csv" for number in range(2)]
+    files = [engine.write(name, b"right") for name in names]
+    message = job.adopt(0, ATTEMPT, files)
+    engine.write_again(files[0], b"wrong")
+    with pytest.raises(fc.PartialCommitError):
+        job.commit([message])
+    options = s3_bucket.storage_options
+    with pytest.raises(fc.PartialCommitError):
+        fc.resume(job.destination, job.job_id, storage_options=options)
+    assert [one.state for one in fc.jobs(job.destination, storage_options=options)] == ["decided"]
+    result = fc.resume(job.destination, job.job_id, accept_loss=True, storage_options=options)
+    assert [warning for warning in result.warnings if names[0] in warning]
+    assert [name for name in engine.names() if name.endswith(".csv")] == [names[1]]
+    assert engine.read(names[1]) == b"right"
 
 
 def shown(s3_bucket: S3Bucket, job: fc.Job) -> tuple[list[fc.JobInfo], list[fc.HadoopJob]]:

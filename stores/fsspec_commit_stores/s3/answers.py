@@ -92,6 +92,7 @@ _EXPLAINED = {
     "XAdminUserNotFound": _WRONG_KEY,  # versitygw
 }
 _NUMBERS = {
+    "InvalidPart": errno.ENOENT,  # what was uploaded is gone: another program has replaced it
     "NoSuchBucket": errno.ENOENT,
     "NoSuchKey": errno.ENOENT,
     "NoSuchUpload": errno.ENOENT,
