@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tests.specs.explore import Found, explore
+from tests.specs.explore import Found, explore_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,8 +61,7 @@ Step: TypeAlias = tuple[str, Bucket]
 
 def search(weakened: Weakened | None = None) -> Found:
     """Search every interleaving under the rules, but for one that may be *weakened*."""
-    model = _Model(weakened)
-    return explore(model.start(), model.steps, model.wrong)
+    return explore_model(_Model(weakened))
 
 
 class _Model:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
 StateT = TypeVar("StateT")
+WeakenedT = TypeVar("WeakenedT")
 STATES_MAX = 400_000
+
+
+class Model(Protocol[StateT]):
+    """What can happen, and what must not."""
+
+    def start(self) -> StateT:
+        """Where it begins."""
+
+    def steps(self, now: StateT, /) -> Iterable[tuple[str, StateT]]:
+        """All that can happen next, each with what it is called."""
+
+    def wrong(self, now: StateT, /) -> str | None:
+        """What is broken in a state, if anything."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,23 @@ def explore(
         if len(came_from) > STATES_MAX:
             raise OverflowError(f"more than {STATES_MAX} states")
     return Found(len(came_from))
+
+
+def explore_model(model: Model[StateT]) -> Found:
+    """Search every interleaving of *model*."""
+    return explore(model.start(), model.steps, model.wrong)
+
+
+def search_all(
+    search: Callable[[str, WeakenedT], Found], plans: Iterable[str], weakened: WeakenedT
+) -> Found:
+    """Search one plan after the other, until what is *weakened* shows."""
+    found = Found(0)
+    for plan in plans:
+        found = search(plan, weakened)
+        if found.problem is not None:
+            break
+    return found
 
 
 def _trace(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from tests.specs.explore import Found, explore
+from tests.specs.explore import Found, explore_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,17 +108,7 @@ Act: TypeAlias = tuple[str, Actor, Store]
 
 def search(plan: str, weakened: Weakened | None = None) -> Found:
     """Search every interleaving of *plan* under the rules, but for one that may be *weakened*."""
-    model = _Model(PLANS[plan], weakened)
-    return explore(model.start(), model.steps, model.wrong)
-
-
-def search_all(weakened: Weakened) -> Found:
-    """Search one plan after the other, until what is *weakened* shows."""
-    for plan in PLANS:
-        found = search(plan, weakened)
-        if found.problem is not None:
-            return found
-    return found
+    return explore_model(_Model(PLANS[plan], weakened))
 
 
 class _Model:

@@ -19,7 +19,7 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol import snapshot
 from fsspec_commit.protocol.snapshot import Phase, SeenJob
-from tests.specs.explore import Found, explore
+from tests.specs.explore import Found, explore_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,17 +155,7 @@ _OVER = World(())
 
 def search(plan: str, weakened: Weakened | None = None) -> Found:
     """Search every interleaving of *plan* under the rules, but for one that may be *weakened*."""
-    model = _Model(PLANS[plan], weakened)
-    return explore(model.start(), model.steps, model.wrong)
-
-
-def search_all(weakened: Weakened) -> Found:
-    """Search one plan after the other, until what is *weakened* shows."""
-    for plan in PLANS:
-        found = search(plan, weakened)
-        if found.problem is not None:
-            return found
-    return found
+    return explore_model(_Model(PLANS[plan], weakened))
 
 
 class _Model:

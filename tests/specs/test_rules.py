@@ -18,6 +18,7 @@ from tests.specs import (
     trash,
     void_area,
 )
+from tests.specs.explore import search_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,9 +46,9 @@ WEAKENED = [
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
         ("marker uploads", marker_uploads.search, marker_uploads.Weakened),
-        ("markers", markers.search_all, markers.Weakened),
+        ("markers", partial(search_all, markers.search, markers.PLANS), markers.Weakened),
         ("nested", nested.search, nested.Weakened),
-        ("reader", reader.search_all, reader.Weakened),
+        ("reader", partial(search_all, reader.search, reader.PLANS), reader.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
     )
