@@ -197,12 +197,16 @@ DiscardAttempt(a) ==
     /\ Attempt(a, {step[a]}, "discarded",
                [store EXCEPT !.sources = @ \ {a}, !.manifests = @ \ {a}])
 
-(* A late write of v1 comes too late: the file has been taken out of its reach. *)
+(* Another program that goes on writing after its attempt has committed: over its file, or under that
+   name when the file has been published. Of v1 the file has been taken out of its reach; an upload
+   that is gone takes no more parts. *)
 WriteAgain(a) ==
-    /\ a[2] \in LateTries /\ a \in store.sources \ store.altered
+    /\ a[2] \in LateTries /\ a \notin store.altered
     /\ Committer = "v1" => ~Rule("v1 takes a committed attempt out of the reach of late writers")
+    /\ a \in store.sources \/ (Committer # "magic" /\ TakesRecords(store))
     /\ step[a] \in {"stored", "sent"}
-    /\ Attempt(a, {step[a]}, step[a], [store EXCEPT !.altered = @ \cup {a}])
+    /\ Attempt(a, {step[a]}, step[a],
+               [store EXCEPT !.sources = @ \cup {a}, !.altered = @ \cup {a}])
 
 ----------------------------------------------------------------------------
 (***************************************************************************)
@@ -593,12 +597,21 @@ P7DecidedOnce ==
     /\ Cardinality(counted) <= 1
     /\ Says({"returned", "told committed"}) => ToCommit # {}
 
+(* What another program has written over after its attempt had committed. *)
+IsSpoilt(a) == Committer # "v1" /\ a \in store.altered /\ store.visible[NameOf(a)] # a
+HasSpoilt(d) == \E a \in ChosenIn(d) : IsSpoilt(a)
+
 (* From a decision on each file is there or can be published; nobody finds nothing to go by. *)
 P8Resumable ==
     /\ later = "idle" =>
          \A d \in ToCommit : \A a \in ChosenIn(d) :
-             a \in store.sources \/ store.visible[NameOf(a)] = a
-    /\ ~Says({"partial"})
+             a \in store.sources \ store.altered \/ store.visible[NameOf(a)] = a \/ IsSpoilt(a)
+    /\ Says({"partial"}) => \E d \in ToCommit : HasSpoilt(d)
+
+(* A job of which a file was written over stays as it was decided, until a person has looked. *)
+P8StaysDecided ==
+    later = "idle" =>
+        \A d \in ToCommit : HasSpoilt(d) => store.job /\ store.decision = d /\ ~store.published
 
 (* Old files stay until each new one is there; then none is left. *)
 P9NothingLost ==
