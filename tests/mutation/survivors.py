@@ -84,8 +84,6 @@ SURVIVORS = {
     "protocol/claim.py:_Patience.wait: self._is_told = True -> nothing": (
         "a line of the log comes each time that it is looked again"
     ),
-    "protocol/superseded.py:_shows_end: late is None or late.record.state != 'aborted' -> "
-    "late is None": "a decision to commit in an area that a person has given up",
     "effects/deletion.py:of_own_marker: raise AssertionError(f'{upload.path!r} is no marker') -> "
     "nothing": "a mistake of ours, which no caller makes",
     "protocol/damaged.py:_fenced: Decision(…) [without by]": (
