@@ -56,10 +56,14 @@ def test_what_a_finished_job_has_named_is_compared(destination: Path) -> None:
     assert (whole.ok, whole.checked_count, whole.file_count) == (True, 3, 3)
     first, second, _ = files(destination)
     first.write_bytes(first.read_bytes()[:-1])
-    [changed] = fc.verify(destination).changed
+    report = fc.verify(destination)
+    [changed] = report.changed
     assert "the 3 files of job" in changed
+    assert not report.ok
     second.unlink()
-    [missing] = fc.verify(destination).missing
+    report = fc.verify(destination)
+    [missing] = report.missing
+    assert (report.ok, report.changed, report.leftovers) == (False, (), ())
     assert missing.startswith(f"day=Tue/{second.name}: of job ")
 
 

@@ -14,6 +14,7 @@ from fsspec.callbacks import Callback
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply
 from fsspec_commit.protocol import sign_of_life
+from fsspec_commit.protocol.result import shown_bytes
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import Carry, WrappedStore
@@ -50,6 +51,14 @@ def test_a_task_whose_job_is_over_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(fc.JobNotActiveError):
         task.commit()
     job._begun_here = False
+
+
+def test_a_file_that_a_task_removes_is_gone_at_once(tmp_path: Path) -> None:
+    with fc.Job(tmp_path / "out", mode="append") as job, job.task() as task:
+        write(task, "a.txt", "b.txt")
+        task.filesystem.rm("a.txt")
+        (left,) = (tmp_path / "out").rglob("*.pending")
+        assert left.name.startswith("b-")
 
 
 def test_hadoops_marker_says_one_time_in_two_ways(tmp_path: Path) -> None:
@@ -141,3 +150,31 @@ def test_a_job_without_a_claim_shows_no_sign_of_life(
     assert calls.count("delete claim") == 1, calls
     assert "create alive" in calls
     assert "create alive" not in calls[calls.index("delete claim") :]
+
+
+def test_a_result_says_what_was_not_done(tmp_path: Path) -> None:
+    with fc.Job(tmp_path / "out", mode="append") as job:
+        write(job.task(), "a.txt").commit()
+    idle = fc.Job(tmp_path / "out", mode="ignore").start()
+    write(idle.task(), "b.txt").commit()
+    said = repr(idle.commit())
+    assert said.startswith("<CommitResult skipped ")
+    assert said.endswith(f"/out: ignore, job {idle.job_id}>")
+    assert repr(job.result).startswith("<CommitResult committed 1 file, 5 B to ")
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (1_540_000, "1.5 MB"),
+        (999_900_000, "999.9 MB"),
+        (2 * 10**9, "2.0 GB"),
+        (10**12, "1.0 TB"),
+        (4_500 * 10**12, "4,500.0 TB"),
+    ],
+)
+def test_a_result_says_its_size_in_the_units_of_storage(count: int, said: str) -> None:
+    assert shown_bytes(count) == said

@@ -12,6 +12,9 @@ import pytest
 from msgspec import structs
 
 import fsspec_commit as fc
+from fsspec_commit.ids import JobId
+from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.protocol.snapshot import Look, Phase, SeenJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Token
 from fsspec_commit.store.registry import wrapping
@@ -29,7 +32,6 @@ from tests.sweeps import by_day
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Capabilities, Entry, Store
     from fsspec_commit.testing.sweeps import Sweep
     from tests.scenes.flat_place import FlatPlace
@@ -281,27 +283,56 @@ def test_who_does_not_know_what_counts_says_so(tmp_path: Path) -> None:
         fc.committed_files(destination)
 
 
-def test_a_name_of_an_old_file_counts_at_any_time_and_a_new_one_in_the_end(tmp_path: Path) -> None:
+def test_looks_agree_if_no_job_can_have_done_anything_visible() -> None:
+    """Who is missing later has not decided, or is over; who has come since has not decided."""
+    layout = DestinationLayout(StorePath("b/out")).job(JobId("20261120T140355-9c1e5f00a1b2c3d4"))
+
+    def look(phase: Phase | None) -> Look:
+        jobs = {} if phase is None else {layout.job_id: SeenJob(layout, phase)}
+        return Look(frozenset(), jobs)
+
+    steady = {(phase, phase) for phase in (None, *Phase)} | {
+        (None, Phase.QUIET),
+        (Phase.QUIET, None),
+        (Phase.OVER, None),
+    }
+    phases = (None, *Phase)
+    assert steady == {
+        (earlier, later)
+        for earlier in phases
+        for later in phases
+        if look(earlier).agrees_with(look(later))
+    }
+
+
+@pytest.mark.parametrize("dies_at", [100, 350])
+def test_a_name_of_an_old_file_counts_at_any_time_and_a_new_one_in_the_end(
+    dies_at: int, make_place: Callable[[str, Scene], FlatPlace], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Until the job has published, what the name of the old file holds is the old or the new."""
-    destination = tmp_path / "out"
-    place = LocalPlace(destination)
-    options: dict[str, object] = {"mode": "overwrite", "names": "exact"}
-    scene = Scene(options, [{"a.txt": "new", "b.txt": "new"}])
-    destination.mkdir()
-    for name in ("a.txt", "c.txt"):
-        (destination / name).write_bytes(b"old")
-    plan = FaultPlan([Fault("rename", nth=1, kind="crash_before")])
+    monkeypatch.setattr("fsspec_commit.protocol.streamed_list._LINES_BYTES", 5_000)
+    place = make_place("gcs", Scene({"mode": "error"}))
+    stays, new = ([f"{kind}-{number}.txt" for number in range(200)] for kind in ("a", "b"))
+    place.put(dict.fromkeys([*stays, "old.txt"], b"old"))
+    options: dict[str, object] = {"mode": "overwrite", "names": "exact", "success": "none"}
+    scene = Scene(options, [dict.fromkeys([*stays, *new], "newer")])
+    plan = FaultPlan([Fault("rename", nth=dies_at, kind="crash_before")])
     assert attempt(scene, place, partial(FaultyStore, faults=plan)) == "nothing"
-    [job] = fc.jobs(destination)
+    [job] = fc.jobs(place.url)
     assert job.state == "decided"
-    assert [Path(name).name for name in fc.committed_files(destination)] == ["a.txt", "c.txt"]
-    fc.resume(destination, job.job_id)
-    assert [Path(name).name for name in fc.committed_files(destination)] == ["a.txt", "b.txt"]
+    told = {Path(name).name for name in fc.committed_files(place.url)}
+    assert told == {*stays, "old.txt"}
+    report = fc.verify(place.url)
+    assert (report.missing, report.changed) == ((), ())
+    fc.resume(place.url, job.job_id)
+    told = {Path(name).name for name in fc.committed_files(place.url)}
+    assert told == {*stays, *new}
 
 
 def test_none_of_many_old_files_counts_once_the_new_ones_are_in_place(
-    make_place: Callable[[str, Scene], FlatPlace],
+    make_place: Callable[[str, Scene], FlatPlace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("fsspec_commit.protocol.streamed_list._LINES_BYTES", 5_000)
     place = make_place("versioned", PUBLISHING)
     old = {f"day={number % 7}/old-{number}.txt": b"old" for number in range(700)}
     place.put(old)

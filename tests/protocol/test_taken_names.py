@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.scenes.flat_place import FlatPlace
 
@@ -69,3 +70,30 @@ def test_a_listing_of_all_is_given_up_where_it_is_long(page: int, place: FlatPla
     """A listing is a request a page, one after the other: a large dataset has thousands."""
     looks = append(place).count("list_children")
     assert (looks > len(NEW)) == (page == 1)
+
+
+@pytest.mark.parametrize(
+    ("mode", "stands", "written", "kind"),
+    [
+        ("overwrite", "a.txt/", "a.txt", "directory_in_the_way"),
+        ("overwrite_partitions", "k=1", "k=1/a.txt", "file_in_the_way"),
+    ],
+)
+def test_what_no_file_can_be_published_beside_is_refused_before_the_decision(
+    tmp_path: Path, mode: fc.Mode, stands: str, written: str, kind: str
+) -> None:
+    there = tmp_path / "out" / stands
+    there.parent.mkdir()
+    if stands.endswith("/"):
+        there.mkdir()
+    else:
+        there.write_text("old")
+    names: Literal["exact", "unique"] = "exact" if mode == "overwrite" else "unique"
+    job = fc.Job(tmp_path / "out", mode=mode, names=names).start()
+    with job.task() as task:
+        write_files(task, {written: "new"})
+    with pytest.raises(fc.RequestError) as caught:
+        job.commit()
+    assert (caught.value.kind, caught.value.outcome) == (kind, "not_committed")
+    job.abort()
+    assert there.exists()

@@ -118,6 +118,18 @@ def test_some_names_of_an_index_are_told_from_the_others(held: set[str], added: 
     assert {name for name in [*held, *added] if some.holds(name)} == held & set(added)
 
 
+def test_an_index_says_when_a_name_was_added_and_numbers_each() -> None:
+    index, names = NameIndex(), [f"{number}.parquet" for number in range(20_000)]
+    for start in range(0, len(names), 100):
+        index.extend(names[start : start + 100])
+    assert index.freeze() == set()
+    groups = [index.group(name) for name in names]
+    assert groups == sorted(groups, key=lambda group: -1 if group is None else group)
+    assert len({*groups}) > 3
+    assert sorted(str(index.position(name)) for name in names) == sorted(map(str, range(20_000)))
+    assert (index.group("other"), index.position("other")) == (None, None)
+
+
 def test_an_odd_name_of_a_disk_is_a_name() -> None:
     index = NameIndex()
     index.extend(["a\udcff"])

@@ -76,3 +76,24 @@ def test_what_is_refused_each_time_is(number: int, tries: int) -> None:
     with pytest.raises(StoreError, match="another's stands there"):
         others.create()
     assert others.calls.count("create") == tries
+
+
+@pytest.mark.parametrize(("stands", "is_created"), [(b"ours", True), (b"another's", False)])
+def test_what_stands_where_no_answer_came_says_whose_it_is(
+    stands: bytes, *, is_created: bool
+) -> None:
+    async def lose(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "create":
+            raise StoreError("no answer", reply=Reply.UNKNOWN, path=path)
+        return await call()
+
+    async def created() -> bool:
+        store = MemoryStore(ROOT)
+        await store.put(PATH, stands, expecting=Expect.ANYTHING, within=None)
+        confirmed = ConfirmedStore(WrappedStore(store, lose), ids=IDS, statistics=Statistics())
+        try:
+            return await confirmed.create_unrepeated(PATH, b"ours", backoff=0)
+        finally:
+            await store.delete_tree(AREA)
+
+    assert run(created())[0] is is_created

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import random
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import pytest
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.one_shot import OBSERVATIONS_MAX, Seen, observe_again
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.ids import IdSource
@@ -258,3 +260,13 @@ def test_an_upload_whose_beginning_was_not_answered_is_begun_again() -> None:
         lambda uploads: uploads.pending(StorePath("b/out"), lambda one: one.path == PATH)
     )
     assert {one.upload_id for one in listed} == set(server.bucket.uploads)
+
+
+def test_what_takes_a_moment_to_show_is_not_called_lost() -> None:
+    """As that of a completion that still runs."""
+
+    async def observe() -> Seen:
+        is_shown = asyncio.get_running_loop().time() >= 0.2
+        return Seen.DONE if is_shown else Seen.NEITHER
+
+    assert run(observe_again(observe, OBSERVATIONS_MAX))[0] is Seen.DONE

@@ -206,3 +206,10 @@ def test_after_an_error_there_is_no_answer_and_all_has_ended() -> None:
         run(all_of([1, 13, 2, 3], work, in_flight_max=2))
     assert work.running == 0
     assert set(work.started) <= {1, 2, 13}
+
+
+def test_many_that_take_no_time_wait_for_nothing() -> None:
+    async def nothing(_: int) -> None:
+        return
+
+    assert run(all_of(range(5_000), nothing, in_flight_max=2))[1] == 0
