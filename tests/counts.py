@@ -21,6 +21,8 @@ from fsspec_commit.testing.simulation.process import FaultKind
 from tests import crash_table
 from tests.docs.test_examples import PAGES, blocks_of
 from tests.integration import test_odd_records
+from tests.mutation.mutants import all_mutants
+from tests.mutation.rate import measured
 from tests.protocol.planted.bugs import BUGS, HELD_BY, NO_DIFFERENCE
 from tests.protocol.simulation import test_fault_pairs, test_random_runs, test_single_faults
 from tests.protocol.simulation.scenes import plans
@@ -120,6 +122,18 @@ def _caught() -> int:
     return len(BUGS.keys() - NO_DIFFERENCE.keys() - HELD_BY.keys())
 
 
+def _mutants() -> int:
+    return len(all_mutants())
+
+
+def _no_difference() -> int:
+    return measured()["drawn"] - measured()["tried"]
+
+
+def _alive() -> int:
+    return measured()["tried"] - measured()["killed"] - measured()["undecided"]
+
+
 def _states() -> int:
     return sum(one.states for one in (*test_tla.BY_DAY.values(), *test_tla.BY_NIGHT.values()))
 
@@ -163,6 +177,12 @@ COUNTS = (
     Count("of them caught by the simulator alone", _caught),
     Count("of them caught by another test", lambda: len(HELD_BY)),
     Count("of them that make no difference", lambda: len(NO_DIFFERENCE)),
+    Count("mutants, each with one change in one function", _mutants, slow=True),
+    Count("of them drawn, when that was measured", lambda: measured()["drawn"], said=""),
+    Count("of those drawn known to make no difference", _no_difference, said=""),
+    Count("of those drawn killed by a quick test", lambda: measured()["killed"], said=""),
+    Count("of those drawn not decided in time", lambda: measured()["undecided"], said=""),
+    Count("of those drawn alive", _alive, said=""),
     Count("rules of the specification in TLA+, each needed", lambda: len(test_tla.WEAKER)),
     Count("distinct states in which they are checked", _states),
     Count("models in Python, every interleaving", lambda: len(test_rules.RULES), said=""),

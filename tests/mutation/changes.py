@@ -112,7 +112,7 @@ def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
         if field in _LEFT_ALONE.get(type(node), ()):
             continue
         for place, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-            if isinstance(child, ast.AST) and not _is_words(child):
+            if isinstance(child, ast.AST) and not (_is_words(child) or _is_told(node, child)):
                 yield node, field, place
                 yield from _places(child)
 
@@ -136,6 +136,14 @@ def _is_words(node: ast.AST) -> bool:
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
     )
+
+
+def _is_told(node: ast.AST, child: ast.AST) -> bool:
+    """Whether it only says where an error came from."""
+    if not isinstance(node, ast.Call) or not isinstance(child, ast.keyword):
+        return False
+    is_error = isinstance(node.func, ast.Name) and node.func.id.endswith("Error")
+    return is_error and child.arg in WORDS_OF_ERRORS
 
 
 def _child(node: ast.AST, field: str, place: int | None) -> ast.AST:
@@ -252,6 +260,8 @@ def _(one: ast.Try) -> Instead:
 @instead.register(ast.For)
 @instead.register(ast.AsyncFor)
 def _(one: ast.For | ast.AsyncFor) -> Instead:
+    if isinstance(one.body[-1], ast.Return | ast.Raise | ast.Break):
+        return  # It is never done twice.
     once = copy.copy(one)
     once.body = [*one.body, ast.Break()]
     yield "once", once
@@ -306,7 +316,7 @@ def _(one: ast.Call) -> Instead:
     if len(one.args) > 1 and is_other and name not in {"isinstance", "min", "max"}:
         yield "swapped", ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords)
     for place, keyword in enumerate(one.keywords):
-        if name.endswith("Error") and keyword.arg in WORDS_OF_ERRORS:
+        if _is_told(one, keyword):
             continue
         if keyword.arg not in {None, ASSERTED}:
             rest = [*one.keywords[:place], *one.keywords[place + 1 :]]

@@ -38,6 +38,10 @@ def directed() -> Iterator[Plan]:
     yield from (draw(seed, varied=seed % 2 == 1) for seed in range(SEEDS))
 
 
-@pytest.mark.parametrize("plan", dict.fromkeys(directed()), ids=lambda plan: plan.family)
+PLANS = [*dict.fromkeys(directed())]
+NAMES = [f"{number}-{plan.family}" for number, plan in enumerate(PLANS)]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=NAMES)
 def test_nothing_is_violated(plan: Plan) -> None:
     assert not run(plan).violations

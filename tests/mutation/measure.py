@@ -136,8 +136,9 @@ def main() -> None:
     print(f"{dict(verdicts)} of {len(mutants)}, {time.monotonic() - begin:.0f} s")
     print(f"{rate.killed} of {rate.tried} killed; of all {rate.least:.0%} to {rate.most:.0%}")
     if given.record:
-        counts = {"mutants": len(every), "drawn": len(results), "counted": rate.tried}
-        MEASURED.write_text(f"{json.dumps({**counts, 'killed': rate.killed}, indent=2)}\n")
+        drawn = sum(result.verdict != "no function" for result in results.values())
+        record = {"drawn": drawn, **rate._asdict()}
+        MEASURED.write_text(f"{json.dumps(record, indent=2)}\n")
 
 
 def chosen(mutants: Sequence[Mutant], given: argparse.Namespace) -> list[Mutant]:

@@ -26,28 +26,33 @@ class Rate(NamedTuple):
     Attributes:
         killed: How many were killed.
         tried: How many were tried, without those that make no difference.
-        alive: Those that survived, and are not known to do so.
+        undecided: Of how many not every test was run that reaches them, for want of time.
     """
 
     killed: int
     tried: int
-    alive: tuple[str, ...] = ()
+    undecided: int = 0
+
+    @property
+    def alive(self) -> int:
+        """How many every test has let pass, or none reaches."""
+        return self.tried - self.killed - self.undecided
 
     @property
     def most(self) -> float:
-        """The greatest part of all that can be killed, where so many of a sample were."""
-        return self._bound(1)
+        """The greatest part that can be killed of all, where so many of a sample were."""
+        return self._bound(self.killed + self.undecided, 1)
 
     @property
     def least(self) -> float:
         """The smallest part."""
-        return self._bound(-1)
+        return self._bound(self.killed, -1)
 
-    def _bound(self, sign: int) -> float:
+    def _bound(self, killed: int, sign: int) -> float:
         """Of the interval of 95 % after Wilson."""
         if not self.tried:
             return float(sign > 0)
-        part, of = self.killed / self.tried, self.tried
+        part, of = killed / self.tried, self.tried
         middle = part + _Z * _Z / (2 * of)
         width = _Z * math.sqrt(part * (1 - part) / of + _Z * _Z / (4 * of * of))
         return (middle + sign * width) / (1 + _Z * _Z / of)
@@ -55,14 +60,14 @@ class Rate(NamedTuple):
 
 def rate_of(results: Mapping[str, Result]) -> Rate:
     """The rate over what was drawn: what makes no difference does not count, nor what is none."""
-    counted = {
-        name: result
+    counted = [
+        result
         for name, result in results.items()
         if name not in NO_DIFFERENCE and result.verdict != "no function"
-    }
-    alive = [name for name, result in counted.items() if result.verdict not in KILLED]
-    unknown = tuple(name for name in alive if name not in SURVIVORS)
-    return Rate(len(counted) - len(alive), len(counted), unknown)
+    ]
+    killed = sum(result.verdict in KILLED for result in counted)
+    undecided = sum(result.verdict == "survived" and result.run < result.of for result in counted)
+    return Rate(killed, len(counted), undecided)
 
 
 def known_and_killed(results: Mapping[str, Result]) -> list[str]:
@@ -72,6 +77,6 @@ def known_and_killed(results: Mapping[str, Result]) -> list[str]:
 
 
 def measured() -> dict[str, int]:
-    """What was measured last: how many mutants there were, how many were drawn, and so on."""
+    """What was measured last: the attributes of a rate, and how many mutants were drawn for it."""
     found: dict[str, int] = json.loads(MEASURED.read_text("utf-8"))
     return found

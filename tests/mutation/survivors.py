@@ -74,6 +74,20 @@ NO_DIFFERENCE = {
     "protocol/retire.py:retire_job: job.removal.retire(…) [without published]": (
         "records are read of uploads that are completed: there is nothing to abort"
     ),
+    "protocol/hidden_files.py:new_files_of: return lambda name, _: mark in name and "
+    "job_named_in(name) == job_id -> nothing": "the manifests say the same: this is quicker",
+    "protocol/commit.py:_name_command: error.job_id or job.record.job_id -> job.record.job_id": (
+        "what a commit raises names no other job than its own"
+    ),
+    "protocol/adoption.py:_check_form: 0 <= size <= _BYTES_MAX -> 0 <= size < _BYTES_MAX": (
+        "no file has as many bytes as that"
+    ),
+    "protocol/in_the_way.py:_look_at_all_files: 0 -> 1": (
+        "one file of some thousand, at which it is listed otherwise"
+    ),
+    "protocol/directory_names.py:DirectoryNames.update: self._end_run() -> nothing": (
+        "names are held as they are, and not compressed: memory"
+    ),
     "protocol/success.py:_others: other != job.layout and state.state in "
     "{'decided', 'published', 'void'} -> other != job.layout or state.state in "
     "{'decided', 'published', 'void'}": "what comes and goes more often is looked at once more",
@@ -83,6 +97,59 @@ NO_DIFFERENCE = {
 SURVIVORS = {
     "protocol/claim.py:_Patience.wait: self._is_told = True -> nothing": (
         "a line of the log comes each time that it is looked again"
+    ),
+    "protocol/claim.py:_Patience.wait: self._pause_s > _UNNOTICED_S and (not self._is_told) -> "
+    "self._pause_s > _UNNOTICED_S": "a line of the log comes each time that it is looked again",
+    "protocol/damaged.py:_fenced: fence or await recall(store, layout, layout.decision, Decision) "
+    "-> fence and await recall(store, layout, layout.decision, Decision)": (
+        "somebody removes the area of a damaged job while it is fenced"
+    ),
+    "protocol/driver.py:Driver.abort: self.state = 'settled' -> nothing": (
+        "a driver is asked for its state, when its abort came too late"
+    ),
+    "protocol/streamed_list.py:ListWriter._create: inactive(…) [swapped]": (
+        "the stage of an error of a driver whose area goes while it lists the old files"
+    ),
+    "protocol/clean.py:_Found._settle_taken: self._bytes += size -> nothing": (
+        "how many bytes are said of an area that another clean had renamed"
+    ),
+    "effects/confirmed/uploads.py:_Completion.note: self.doubt or error.reply is Reply.UNKNOWN -> "
+    "error.reply is Reply.UNKNOWN": "a completion that is refused after one that was not answered",
+    "effects/deletion.py:of_own_sign_of_life: raise AssertionError(f'{sign!r} is no sign of life') "
+    "-> nothing": "a mistake of ours, which no caller makes",
+    "effects/confirmed/reads.py:refusals_as_damage: raise -> nothing": (
+        "a store that may not be read while it is looked which jobs there are"
+    ),
+    "effects/confirmed/reads.py:StoreReads.bytes_below: raise -> nothing": (
+        "a store that does not answer while clean counts bytes"
+    ),
+    "effects/confirmed/reads.py:StoreReads.stands_if_allowed: raise -> nothing": (
+        "a store that does not answer while it is looked for jobs elsewhere"
+    ),
+    "protocol/deleting.py:delete_replaced: raise PartialCommitError(message, "
+    "job_id=job.record.job_id, path=path, stage='r… -> nothing": (
+        "the same is refused a little later, when the area is removed"
+    ),
+    "effects/removal.py:TrashRemoval.remove: return Removed.KEPT -> nothing": (
+        "the same is refused a little later, when the area is removed"
+    ),
+    "effects/confirmed/files.py:ConfirmedFiles.rename: isinstance(left, Entry) and "
+    "left.token != token -> left.token != token": (
+        "a directory that somebody has made where a file was to be renamed from"
+    ),
+    "committers/v1.py:V1Attempt._adopt_directory: inactive(…) [without task_id]": (
+        "the task in an error that names its job"
+    ),
+    "protocol/deleting.py:_Lease._lost: return PartialCommitError(message, job_id=job_id, "
+    "remaining=0, stage='replace') -> return None": (
+        "the words for a driver that was superseded; any other error is told as partial, too"
+    ),
+    "effects/confirmed/store.py:ConfirmedStore.delete_or_leave: "
+    "with suppress(StoreError, CommitStateUnknownError): -> await self.delete(path, permit)": (
+        "a sign of life that cannot be deleted"
+    ),
+    "protocol/streamed_list.py:ListWriter.discard: await self._file.discard() -> nothing": (
+        "a list of old files of more than a MiB, that could not be written"
     ),
     "effects/deletion.py:of_own_marker: raise AssertionError(f'{upload.path!r} is no marker') -> "
     "nothing": "a mistake of ours, which no caller makes",

@@ -31,8 +31,6 @@ Verdict: TypeAlias = Literal["killed", "hung", "survived", "unreached", "no func
 HUNG_MIN_S = 10.0
 HUNG_TIMES = 30
 """How much longer than alone a test takes before it is called hung."""
-LEARNING = 0.6
-"""How much of the time may be spent on the tests as they are."""
 PARTS = 15
 """Into how many forks they are divided for each worker, each with some of all of them."""
 _ANYWHERE = ""
@@ -71,7 +69,7 @@ class Trials:
         mutants: What is tried, in this order.
         done: Told of each.
         workers: How many forks there are at once.
-        within_s: No mutant is begun after this time.
+        within_s: No mutant is begun after this time, once it is known what the tests reach.
         mutant_max_s: No test of a mutant is begun after this time.
         learnt: A file that keeps what the tests reach, as long as no source changes.
     """
@@ -97,11 +95,14 @@ class Trials:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         begin = time.monotonic()
+        if session.testsfailed:
+            raise session.Interrupted("not all tests can be collected: see which by pytest itself")
         self._items = some(session.items)
         _make_nothing_of_failures()
-        self._learn(begin)
-        known = f"{len(self._reached.seconds)} of {len(self._items)} tests"
+        self._learn()
+        known = f"{len(self._items.keys() & self._reached.seconds)} of {len(self._items)} tests"
         print(f"{known}, {time.monotonic() - begin:.0f} s", flush=True)
+        begin = time.monotonic()
         for mutant in self._mutants:
             if time.monotonic() - begin > self._within_s:
                 break
@@ -117,18 +118,14 @@ class Trials:
             self._wait()
         return True
 
-    def _learn(self, begin: float) -> None:
-        """What each test reaches, or as many of them as there is time for."""
+    def _learn(self) -> None:
+        """What each test reaches."""
         if self._learnt is not None and self._learnt.exists():
             self._reached = pickle.loads(self._learnt.read_bytes())
         new = [test for test in self._items if test not in self._reached.asked]
         parts = [new[number :: PARTS * self._workers] for number in range(PARTS * self._workers)]
         forks: dict[int, tuple[Fork, list[str]]] = {}
         while parts or forks:
-            if time.monotonic() - begin > self._within_s * LEARNING:
-                parts.clear()
-                if not forks:
-                    break
             if parts and len(forks) < self._workers:
                 part = parts.pop()
                 fork = Fork(partial(watch, part, self._fails))
