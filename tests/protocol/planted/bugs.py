@@ -347,10 +347,6 @@ HELD_BY = {
     "_decide without withdraw_success": (
         "tests/protocol/test_flat_races.py::test_somebody_acts_between_any_two_calls"
     ),
-    "_finish without begin_epoch": (
-        "tests/protocol/test_given_up.py"
-        "::test_its_driver_says_committed_only_where_every_file_is_there"
-    ),
     "_finish without forget_late_deletes": (
         "tests/protocol/test_late_deletes.py::test_what_means_nothing_any_more_is_removed"
     ),
