@@ -32,7 +32,7 @@ from tests.servers.gcs import gaps as gaps_of_gcs
 from tests.servers.gcs.kinds import KINDS as GCS_KINDS
 from tests.servers.impostors import IMPOSTORS
 from tests.servers.kinds import KINDS as S3_KINDS
-from tests.specs import test_rules, test_tla
+from tests.specs import configurations, test_rules
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/test-counts.md"
@@ -135,7 +135,7 @@ def _alive() -> int:
 
 
 def _states() -> int:
-    return sum(one.states for one in (*test_tla.BY_DAY.values(), *test_tla.BY_NIGHT.values()))
+    return sum(configurations.STATES.values())
 
 
 def _servers() -> int:
@@ -183,7 +183,7 @@ COUNTS = (
     Count("of those drawn killed by a quick test", lambda: measured()["killed"], said=""),
     Count("of those drawn not decided in time", lambda: measured()["undecided"], said=""),
     Count("of those drawn alive", _alive, said=""),
-    Count("rules of the specification in TLA+, each needed", lambda: len(test_tla.WEAKER)),
+    Count("rules of the specification in TLA+, each needed", lambda: len(configurations.WEAKER)),
     Count("distinct states in which they are checked", _states),
     Count("models in Python, every interleaving", lambda: len(test_rules.RULES), said=""),
     Count("rules of theirs, each needed", lambda: len(test_rules.WEAKENED)),
