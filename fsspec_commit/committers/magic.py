@@ -21,7 +21,7 @@ from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
-from fsspec_commit.effects.parallel import Progress, batches_of, for_each
+from fsspec_commit.effects.parallel import Progress, for_each
 from fsspec_commit.effects.part_writer import PartBudget, PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import RecordError, Stage
@@ -114,7 +114,7 @@ class MagicAttempt:
         async def adopt(one: tuple[Target, AdoptedFile]) -> None:
             await self._adopt(*one)
 
-        adopting = batches_of([*files.items()])
+        adopting = [*files.items()]
         await for_each(adopting, adopt, in_flight_max=self._store.in_flight_max)
 
     async def _adopt(self, name: Target, file: AdoptedFile) -> None:
@@ -153,7 +153,7 @@ class MagicAttempt:
             self._begun[_key(file.upload)] = file.upload
         self._finished.clear()
         uploads = list(self._begun.values())
-        await for_each(batches_of(uploads), self._abort, in_flight_max=self._store.in_flight_max)
+        await for_each(uploads, self._abort, in_flight_max=self._store.in_flight_max)
         permit = deletion.of_own_attempt(self._layout)
         await self._store.delete(self._layout.manifest, permit)
         if self._has_recorded:

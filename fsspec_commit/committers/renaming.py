@@ -13,7 +13,7 @@ from fsspec_commit.committers import (
 )
 from fsspec_commit.effects.confirmed.files import Carried, ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.parallel import Progress, batches_of, for_each
+from fsspec_commit.effects.parallel import Progress, for_each
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import Partition
@@ -190,7 +190,7 @@ class RenamingCommitter:
         async def make(directory: Partition) -> None:
             await making.make(layout.directory(directory), within=layout.root)
 
-        await for_each(batches_of(directories), make, in_flight_max=self._store.in_flight_max)
+        await for_each(directories, make, in_flight_max=self._store.in_flight_max)
 
     async def _sealed(
         self, manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int

@@ -17,7 +17,7 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.deletion import Permit
-from fsspec_commit.effects.parallel import batches_of, for_each
+from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import NewerVersionError, RecordError, RequestError
 from fsspec_commit.ids import JobId, Nonce
@@ -110,7 +110,7 @@ class LeftoverUploads:
         async def abort(upload: PendingUpload) -> None:
             await self._uploads.abort(upload, permitted)
 
-        await for_each(batches_of(found), abort, in_flight_max=self._store.in_flight_max)
+        await for_each(found, abort, in_flight_max=self._store.in_flight_max)
 
     async def strays(
         self, destination: DestinationLayout, wanted: Callable[[JobId | None], bool]
@@ -158,9 +158,7 @@ class LeftoverUploads:
             areas = await self._store.list_children_if_allowed(other.areas)
             found[other.root] = None if areas is None else set(_jobs_among(areas, other))
 
-        await for_each(
-            batches_of([*others.values()]), look, in_flight_max=self._store.in_flight_max
-        )
+        await for_each([*others.values()], look, in_flight_max=self._store.in_flight_max)
         for root, jobs in found.items():
             unknown: list[StorePath] = []
             for job_id in jobs or ():
@@ -179,7 +177,7 @@ class LeftoverUploads:
         async def seek(spec: StorePath) -> None:
             stands[spec] = await self._store.stands_if_allowed(spec)
 
-        await for_each(batches_of([*unlisted]), seek, in_flight_max=self._store.in_flight_max)
+        await for_each([*unlisted], seek, in_flight_max=self._store.in_flight_max)
         theirs, doubtful = set[_Key](), set[_Key]()
         for job_id, one in named:
             above = [*destination.others_above(one.path)]
@@ -308,7 +306,7 @@ class LeftoverUploads:
             nonce = Nonce(record.nonce)
             found.append(PendingUpload(path=target, upload_id=record.upload_id, nonce=nonce))
 
-        await for_each(batches_of(paths), read, in_flight_max=self._store.in_flight_max)
+        await for_each(paths, read, in_flight_max=self._store.in_flight_max)
         return found
 
 

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from operator import length_hint
 from typing import Generic, TypeAlias, TypeVar
-
-from fsspec_commit.records.entries import in_batches
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -13,10 +12,11 @@ Progress: TypeAlias = Callable[[int], None]
 
 _BREATH = 128
 """After this many items without a wait, a worker lets the loop run, so that it can be stopped."""
+_MANY = 2
 
 
 async def for_each(
-    batches: AsyncIterator[Sequence[T]],
+    items: AsyncIterator[Sequence[T]] | Iterable[T],
     run: Callable[[T], Awaitable[None]],
     *,
     in_flight_max: int,
@@ -24,38 +24,31 @@ async def for_each(
 ) -> int:
     """Run *run* for every item, at most *in_flight_max* at a time; return how many.
 
-    Memory holds a batch or two, never all items. After the first error nothing new starts, what
-    is in flight is awaited, and that error is raised: no call is left running behind it.
+    Items that come in batches are fetched as they are needed: memory holds a batch or two, never
+    all of them. After the first error nothing new starts, what is in flight is awaited, and that
+    error is raised: no call is left running behind it.
     """
-    feed = _Feed(batches)
-    workers: list[asyncio.Future[None]] = []
-
-    def start_worker() -> None:
-        # A worker that finds something to do starts the next one, so that there are as many as
-        # the work needs, however it is cut into batches.
-        if len(workers) < in_flight_max:
-            workers.append(asyncio.ensure_future(_work(feed, run, progress, start_worker)))
-
-    start_worker()
+    feed = _Feed(items)
+    if feed.has_one_at_most:
+        for item in feed.ready() or ():
+            await _run_one(feed, item, run, progress)
+        return feed.done
+    crew = _Crew(feed, run, progress, in_flight_max)
+    crew.start_worker()
     try:
-        while working := [worker for worker in workers if not worker.done()]:
+        while working := [worker for worker in crew.workers if not worker.done()]:
             await asyncio.wait(working)
     except asyncio.CancelledError as error:
         feed.fail(error)
-        for worker in workers:
+        for worker in crew.workers:
             worker.cancel()
         raise
     finally:
-        await asyncio.gather(*workers, return_exceptions=True)
+        if feed.failed is not None:
+            await asyncio.gather(*crew.workers, return_exceptions=True)
     if feed.failed is not None:
         raise feed.failed
     return feed.done
-
-
-async def batches_of(items: Iterable[T]) -> AsyncIterator[Sequence[T]]:
-    """*items* in batches, as :func:`for_each` takes them."""
-    for batch in in_batches(items):
-        yield batch
 
 
 async def all_of(
@@ -67,49 +60,81 @@ async def all_of(
     async def one(index: int) -> None:
         given[index] = await run(items[index])
 
-    async def indexes() -> AsyncIterator[Sequence[int]]:
-        yield range(len(items))
-
-    await for_each(indexes(), one, in_flight_max=in_flight_max)
+    await for_each(range(len(items)), one, in_flight_max=in_flight_max)
     return [given[index] for index in range(len(items))]
 
 
-async def _work(
+async def _run_one(
     feed: "_Feed[T]",
+    item: T,
     run: Callable[[T], Awaitable[None]],
     progress: Progress | None,
-    start_worker: Callable[[], None],
 ) -> None:
-    streak, alone = 0, True
-    while (items := feed.ready()) is not None or (items := await feed.fill()) is not None:
-        if alone:
-            alone = False
-            start_worker()
-        for item in items:
-            try:
-                await run(item)
-                feed.done += 1
-                if progress is not None:
-                    progress(1)
-            except BaseException as error:
-                feed.fail(error)
-                raise
-        streak += 1
-        if streak == _BREATH:
-            streak = 0
-            await asyncio.sleep(0)
+    try:
+        await run(item)
+        feed.done += 1
+        if progress is not None:
+            progress(1)
+    except BaseException as error:
+        feed.fail(error)
+        raise
+
+
+class _Crew(Generic[T]):
+    """Workers, as many as the work needs, however it is cut into batches."""
+
+    def __init__(
+        self,
+        feed: "_Feed[T]",
+        run: Callable[[T], Awaitable[None]],
+        progress: Progress | None,
+        most: int,
+    ) -> None:
+        self.workers: list[asyncio.Future[None]] = []
+        self._feed = feed
+        self._run = run
+        self._progress = progress
+        self._most = most
+
+    def start_worker(self) -> None:
+        """Start one more, unless there are enough; it starts the next if it finds work."""
+        if len(self.workers) < self._most:
+            self.workers.append(asyncio.ensure_future(self._work()))
+
+    async def _work(self) -> None:
+        feed, streak, alone = self._feed, 0, True
+        while (items := feed.ready()) is not None or (items := await feed.fill()) is not None:
+            if alone and feed.may_have_more:
+                alone = False
+                self.start_worker()
+            for item in items:
+                await _run_one(feed, item, self._run, self._progress)
+            streak += 1
+            if streak == _BREATH:
+                streak = 0
+                await asyncio.sleep(0)
 
 
 class _Feed(Generic[T]):
     """Hands out items one at a time to several workers."""
 
-    def __init__(self, batches: AsyncIterator[Sequence[T]]) -> None:
-        self._batches = batches
-        self._items: Iterator[T] = iter(())
+    def __init__(self, items: AsyncIterator[Sequence[T]] | Iterable[T]) -> None:
+        self._batches = items if isinstance(items, AsyncIterator) else None
+        self._items: Iterator[T] = iter(()) if isinstance(items, AsyncIterator) else iter(items)
         self._filling = asyncio.Lock()
-        self._ended = False
+        self._ended = self._batches is None
         self.done = 0
         self.failed: BaseException | None = None
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether it is not certain that all items are handed out."""
+        return not self._ended or length_hint(self._items, 1) > 0
+
+    @property
+    def has_one_at_most(self) -> bool:
+        """Whether it is certain that there is one item, or none."""
+        return self._ended and length_hint(self._items, _MANY) < _MANY
 
     def fail(self, error: BaseException) -> None:
         """Hand out nothing more."""
@@ -119,8 +144,12 @@ class _Feed(Generic[T]):
     def ready(self) -> tuple[T] | None:
         """The next item, if one is at hand."""
         if self.failed is None:
-            for item in self._items:
-                return (item,)
+            try:
+                for item in self._items:
+                    return (item,)
+            except BaseException as error:
+                self.fail(error)
+                raise
         return None
 
     async def fill(self) -> tuple[T] | None:
@@ -137,7 +166,7 @@ class _Feed(Generic[T]):
 
     async def _fetch(self) -> bool:
         """Fetch batches until one holds something; False at the end."""
-        while not self._ended:
+        while self._batches is not None and not self._ended:
             batch = await anext(self._batches, None)
             if batch is None:
                 self._ended = True

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.parallel import batches_of, for_each
+from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.effects.removal import Removed
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -52,7 +52,7 @@ async def delete_replaced(
                 if len(changed) < _SHOWN_MAX:
                     changed.append(job.layout.destination.relative(entry.path))
 
-        await for_each(batches_of(entries), remove, in_flight_max=job.store.in_flight_max)
+        await for_each(entries, remove, in_flight_max=job.store.in_flight_max)
     if kept:
         path = kept[0].path
         trash = job.layout.trash(job.layout.destination.relative(path))

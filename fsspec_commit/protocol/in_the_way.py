@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from fsspec_commit.effects.parallel import all_of, batches_of, for_each
+from fsspec_commit.effects.parallel import all_of, for_each
 from fsspec_commit.errors import DestinationExistsError, RequestError
 from fsspec_commit.names import (
     ROOT_PARTITION,
@@ -193,7 +193,7 @@ async def _look_into_directories(job: BoundJob, found: _Found) -> None:
                 if is_directory and found.needs(name):
                     below.update([name])
 
-        await for_each(batches_of(level), look, in_flight_max=job.store.in_flight_max)
+        await for_each(level, look, in_flight_max=job.store.in_flight_max)
         level = below
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeAlias, TypeVar
 
-from fsspec_commit.effects.parallel import batches_of, for_each
+from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import AREA, Partition, is_in_work_area, is_visible
@@ -84,7 +84,7 @@ async def refuse_nested(job: BoundJob, directories: DirectoryNames) -> None:
         if await job.store.list_area(areas):
             raise nested_destination(job, Partition(name))
 
-    looking = batches_of(directories.with_those_above())
+    looking = directories.with_those_above()
     await for_each(looking, look, in_flight_max=job.store.in_flight_max)
 
 
