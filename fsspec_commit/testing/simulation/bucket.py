@@ -58,9 +58,9 @@ class Habits:
     keeps_tokens: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Object:
-    """One object: its bytes, and what was sent beside them."""
+    """One object: its bytes, and what was sent beside them; it never changes."""
 
     data: bytes
     token: Token

@@ -9,6 +9,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from functools import partial
 from itertools import count
 from typing import Any, TypeVarTuple
 
@@ -35,9 +36,13 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self.failures: list[BaseException] = []
         self.now = 0.0
         self.set_exception_handler(self._note)
+        # Each is called for every request: what Python's own says of it costs more than it does.
+        self.create_future = partial(asyncio.Future, loop=self)  # type: ignore[method-assign]
+        self.get_debug = bool  # type: ignore[method-assign]  # false: nothing is debugged
         self._due = deque[_Call]()
         self._timers: list[tuple[float, int, _Call]] = []
         self._numbers = count()
+        self._uncancelled = _Soon(self, copy_context())
 
     def time(self) -> float:
         """Seconds since the simulation began."""
@@ -47,7 +52,11 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Call *callback* after what is due already."""
-        handle = _Soon(callback, args, self, context)
+        if context is not None:
+            # Asked for by a task or a future, which keep no handle: it is never cancelled.
+            self._due.append((None, context.run, (callback, *args)))
+            return self._uncancelled
+        handle = _Soon(self, copy_context())
         self._due.append((handle, callback, args))
         return handle
 
@@ -115,12 +124,17 @@ class SimulationLoop(asyncio.BaseEventLoop):
             raise StuckError("wait for ever")
         if timers[0][1] > _TIMERS_MAX:
             raise StuckError("go on for ever")
-        now = self.now = max(self.now, timers[0][0])
-        while timers and timers[0][0] <= now:
+        when, _, call = heapq.heappop(timers)
+        self._due.append(call)
+        self.now = max(self.now, when)
+        while timers and timers[0][0] <= self.now:
             self._due.append(heapq.heappop(timers)[2])
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """It is left out when its time comes."""
+
+    _asyncgen_firstiter_hook = None
+    """No asynchronous generator is noted, for a shutdown that a simulation has not."""
 
     def _note(self, _: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
         error = told.get("exception")
@@ -133,21 +147,11 @@ _Call = tuple[asyncio.Handle | None, Callable[..., object], tuple[Any, ...]]
 
 
 class _Soon(asyncio.Handle):
-    """A handle for a loop that is never debugged: a third of what a run does is to make one."""
+    """A handle that can be cancelled; the loop itself knows what to call."""
 
     __slots__ = ()
 
-    def __init__(
-        self,
-        callback: Callable[[*Ts], object],
-        args: tuple[*Ts],
-        loop: asyncio.AbstractEventLoop,
-        context: Context | None,
-    ) -> None:
-        self._context = copy_context() if context is None else context
+    def __init__(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
+        self._context = context
         self._loop = loop
-        self._callback = callback
-        self._args = args
         self._cancelled = False
-        self._repr = None
-        self._source_traceback = None

@@ -1,7 +1,6 @@
 """One simulated process: its requests travel, may be lost, come late, or end it."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import log
@@ -105,7 +104,7 @@ class Process:
         self._loop = loop
         self._slowness = slowness
         self._faults = {(one.verb, one.call): one for one in faults if one.actor == name}
-        self._counts = Counter[str]()
+        self._counts: dict[str, int] = {}
         self._bucket = bucket
         self._observer = observer
         self._trace = trace
@@ -132,8 +131,11 @@ class Process:
         self.calls += 1
         if not self._faults:
             return self._send(_Request(verb, path, apply, self._loop.now))
-        self._counts[verb] += 1
-        fault = self._faults.get((None, self.calls)) or self._faults.get((verb, self._counts[verb]))
+        self._counts[verb] = nth = self._counts.get(verb, 0) + 1
+        fault = self._faults.get((None, self.calls)) or self._faults.get((verb, nth))
+        now = self._loop.now
+        if fault is None and now >= self._halted_until and now >= self._out_until:
+            return self._send(_Request(verb, path, apply, now))
         return self._disturbed(verb, path, apply, fault, is_later_page=is_later_page)
 
     async def _disturbed(
@@ -204,8 +206,6 @@ class Process:
             answer = request.apply()
         except Exception as error:  # noqa: BLE001  # sent to whoever asked
             answer = error
-        finally:
-            self._bucket.watch(None)
         verb, path = request.verb, request.path
         self._trace.arrived(self.name, verb, path, answer, late=kind == "applied_late")
         if changes:

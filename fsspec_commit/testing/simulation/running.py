@@ -60,11 +60,11 @@ def _run(plan: Plan) -> Run:
     world = World(plan, loop)
     try:
         _go_on(loop, world, _play(world), "the actors")
-        settled = len(world.trace.events)
+        settled = len(world.trace)
         _go_on(loop, world, settle_all(world, "operator"), "the operator")
         world.check_visible("when all was settled")
         _drain(loop, world)
-        if any(not event.actor.startswith("operator") for event in world.trace.events[settled:]):
+        if any(not actor.startswith("operator") for actor in world.trace.actors(since=settled)):
             world.check_visible("when all that was late had come")
             _go_on(loop, world, settle_all(world, "operator2"), "the operator")
             _drain(loop, world)

@@ -225,16 +225,18 @@ class SimulatedStore:
     def _children(self, path: StorePath) -> list[Entry | Directory]:
         """Everything directly in *path*, by name."""
         found: dict[str, Entry | Directory] = {}
-        for key in self._bucket.keys(f"{path}/"):
-            name, slash, _ = key[len(path) + 1 :].partition("/")
-            child = StorePath(f"{path}/{name}")
-            entry = Directory(child) if slash else self._bucket.entry(key)
-            if entry is not None:
-                found[name + slash] = entry
+        prefix = f"{path}/"
+        length = len(prefix)
+        for key in self._bucket.keys(prefix):
+            name, slash, _ = key[length:].partition("/")
+            if slash:
+                if f"{name}/" not in found:
+                    found[f"{name}/"] = Directory(StorePath(f"{prefix}{name}"))
+            elif (entry := self._bucket.entry(key)) is not None:
+                found[name] = entry
         for directory in self._bucket.directories:
-            above, _, name = directory.rpartition("/")
-            if above == path:
-                found[f"{name}/"] = Directory(directory)
+            if directory.startswith(prefix) and "/" not in directory[length:]:
+                found.setdefault(f"{directory[length:]}/", Directory(directory))
         return [found[name] for name in sorted(found)]
 
     async def _walked(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:

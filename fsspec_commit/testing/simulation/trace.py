@@ -35,20 +35,33 @@ class Trace:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self.events: list[Event] = []
         self.names: dict[str, str] = {}
         """Names of jobs, by their ids."""
         self._clock = clock
+        self._happened: list[tuple[float, str, str, str, str]] = []
+
+    @property
+    def events(self) -> list[Event]:
+        """What has happened so far; made when it is asked for, since few runs are looked at."""
+        return [Event(*happened) for happened in self._happened]
+
+    def __len__(self) -> int:
+        """How much has happened so far."""
+        return len(self._happened)
+
+    def actors(self, *, since: int) -> list[str]:
+        """Whose doing each was of what has happened since there was so much."""
+        return [actor for _, actor, *_ in self._happened[since:]]
 
     def arrived(self, actor: str, verb: str, path: str, answer: object, *, late: bool) -> None:
         """A request was carried out."""
         shown = ""
-        if isinstance(answer, Exception):
+        if answer is None:
+            shown = "nothing" if verb in _READS else ""
+        elif isinstance(answer, Exception):
             shown = str(answer)
-        elif answer is None and verb in _READS:
-            shown = "nothing"
         what = f"{verb}, late" if late else verb
-        self.events.append(Event(self._clock(), actor, what, path, shown))
+        self._happened.append((self._clock(), actor, what, path, shown))
 
     def fault(self, actor: str, kind: str, verb: str, path: str) -> None:
         """A fault happens."""
@@ -70,4 +83,4 @@ class Trace:
         return _HEXADECIMAL.sub(lambda match: match[0][:6], text).rstrip()
 
     def _add(self, actor: str, what: str, path: str, answer: str = "") -> None:
-        self.events.append(Event(self._clock(), actor, what, path, answer))
+        self._happened.append((self._clock(), actor, what, path, answer))
