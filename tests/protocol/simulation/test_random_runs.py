@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BY_DAY = 50
 BY_NIGHT = 3_000
-PARTS = 4
+PARTS = 8
 OF_ONE_NIGHT = 1_000_000
 """How far the seeds of two nights are apart."""
 

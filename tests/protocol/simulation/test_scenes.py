@@ -128,3 +128,16 @@ def test_p8_only_what_came_too_late_is_given_up() -> None:
     for faults, is_given_up in ((late, True), (late[:1], False), (late[1:], False)):
         found = well(Plan(family="s3", jobs=(job,), faults=faults))
         assert any("/_commit/lost/" in event.path for event in found.trace.events) == is_given_up
+
+
+def test_p9_partitions_whose_names_fold_to_one_lose_nothing() -> None:
+    """A disk could take them for one; here each job replaces the rows of its own spelling alone."""
+    for family, kind in FAMILIES.items():
+        jobs = tuple(
+            JobPlan(name=name, mode="overwrite_partitions", files=((f"{partition}/{name}.txt",),))
+            for name, partition in (("a", "day=x"), ("b", "DAY=X"), ("c", "Day=x"))
+        )
+        old = ("day=x/old.txt", "DAY=X/old.txt") if kind.takes_any_name else ()
+        found = well(Plan(family=family, jobs=jobs, old=old))
+        assert found.told == {"commit returned": 3}, found
+        assert found.visible == ("DAY=X/b.txt", "Day=x/c.txt", "day=x/a.txt")

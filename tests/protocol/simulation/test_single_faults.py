@@ -14,13 +14,17 @@ from tests.protocol.simulation.scenes import again, plans
 from tests.sweeps import every_by_day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 DELAYS_S = (0.3, 40.0, 4_000.0)
 SCHEDULES = 5
+EVERY_BY_DAY = 12
+LEAST_BY_DAY = 33_000
+LEAST_BY_NIGHT = 400_000
+"""In five nights."""
 
 
-@pytest.fixture(params=every_by_day(100))
+@pytest.fixture(params=every_by_day(EVERY_BY_DAY))
 def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
     yield from sweep_of(request, request.param)
 
@@ -43,9 +47,18 @@ def faults_of(found: Run) -> Iterator[FaultAt]:
 
 @pytest.mark.parametrize("plan", [*plans()])
 def test_p1_to_p11_hold_after_any_single_fault(plan: Plan, sweep: Sweep) -> None:
-    for scheduled in again(plan, SCHEDULES if sweep.is_whole else 1):
+    for scheduled in again(plan, SCHEDULES):
         found = run(scheduled)
         assert not found.violations, shrink(found)
         for fault in sweep(faults_of(found)):
             failed = run(replace(scheduled, faults=(fault,)))
             assert not failed.violations, shrink(failed)
+
+
+def test_so_many_single_faults_are_tried_by_day(say_what_ran: Callable[[str], None]) -> None:
+    """Counted in one schedule: the calls of a run are as many in the others, but for some."""
+    each = [len([*faults_of(run(one.values[0]))]) for one in plans()]  # type: ignore[arg-type]  # a plan
+    by_day = sum(SCHEDULES * (count // EVERY_BY_DAY) for count in each)
+    say_what_ran(f"{by_day:,} runs by day of {SCHEDULES * sum(each):,}")
+    assert by_day >= LEAST_BY_DAY
+    assert SCHEDULES * sum(each) >= LEAST_BY_NIGHT
