@@ -6,6 +6,7 @@ tried by ``python -m tests.mutation.measure``; a night tries some, others each t
 
 from __future__ import annotations
 
+import faulthandler
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SHARES = 5
-NIGHT_S = 300
+NIGHT_S = 420
+LIMIT_S = 1_800
 KILLED_MIN = 0.9
 
 PLANS = [
@@ -117,6 +119,7 @@ def test_most_are_killed_and_those_that_survive_are_known_to(
     What makes no difference does not count. What is known to survive must do so. Before that it
     takes some minutes to learn what the tests reach.
     """
+    faulthandler.cancel_dump_traceback_later()  # It takes longer, and has a limit of its own.
     to, seed = tmp_path / "results", request.config.option.sweep_seed
     program = [sys.executable, "-m", "tests.mutation.measure", "--workers=1", f"--to={to}"]
     which = ["--known-first", f"--share={share}/{SHARES}", f"--seed={seed}"]
@@ -126,10 +129,12 @@ def test_most_are_killed_and_those_that_survive_are_known_to(
         capture_output=True,
         text=True,
         check=False,
+        timeout=LIMIT_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     results = results_in(to)
     rate = rate_of({name: result for name, result in results.items() if name not in SURVIVORS})
     say_what_ran(f"{rate.killed} of {rate.tried} mutants killed, {rate.alive} alive")
     assert not known_and_killed(results), "take them out of survivors.py"
+    assert rate.tried, "none was drawn in that time"
     assert rate.most >= KILLED_MIN, done.stdout
