@@ -1,7 +1,7 @@
 """How much of the long searches one night runs: a share of the tests, each night another one.
 
 All of them take some hours, and a night has one. Which tests a share has, their names say, so that
-shares are disjoint, and whole together.
+shares are disjoint, and whole together; but for those that each night runs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     share: Share = config.option.share
-    others = [item for item in items if not share.has(item.nodeid)]
+    others = [item for item in items if not _runs(share, item)]
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if share.has(item.nodeid)]
+        items[:] = [item for item in items if _runs(share, item)]
+
+
+def _runs(share: Share, item: pytest.Item) -> bool:
+    return share.has(item.nodeid) or item.get_closest_marker("every_night") is not None

@@ -9,11 +9,9 @@ line with all their answers comes back. Run by ``tests/integration/processes.py`
 from __future__ import annotations
 
 import asyncio
-import faulthandler
 import gc
 import json
 import os
-import select
 import signal
 import sys
 import time
@@ -30,6 +28,7 @@ from fsspec_commit.location import locate
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.registry import adapter, wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
+from tests.integration.forked_child import Child, kill_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import DirectWriter, Entry, Store, WritesDirectly
 
-_HUNG_S = 240
 _ENDS_S = 60
 T = TypeVar("T")
 Request = dict[str, Any]
@@ -251,56 +249,6 @@ def answer(request: Request, meet: Callable[[Request], Fate] = Fate) -> Answer:
     return said
 
 
-class Child:
-    """A fork that runs one request, once it is told to."""
-
-    def __init__(self, request: Request, gate: int) -> None:
-        self.kill_after_s: float | None = request.get("kill_after_s")
-        self.pipe, theirs = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            # Sooner than the test that waits is ended, so that it says where this one hung.
-            faulthandler.dump_traceback_later(_HUNG_S, exit=True)
-            try:
-                os.close(self.pipe)
-                os.read(gate, 1)
-                said = json.dumps(answer(request)).encode()
-                with os.fdopen(theirs, "wb") as file:
-                    file.write(said)
-            finally:
-                os._exit(0)
-        os.close(theirs)
-
-    def answer(self) -> Answer:
-        """What it said, and how it ended; a stopped one says nothing yet."""
-        if self.kill_after_s is not None:
-            readable, _, _ = select.select([self.pipe], [], [], self.kill_after_s)
-            if not readable:
-                os.kill(self.pid, signal.SIGKILL)
-        # An answer can be longer than the pipe, so it is read before the end is waited for; but
-        # whoever stops first will say nothing before it is told to go on.
-        poll = 0.0005
-        while True:
-            readable, _, _ = select.select([self.pipe], [], [], poll)
-            poll = min(poll * 2, 0.05)
-            if readable:
-                with os.fdopen(self.pipe, "rb") as file:
-                    said = file.read()
-                _, status = os.waitpid(self.pid, 0)
-                ended: Answer = json.loads(said) if said else {}
-                return {"pid": self.pid, "killed": os.WIFSIGNALED(status), **ended}
-            if self._has_stopped():
-                return {"pid": self.pid, "stopped": True}
-
-    def _has_stopped(self) -> bool:
-        # Stops only: an exit that is taken here would be missed above. Who has ended since the pipe
-        # was looked at cannot stop any more, which the kernel calls having no such child.
-        try:
-            return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None
-        except ChildProcessError:
-            return False
-
-
 async def learn(request: Request) -> None:
     """Find out what the server does, as any process does once: the forks then know it.
 
@@ -367,9 +315,10 @@ def serve() -> None:
                 child = stopped.pop(request["pid"])
                 os.kill(child.pid, signal.SIGCONT)
             else:
-                child = Child(request, gate)
+                child = Child(request, gate, answer)
             children.append(child)
         os.write(opened, b"." * len(children))
+        kill_in_time(children)
         answers = []
         for child in children:
             said = child.answer()

@@ -7,6 +7,7 @@ death costs a second and there are thousands, a *sweep* tries some of the calls.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -20,7 +21,7 @@ from tests.protocol.invariants import (
 from tests.scenes.scene import HIDDEN, Scene
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tests.integration.processes import Answer
     from tests.scenes.places import Place, Places
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STATES = {"over", "undecided", "decided", "published"}
+AT_ONCE = 4
+"""So many drivers are killed at one moment: half of the time each of them waits for its server."""
 
 
 class Processes(Protocol):
@@ -43,6 +46,13 @@ class Processes(Protocol):
         """One after the other in one process."""
 
 
+class RacingProcesses(Processes, Protocol):
+    """Really runs them."""
+
+    def race(self, *requests: Answer) -> list[Answer]:
+        """All at one moment, in processes of their own."""
+
+
 class Sweep(Protocol):
     """Chooses the calls at which something happens."""
 
@@ -55,13 +65,18 @@ class Sweep(Protocol):
 
 
 def run(processes: Processes, scene: Scene, place: Place, **fate: object) -> Answer:
-    return processes.ask(
-        "run",
+    return processes.ask(**running(scene, place, **fate))
+
+
+def running(scene: Scene, place: Place, **fate: object) -> Answer:
+    """The request for a whole job in one process."""
+    return {
+        "op": "run",
         **place.where,
-        options=scene.options,
-        tasks=scene.tasks,
+        "options": scene.options,
+        "tasks": scene.tasks,
         **fate,
-    )
+    }
 
 
 def recover(processes: Processes, scene: Scene, place: Place) -> str:
@@ -243,20 +258,62 @@ def wake_a_zombie(processes: Processes, scene: Scene, places: Places, sweep: Swe
 
 
 def kill_at_random_times(
-    processes: Processes, scene: Scene, places: Places, deaths: int, *, longest_s: float = 0.5
-) -> None:
-    """So many *deaths* of the driver; a job that was faster is not one."""
-    chance = random.Random()
-    killed = nth = 0
-    while killed < deaths:
-        place = places(nth)
-        place.put(scene.laid_out)
-        answer = run(processes, scene, place, kill_after_s=chance.uniform(0, longest_s))
-        if answer["killed"]:
-            killed += 1
-            recover(processes, scene, place)
-        else:
-            assert "result" in answer, answer["error"]["traceback"]
+    processes: RacingProcesses, scene: Scene, places: Places, deaths: int, *, longest_s: float = 0.5
+) -> Counter[str]:
+    """So many *deaths* of drivers, some of them at one moment; one that was faster is not one.
+
+    A driver lives *longest_s* at most, which becomes the time that a job takes: as long as none is
+    faster it grows.
+
+    Returns:
+        How many jobs were left in which state.
+    """
+    chance, numbers = random.Random(), count()
+    found = Counter[str]()
+    while (left := deaths - found.total()) > 0:
+        died: list[Place] = []
+        lived: list[Place] = []
+        begun = [places(next(numbers)) for _ in range(min(left, AT_ONCE))]
+        for place in begun:
+            place.put(scene.laid_out)
+        requests = [
+            running(scene, place, kill_after_s=chance.uniform(0, longest_s)) for place in begun
+        ]
+        for place, answer in zip(begun, processes.race(*requests), strict=True):
+            assert answer["killed"] or "result" in answer, answer["error"]["traceback"]
+            (died if answer["killed"] else lived).append(place)
+        for place in lived:
             settled(scene, place, happened=True)
-            longest_s *= 0.9
-        nth += 1
+        found.update(settle_all(processes, scene, died))
+        longest_s *= 0.9 ** len(lived) if lived else 1.1
+    return found
+
+
+def settle_all(processes: Processes, scene: Scene, places: Sequence[Place]) -> list[str]:
+    """Settle by one process what drivers have left, clean once, and check; in which states.
+
+    What may be asked for at such a place, and what not, `recover` tries.
+    """
+    states: list[str] = []
+    happened: list[bool] = []
+    requests: list[Answer] = []
+    for place in places:
+        snapshot = place.snapshot()
+        state = check_under_way(
+            snapshot, old=scene.old, new=scene.new, mode=scene.mode, declared=scene.declared
+        )
+        states.append(state)
+        is_over = state == "over"
+        happened.append(
+            visible(snapshot) == scene.after if is_over else state in {"decided", "published"}
+        )
+        if not is_over:
+            (job_id,) = job_ids(snapshot)
+            op = "resume" if happened[-1] else "abort"
+            requests.append({"op": op, **place.where, "job_id": job_id})
+        requests.append({"op": "clean", **place.where})
+    answers = processes.series(*requests)
+    assert all("result" in one for one in answers), answers
+    for place, has_happened in zip(places, happened, strict=True):
+        settled(scene, place, happened=has_happened)
+    return states

@@ -2,9 +2,8 @@
 
 By day some calls are tried, each day others. By night every call is, on a disk, and on one server
 of each protocol, where only requests change anything and a death needs no process. The end of a run
-says how many processes were really killed. Five nights kill some hundreds on servers for each
-committer, `KILLS_MIN` at random times alone. Nothing is left of a job that is settled, when `clean`
-has run once.
+says how many processes were really killed. Each night kills `KILLS_MIN` on servers for each
+committer, at random times, and nothing is left of a job that is settled, when `clean` has run once.
 """
 
 from __future__ import annotations
@@ -52,8 +51,9 @@ SOME, FEW = 11, 23
 """One call in how many by night, and by day."""
 
 KILLS_MIN = 200
-"""So many drivers are killed on servers at random times in five nights, for each committer."""
+"""So many drivers are killed on servers at random times in each night, for each committer."""
 
+NIGHTLY = (pytest.mark.slow, pytest.mark.every_night)
 Where: TypeAlias = tuple[str, str]
 """A server, and the name of a scene."""
 
@@ -100,32 +100,24 @@ def scene_of(name: str) -> Scene:
     return SCENES[name] if name in SCENES else named(name.removesuffix(NEVER_REUSED))
 
 
-def at_random_times(
-    where: Iterable[Where], *, by_day: int, by_night: int = 60, longest_s: float = 0.5
-) -> list[Any]:
-    """So many deaths of a driver that lives *longest_s* at most."""
+def at_random_times(where: Iterable[Where], *, by_night: int) -> list[Any]:
+    """So many deaths of drivers, each night; two by day."""
+    by_day = 2
     return [
         pytest.param(
-            *(server, partial(kill_at_random_times, deaths=deaths, longest_s=longest_s)),
-            *(scene_of(name), 1),
+            *(server, partial(kill_at_random_times, deaths=deaths), scene_of(name), 1),
             id=f"{server}-driver-{name}, at {deaths} random times",
             marks=marks,
         )
         for server, name in where
-        for deaths, marks in ((by_day, ()), (by_night, pytest.mark.slow))
+        for deaths, marks in ((by_day, ()), (by_night, NIGHTLY))
     ]
 
 
 def kill_at_random_times(
-    processes: Processes,
-    scene: Scene,
-    places: Places,
-    _sweep: Sweep,
-    *,
-    deaths: int,
-    longest_s: float,
+    processes: Processes, scene: Scene, places: Places, _sweep: Sweep, *, deaths: int
 ) -> None:
-    kills.kill_at_random_times(processes, scene, places, deaths, longest_s=longest_s)
+    kills.kill_at_random_times(processes, scene, places, deaths)
 
 
 def on(server: str, *killed: list[Any]) -> pytest.MarkDecorator:
@@ -224,7 +216,7 @@ ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
     cases("driver elsewhere", ON_S3),
     cases("resumer", ON_S3, by_day={("versitygw", "append"): FEW}),
     cases("zombie", ON_S3, by_day={("seaweedfs", "append, exact"): FEW}),
-    at_random_times(product(S3, ["append"]), by_day=2, by_night=120),
+    at_random_times(product(S3, ["append"]), by_night=70),
     cases(
         "driver",
         ON_GCS,
@@ -233,15 +225,16 @@ ON_HDFS = tuple(product(("hdfs", "webhdfs"), SCENES))
         parts=2,
     ),
     *(cases(death, ON_GCS) for death in DEATHS if death != "driver"),
-    at_random_times([("strict-gcs", "append")], by_day=2, by_night=150),
+    at_random_times([("strict-gcs", "append")], by_night=120),
     *(cases(death, ON_AZURE) for death in DEATHS if death != "driver elsewhere"),
-    at_random_times(product(["gen2", "azurite"], ["overwrite"]), by_day=2, longest_s=0.8),
+    at_random_times([("gen2", "overwrite")], by_night=80),
+    at_random_times([("azurite", "overwrite")], by_night=30),
     cases("driver", ON_HDFS, by_day={("hdfs", IN_PLACE): FEW}, whole=[("hdfs", IN_PLACE)], parts=3),
     cases("task", ON_HDFS, by_day={("hdfs", "append"): 6}, whole=[("hdfs", "append")]),
     cases("driver elsewhere", ON_HDFS, whole=[("hdfs", "append")]),
     cases("resumer", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
     cases("zombie", ON_HDFS, whole=[("hdfs", IN_PLACE)]),
-    at_random_times(product(["hdfs", "webhdfs"], ["append"]), by_day=2, by_night=100),
+    at_random_times(product(["hdfs", "webhdfs"], ["append"]), by_night=100),
 )
 class TestRemote(Kills):
     @pytest.fixture
@@ -304,7 +297,7 @@ class TestRemoteInOneProcess(Kills):
         return remote.through()
 
 
-def test_five_nights_kill_so_many_for_each_committer() -> None:
+def test_each_night_kills_so_many_for_each_committer() -> None:
     """At random times; those at calls, which are more, are counted when they are run."""
     committers = {**dict.fromkeys(S3, "magic"), "azurite": "magic", "strict-gcs": "manifest"}
     committers |= {"gen2": "manifest", "hdfs": "v1", "webhdfs": "v1"}
@@ -313,6 +306,7 @@ def test_five_nights_kill_so_many_for_each_committer() -> None:
         for case in mark.args[1] if mark.name == "parametrize" else ():
             server, kill, *_ = case.values
             if kill.func is kill_at_random_times:
-                deaths[committers[server]] += kill.keywords["deaths"] if case.marks else 0
+                is_each_night = pytest.mark.every_night in case.marks
+                deaths[committers[server]] += kill.keywords["deaths"] if is_each_night else 0
     assert {*deaths} == {"v1", "manifest", "magic"}
     assert min(deaths.values()) >= KILLS_MIN, deaths
