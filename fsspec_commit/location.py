@@ -114,8 +114,7 @@ def _checked(url: str) -> str:
     refuse_secrets(url, schemes=known_protocols())
     if AREA in url.casefold().split("/"):
         message = (
-            f"cannot commit to {url!r}: {AREA!r} is kept for the commit protocol; name another "
-            "directory"
+            f"cannot open {url!r}: {AREA!r} is kept for the commit protocol; name another directory"
         )
         raise RequestError(message, kind="reserved_name", path=url)
     protocol = protocol_of(url)

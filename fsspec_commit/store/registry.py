@@ -67,7 +67,7 @@ def protocol_of(url: str) -> str:
         RequestError: The URL chains several protocols.
     """
     if _CHAINED.match(url) is not None:
-        message = f"cannot commit to {url!r}: chained URLs hide the store that must be asked"
+        message = f"cannot open {url!r}: chained URLs hide the store that must be asked"
         raise RequestError(message, kind="chained_url")
     match = _PROTOCOL.match(url)
     return "file" if match is None else match.group(1).lower()

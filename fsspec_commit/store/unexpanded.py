@@ -71,4 +71,4 @@ def _missing_part(path: str) -> str:
 
 
 def _refusal(url: str, why: str) -> RequestError:
-    return RequestError(f"cannot commit to {url!r}: {why}", kind="invalid_url", path=url)
+    return RequestError(f"cannot open {url!r}: {why}", kind="invalid_url", path=url)

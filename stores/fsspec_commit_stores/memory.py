@@ -79,11 +79,11 @@ class MemoryStore:
                 the job's workers and readers would not share.
         """
         if not options.storage_options.get("global_store", True):
-            message = f"cannot commit to {url!r}: global_store=False is seen by one instance only"
+            message = f"cannot open {url!r}: global_store=False is seen by one instance only"
             raise RequestError(message, kind="invalid_option", path=url)
         root = url.removeprefix("memory://").strip("/")
         if any(name in {"", ".", ".."} for name in root.split("/")) and root:
-            message = f"cannot commit to {url!r}: empty, '.' and '..' components name nothing here"
+            message = f"cannot open {url!r}: empty, '.' and '..' components name nothing here"
             raise RequestError(message, kind="invalid_url", path=url)
         return cls(StorePath(f"/{root}" if root else ""))
 

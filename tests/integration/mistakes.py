@@ -166,7 +166,7 @@ DESTINATIONS = [
     Mistake(
         "the work area of a destination",
         lambda out: fc.Job(f"{out}/_commit/x").start(),
-        ("cannot commit to", "'_commit' is kept for the commit protocol", "name another directory"),
+        ("cannot open", "'_commit' is kept for the commit protocol", "name another directory"),
         "reserved_name",
     ),
     Mistake(

@@ -39,7 +39,7 @@ def root_of(url: str, bucket: str, prefix: str) -> StorePath:
 
 def refused_url(url: str, why: str) -> RequestError:
     """The refusal of a URL for what it names."""
-    return invalid_url(url, f"cannot commit to {url!r}: {why}")
+    return invalid_url(url, f"cannot open {url!r}: {why}")
 
 
 def invalid_url(url: str, message: str) -> RequestError:
