@@ -117,6 +117,13 @@ class OpenDestination:
             walks=bound.walks,
         )
 
+    def list_without_versions(self) -> None:
+        """List files without what tells equal bytes apart, until a job is bound.
+
+        Where versions are kept, a listing that names them takes longer: it shows each old one, too.
+        """
+        self._raw.go_by(self._raw.capabilities.known("declared", unique_tokens=False))
+
     def check(self, record: JobRecord) -> None:
         """Check that *record* could be bound, without a change to this store.
 

@@ -128,6 +128,7 @@ async def committed_files(
         StoreError: The store cannot be reached, or refuses.
     """
     async with opened(destination, storage_options, filesystem, OpenOptions()) as to:
+        to.list_without_versions()
         found = await snapshot.committed_files(reader_of(to))
         if not found.names:
             await to.say_if_nothing_is_there()

@@ -24,6 +24,7 @@ async def read(world: World, actor: str, plan: ReaderPlan) -> None:
 async def _ask(world: World, process: Process) -> None:
     began_s = asyncio.get_running_loop().time()
     to = world.open(process)
+    to.list_without_versions()
     found = await committed_files(Reader(to.store, to.location.url, to.bind))
     world.trace.say(process.name, f"is told that {len(found.names)} files are committed")
     world.model.answered(process.name, began_s, found.names)

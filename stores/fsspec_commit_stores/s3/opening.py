@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
+from datetime import datetime
 from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any
@@ -18,6 +20,7 @@ from botocore import exceptions as sdk
 from botocore import handlers
 from botocore.hooks import EventAliaser
 from botocore.loaders import Loader
+from botocore.utils import parse_timestamp
 
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
@@ -244,9 +247,20 @@ def _session(options: Mapping[str, Any]) -> RenewingOnce:
     # The clients that fetch credentials are made from this. What they send is a secret as well.
     session.set_default_client_config(AioConfig(http_session_cls=SendingOnce))
     session.register("before-call.s3", _not_redirected, unique_id=_ONCE)
+    parsers = session.get_component("response_parser_factory")
+    parsers.set_parser_defaults(timestamp_parser=_moment)
     if session.get_config_variable("data_path") is None:
         session.register_component("data_loader", _LOADER)
     return session
+
+
+def _moment(text: Any) -> datetime:
+    """When a listed file was written. botocore tries every form, and a page has a thousand."""
+    if isinstance(text, str) and text.endswith("Z"):
+        with suppress(ValueError):
+            return datetime.fromisoformat(text)
+    moment: datetime = parse_timestamp(text)
+    return moment
 
 
 def _name_sender(filesystem: s3fs.S3FileSystem) -> None:

@@ -244,8 +244,8 @@ class S3Store(HttpStore):
         Who may not ask whether the bucket keeps versions would take it for one without, and an
         old file that stands for another than the one that was listed.
         """
-        if facts.unique_tokens is not None:
-            self._versions.kept = facts.tells_contents_apart
+        is_known = facts.unique_tokens is not None
+        self._versions.kept = facts.tells_contents_apart if is_known else None
 
     async def _get(self, path: StorePath, **parameters: Any) -> dict[str, Any] | None:
         """One GET; ``None`` when there is no such file, an answer without a body past its end."""

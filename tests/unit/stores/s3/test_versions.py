@@ -136,6 +136,17 @@ def test_all_processes_of_a_job_have_tokens_of_one_form(
     assert not any("versioning" in request.query for request in s3.received)
 
 
+def test_a_reader_that_left_them_out_asks_where_a_job_does_not_say(s3: ScriptedS3) -> None:
+    """Or else no old file that the job replaces would be the one that it has listed."""
+    s3.answering = FakeBucket("Enabled", "v2")
+    facts = s3.store.capabilities
+    assert facts.unique_tokens is None
+    s3.store.go_by(facts.known("declared", unique_tokens=False))
+    assert s3.run(tokens(s3.store)) == {"e1"}
+    s3.store.go_by(facts)
+    assert s3.run(tokens(s3.store)) == {"v2 e1"}
+
+
 def test_a_promise_says_nothing_of_the_form(s3: ScriptedS3) -> None:
     """Of a single writer tokens count as unique in any bucket, also where no versions are kept."""
     for status, kept in (("Enabled", True), ("Suspended", False)):
