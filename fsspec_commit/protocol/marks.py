@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry, Unusable
+
+_NUMBER_LENGTH = 12
+"""Digits of an epoch's nonce that put it in its place; what is left is as good as unique."""
 
 
 async def mark_done(job: BoundJob) -> None:
@@ -39,14 +43,22 @@ async def begin_epoch(
 
     Creates a new epoch, then deletes those that stood *beside* the areas, and no others: an epoch
     that another job created in between stays, since a reader may have seen only what was there
-    before it.
+    before it. The new one is listed after those, so that a listing in the order of names, of many
+    pages, cannot pass the place of the one before it stands, and find the others gone.
     """
     layout = job.layout.destination
     before = epochs_among(beside, layout)
-    await _touch(job, layout.epoch(job.store.ids.nonce()))
+    await _touch(job, layout.epoch(_following(before, job.store.ids.nonce())))
     permit = deletion.of_epochs(layout, published, before)
     for entry in before:
         await job.store.delete(entry.path, permit)
+
+
+def _following(before: Sequence[Entry], nonce: Nonce) -> Nonce:
+    """*nonce*, but with a number at its head that is one more than that of any epoch *before*."""
+    numbers = [int(epoch.path.rpartition("-")[2][:_NUMBER_LENGTH], 16) for epoch in before]
+    number = (max(numbers, default=-1) + 1) % 16**_NUMBER_LENGTH
+    return Nonce(f"{number:0{_NUMBER_LENGTH}x}{nonce[_NUMBER_LENGTH:]}")
 
 
 def areas_gone(job: BoundJob) -> PartialCommitError:

@@ -50,7 +50,7 @@ from fsspec_commit.records.job import Decision, Published
 
 T = TypeVar("T")
 
-TRIES_MAX = 16
+TRIES_MAX = 64
 """How often the files are listed, before it is given up because jobs come and go all the time."""
 _LISTED_AT_ONCE_MAX = 256
 """A longer listing of the areas may show its beginning and its end as of different moments."""
@@ -275,8 +275,8 @@ async def _look(store: ConfirmedStore) -> Look:
         jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))
     if len(areas) > _LISTED_AT_ONCE_MAX:
         # An epoch must not have been listed before an area was, or else a job that has finished
-        # between the two would be in neither.
-        areas = await store.list_area(destination.areas)
+        # between the two would be in neither. And one listing may show neither of two epochs.
+        areas += await store.list_area(destination.areas)
     epochs = frozenset(one.path for one in epochs_among(areas, destination))
     return Look(epochs, {job.layout.job_id: job for job in jobs})
 

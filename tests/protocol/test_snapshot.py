@@ -14,7 +14,7 @@ from msgspec import structs
 import fsspec_commit as fc
 from fsspec_commit.ids import JobId
 from fsspec_commit.layout import DestinationLayout, StorePath
-from fsspec_commit.protocol.snapshot import Look, Phase, SeenJob
+from fsspec_commit.protocol.snapshot import TRIES_MAX, Look, Phase, SeenJob
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Token
 from fsspec_commit.store.registry import wrapping
@@ -119,6 +119,22 @@ def test_a_job_that_has_not_decided_costs_a_listing_more(
     job.abort()
 
 
+def test_each_epoch_is_listed_after_the_one_that_it_replaces(tmp_path: Path) -> None:
+    """A listing of many pages, in the order of names, passes no place of an epoch too early."""
+    epochs = []
+    for _ in range(3):
+        with fc.Job(tmp_path / "out", mode="append") as job, job.task() as task:
+            task.filesystem.pipe_file("a.txt", b"a")
+        [epoch] = (tmp_path / "out/_commit").glob("epoch-*")
+        epochs.append(epoch.name)
+    assert [epoch[:18] for epoch in epochs] == [f"epoch-{number:012x}" for number in range(3)]
+    epoch.rename(epoch.with_name(f"epoch-{'f' * 32}"))  # there are no more numbers
+    with fc.Job(tmp_path / "out", mode="append") as job, job.task() as task:
+        task.filesystem.pipe_file("a.txt", b"a")
+    [epoch] = (tmp_path / "out/_commit").glob("epoch-*")
+    assert epoch.name.startswith(f"epoch-{'0' * 12}")
+
+
 class AtEachListing:
     """Does something each time that the files are listed, when that is done."""
 
@@ -153,7 +169,7 @@ def test_where_jobs_end_all_the_time_it_is_given_up(
         pytest.raises(fc.SnapshotUnstableError, match="ask again") as raised,
     ):
         fc.committed_files(place.url)
-    assert times == 16
+    assert times == TRIES_MAX
     assert raised.value.stage == "read"
 
 

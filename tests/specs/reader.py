@@ -20,6 +20,7 @@ from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol import snapshot
 from fsspec_commit.protocol.snapshot import Phase, SeenJob
 from tests.specs.explore import Found, explore_model
+from tests.specs.reader_plans import PLANS, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Weakened: TypeAlias = Literal[
     # The reader:
     "not_looked_before",
+    "looked_after_and_no_job_is_seen",  # and lists again then
     "not_looked_after",
     "epochs_not_compared",
     "states_not_compared",  # only epochs are
@@ -36,6 +38,8 @@ Weakened: TypeAlias = Literal[
     "decided_and_then_published",  # the epochs are trusted to tell, and in the next as well
     "decided_and_then_gone",
     "epochs_listed_first",  # before many areas
+    "epochs_of_one_listing",  # though one may show neither of two
+    "epochs_in_any_order",
     "new_files_shown",  # of a job that has decided
     "old_files_shown",  # of a job that has published
     "old_files_hidden_after_a_loss",  # though they stay
@@ -53,6 +57,7 @@ FORGIVEN: dict[str, set[tuple[Phase | None, Phase | None]]] = {
     "decided_and_then_published": {(Phase.DECIDED, Phase.PUBLISHED)},
     "decided_and_then_gone": {(Phase.DECIDED, None)},
 }
+ONE_LOOK = {"not_looked_before", "looked_after_and_no_job_is_seen"}
 At: TypeAlias = Literal[
     "absent", "open", "aborted", "decided", "published", "marked", "swept", "ending", "gone", "late"
 ]
@@ -66,31 +71,6 @@ PHASES: dict[At, Phase] = {
 """How the reader finds a job; who has no area is over for whom has seen it before."""
 
 
-class Plan(NamedTuple):
-    """Which files each job writes, and which of the jobs before it replaces what is there.
-
-    ``after`` says which job each waits for, if any: two that conflict come one after the other.
-    ``lost`` is the job of which all files but the first are lost. Where there are ``many`` areas,
-    they are not listed at one moment.
-    """
-
-    new: tuple[tuple[str, ...], ...]
-    overwrites: frozenset[int] = frozenset()
-    after: tuple[int | None, ...] = (None, None)
-    lost: int | None = None
-    many: bool = False
-    aborts: bool = True
-
-
-PLANS = {
-    "an overwrite": Plan((("a", "z"),), frozenset({0})),
-    "a loss": Plan((("a", "z"),), frozenset({0}), lost=0),
-    "one of many": Plan((("a", "z"),), frozenset({0}), many=True),
-    "two overwrites": Plan((("a", "z"), ("b",)), frozenset({0, 1}), (None, 0)),
-    "an append, then an overwrite": Plan((("a", "z"), ("b",)), frozenset({1}), (None, 0)),
-    "two appends": Plan((("a",), ("z",)), aborts=False),
-    "two of many": Plan((("a",), ("z",)), many=True, aborts=False),
-}
 OLD = "m"
 _DESTINATION = DestinationLayout(StorePath("/d"))
 
@@ -112,9 +92,15 @@ class Job(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What one look has shown so far: epochs, areas, of some the state; which are still to come."""
+    """What one look has shown so far: epochs, areas, of some the state; which are still to come.
+
+    ``pages`` are the places of epochs in a listing of many, of which there are two; ``shown`` is
+    what these have shown.
+    """
 
     to_list: tuple[int, ...] = ()
+    pages: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    shown: frozenset[int] = frozenset()
     to_read: frozenset[int] = frozenset()
     phases: Phases = frozenset()
     epochs: frozenset[int] | None = None
@@ -240,7 +226,7 @@ class _Model:
         return "creates an epoch", _with(marked, number, beside)
 
     def _reads(self, now: World, reader: Reader) -> Iterator[Step]:
-        if reader.at == "comes" and self._weakened == "not_looked_before":
+        if reader.at == "comes" and self._weakened in ONE_LOOK:
             yield "comes", now._replace(reader=Reader("lists", moments=frozenset({now.counts})))
         elif reader.at in {"comes", "comes again"}:
             moments = reader.moments or frozenset({now.counts})
@@ -261,7 +247,13 @@ class _Model:
         """A look, of which the first request has been answered."""
         if self._plan.many:
             early = self._weakened == "epochs_listed_first"
-            return Look(to_list=(*self._all,), epochs=now.epochs if early else None)
+            place = self._place()
+            one = self._plan.paged == "in order" or self._weakened == "epochs_of_one_listing"
+            return Look(
+                to_list=(*self._all,),
+                pages=(() if one else place, place),
+                epochs=now.epochs if early else None,
+            )
         areas = (number for number in self._all if _has_area(now.jobs[number]))
         return Look(to_read=frozenset(areas), epochs=now.epochs)
 
@@ -271,6 +263,8 @@ class _Model:
             found = {number} if _has_area(now.jobs[number]) else set()
             listed = look._replace(to_list=(*rest,), to_read=look.to_read | found)
             yield f"lists the area of {number}", listed
+        elif look.pages[0]:
+            yield self._turns(now, look, look.pages[0], (look.pages[0][1:], look.pages[1]))
         elif look.to_read:
             for number in look.to_read:
                 phase = PHASES.get(now.jobs[number].at, Phase.OVER)
@@ -278,8 +272,30 @@ class _Model:
                     to_read=look.to_read - {number}, phases=look.phases | {(number, phase)}
                 )
                 yield f"finds {number} {phase.name.lower()}", read
+        elif look.pages[1]:
+            label, turned = self._turns(now, look, look.pages[1], ((), look.pages[1][1:]))
+            is_last = not turned.pages[1]
+            yield label, turned._replace(epochs=turned.shown if is_last else None)
         else:
             yield "lists the epochs", look._replace(epochs=now.epochs)
+
+    def _place(self) -> tuple[int, ...]:
+        """Where epochs stand in a listing of many, if it is no matter of one moment."""
+        if self._plan.paged is None:
+            return ()
+        if self._plan.paged == "in order" and self._weakened != "epochs_in_any_order":
+            return (*self._all,)
+        return tuple(reversed(self._all))
+
+    def _turns(
+        self,
+        now: World,
+        look: Look,
+        place: tuple[int, ...],
+        left: tuple[tuple[int, ...], tuple[int, ...]],
+    ) -> tuple[str, Look]:
+        shown = look.shown | (now.epochs & {place[0]})
+        return f"looks for epoch {place[0]}", look._replace(pages=left, shown=shown)
 
     def _goes_on(self, now: World, reader: Reader) -> World:
         """What it does after a look, or a listing, that may be complete."""
@@ -302,11 +318,11 @@ class _Model:
         """Whether they do as far as the later one has come: no more must be seen if they do not."""
         was, now = dict(earlier.phases), dict(later.phases)
         passed = {*later.to_list, *later.to_read}
-        if self._weakened in {"states_not_compared", "not_looked_before"}:
+        if self._weakened in {"states_not_compared", *ONE_LOOK}:
             passed = {*self._all}
         forgiven = FORGIVEN.get(self._weakened or "", ())
         passed |= {number for number in self._all if (was.get(number), now.get(number)) in forgiven}
-        no_epochs = self._weakened in {"epochs_not_compared", "not_looked_before"}
+        no_epochs = self._weakened in {"epochs_not_compared", *ONE_LOOK}
         return agree(
             *(
                 (
@@ -321,7 +337,9 @@ class _Model:
 
     def _answers(self, now: World, reader: Reader) -> World:
         names = reader.names
-        look = reader.look if self._weakened == "not_looked_before" else reader.before
+        look = reader.look if self._weakened in ONE_LOOK else reader.before
+        if self._weakened == "looked_after_and_no_job_is_seen" and look.phases:
+            return _OVER
         for number, phase in look.phases:
             if phase is Phase.DECIDED and self._weakened != "new_files_shown":
                 names -= {*self._plan.new[number]}

@@ -15,6 +15,7 @@ from tests.specs import (
     markers,
     nested,
     reader,
+    reader_plans,
     trash,
     void_area,
 )
@@ -33,7 +34,7 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "marker uploads": (marker_uploads.search, 1_000),
     **{f"markers, {plan}": (partial(markers.search, plan), 100) for plan in markers.PLANS},
     "nested": (nested.search, 50),
-    **{f"reader, {plan}": (partial(reader.search, plan), 100) for plan in reader.PLANS},
+    **{f"reader, {plan}": (partial(reader.search, plan), 100) for plan in reader_plans.PLANS},
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
     "void area, by path": (partial(void_area.search, "by path"), 100),
@@ -48,7 +49,7 @@ WEAKENED = [
         ("marker uploads", marker_uploads.search, marker_uploads.Weakened),
         ("markers", partial(search_all, markers.search, markers.PLANS), markers.Weakened),
         ("nested", nested.search, nested.Weakened),
-        ("reader", partial(search_all, reader.search, reader.PLANS), reader.Weakened),
+        ("reader", partial(search_all, reader.search, reader_plans.PLANS), reader.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
     )

@@ -1,0 +1,43 @@
+"""The jobs that come while a reader reads, in the model of it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+Paged: TypeAlias = Literal["in any order", "in order"]
+
+
+class Plan(NamedTuple):
+    """Which files each job writes, and which of the jobs before it replaces what is there.
+
+    ``after`` says which job each waits for, if any: two that conflict come one after the other.
+    ``lost`` is the job of which all files but the first are lost. Where there are ``many`` areas,
+    they are not listed at one moment. Where the listing is ``paged``, neither are the epochs:
+    ``in any order``, as on a disk, where younger ones first is the worst, they are listed with the
+    areas and after the states; ``in order`` what comes after the states is enough.
+    """
+
+    new: tuple[tuple[str, ...], ...]
+    overwrites: frozenset[int] = frozenset()
+    after: tuple[int | None, ...] = (None, None)
+    lost: int | None = None
+    many: bool = False
+    paged: Paged | None = None
+    aborts: bool = True
+
+
+PLANS = {
+    "an overwrite": Plan((("a", "z"),), frozenset({0})),
+    "a loss": Plan((("a", "z"),), frozenset({0}), lost=0),
+    "one of many": Plan((("a", "z"),), frozenset({0}), many=True),
+    "two overwrites": Plan((("a", "z"), ("b",)), frozenset({0, 1}), (None, 0)),
+    "an append, then an overwrite": Plan((("a", "z"), ("b",)), frozenset({1}), (None, 0)),
+    "two epochs of many": Plan(
+        (("a", "z"), ("b",)), after=(None, 0), many=True, paged="in any order", aborts=False
+    ),
+    "two epochs in order": Plan(
+        (("a", "z"), ("b",)), after=(None, 0), many=True, paged="in order", aborts=False
+    ),
+    "two appends": Plan((("a",), ("z",)), aborts=False),
+    "two of many": Plan((("a",), ("z",)), many=True, aborts=False),
+}
