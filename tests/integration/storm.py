@@ -44,13 +44,19 @@ def storm(request: dict[str, Any]) -> object:
             log.write(json.dumps(line) + "\n")
             log.flush()
             count += 1
+            time.sleep(chance.random() * request.get("pause_s", 0))
     return count
+
+
+def how_of(request: dict[str, Any]) -> dict[str, Any]:
+    """The storage options of a request, if it has any, as the package takes them."""
+    return {"storage_options": request["storage_options"]} if "storage_options" in request else {}
 
 
 def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[str, Any]:
     mode = chance.choice(MODES)
     options: dict[str, Any] = {"mode": mode, "wait_s": 3.0}
-    how = {"storage_options": request["storage_options"]} if "storage_options" in request else {}
+    how = how_of(request)
     if chance.random() < 0.4 and request.get("exact", True):
         options["names"] = "exact"
     if chance.random() < 0.15:
