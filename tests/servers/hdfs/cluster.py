@@ -7,14 +7,18 @@ import json
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from tests.servers.hdfs.kinds import NAME_NODE, data_node
 from tests.servers.server_process import ServerProcess
 
 DATA_NODES = 2
 _ANSWER_WITHIN_S = 30
+_TRIES_MAX = 10
 _ACTIVITY = "Hadoop:service=NameNode,name=NameNodeActivity"
 _INFORMATION = "Hadoop:service=NameNode,name=NameNodeInfo"
 _ACTORS = "Hadoop:service=DataNode,name=DataNodeInfo"
@@ -70,6 +74,7 @@ class HdfsCluster:
         """
         self.name_node = NameNode()
         self.data_nodes: list[DataNode] = []
+        self._met = self.name_node.pid
         try:
             with ThreadPoolExecutor(DATA_NODES) as threads:
                 begun = [threads.submit(DataNode, self.port) for _ in range(DATA_NODES)]
@@ -118,10 +123,31 @@ class HdfsCluster:
         return {name: value for name, value in found.items() if isinstance(value, int)}
 
     def heal(self) -> None:
-        """Start again what a test has killed."""
+        """Start again what a test has killed, and let it be met by nobody later.
+
+        A DataNode that writes for WebHDFS keeps a connection to the NameNode for ten seconds, and
+        what it asks first on one to a NameNode that has died since comes to nothing.
+        """
         for process in self.processes:
             if not process.running:
                 process.restart()
+        if self._met != self.name_node.pid:
+            for node in self.data_nodes:
+                tries = (self.write_through(node) for _ in range(_TRIES_MAX))
+                assert any(tries), f"a DataNode does not write:\n{node.log}"
+            self._met = self.name_node.pid
+
+    def write_through(self, node: DataNode) -> bool:
+        """Write a file by WebHDFS through this DataNode; whether that has succeeded."""
+        asked = f"op=CREATE&overwrite=true&noredirect=true&user.name={self.user}"
+        url = f"http://127.0.0.1:{self.http_port}/webhdfs/v1/through-a-data-node?{asked}"
+        with suppress(OSError):
+            with urllib.request.urlopen(urllib.request.Request(url, method="PUT")) as answer:
+                location = urlsplit(json.load(answer)["Location"])
+            there = location._replace(netloc=f"127.0.0.1:{node.ports['http']}").geturl()
+            with urllib.request.urlopen(urllib.request.Request(there, method="PUT")) as answer:
+                return bool(answer.status == HTTPStatus.CREATED)
+        return False
 
     def stop(self) -> None:
         """End all of it. May be called twice."""
