@@ -1,5 +1,7 @@
 """The errors of a driver whose job somebody else has ended: a resumer, an aborter, a twin."""
 
+from collections.abc import Collection
+
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import (
@@ -49,26 +51,25 @@ async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
     has_both = layout.decision in listed and layout.manifests in listed
     if has_both and layout.published not in listed:
         late = await recall(store, layout, layout.decision, Decision)
-        if late is None or await _can_be_published(store, layout, late.record):
+        if late is None or await _can_be_published(store, layout, late.record, listed):
             return False
     destination = layout.destination
     return bool(epochs_among(await store.list_area(destination.areas), destination))
 
 
-async def _can_be_published(store: ConfirmedStore, layout: JobLayout, decision: Decision) -> bool:
-    """Whether what a decision names is there: of many attempts their list, else each manifest.
+async def _can_be_published(
+    store: ConfirmedStore, layout: JobLayout, decision: Decision, listed: Collection[StorePath]
+) -> bool:
+    """Whether what a decision names is listed: of many attempts their list, else each manifest.
 
     Other manifests may be there: of attempts that came too late, and that nobody has chosen.
     """
     if decision.state == "aborted":
         return False
     if decision.chosen_list is not None:
-        return await store.stat(layout.chosen_list(decision.chosen_list.nonce)) is not None
-    for message in decision.chosen:
-        manifest = layout.attempt(message.task_id, message.attempt_id).manifest
-        if await store.stat(manifest) is None:
-            return False
-    return True
+        return layout.chosen_list(decision.chosen_list.nonce) in listed
+    chosen = {layout.attempt(one.task_id, one.attempt_id).manifest for one in decision.chosen}
+    return chosen <= {entry.path async for entry in store.list_tree(layout.manifests)}
 
 
 def finished_by_another(job: BoundJob) -> JobNotActiveError:

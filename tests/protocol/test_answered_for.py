@@ -16,7 +16,9 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.protocol import superseded
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.sync import bridge
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.scenes.attempts import DONE_BUT_FOR_THE_AREA, attempt, recover
@@ -273,3 +275,27 @@ def test_an_error_that_nobody_foresaw_says_what_stands(
         with wrapping(Failing(nth, once=once, applied=applied)):
             told, message = attempt(SCENE, place)
         settle(place, told, message, nth)
+
+
+def test_a_job_is_not_over_since_its_manifests_were_not_found_once(
+    make_place: Callable[[], MemoryPlace],
+) -> None:
+    """Decided, not published, and somebody has deleted its ``job.json``; looks are no proof."""
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        hidden = verb in LOOKS and "/manifests/" in path
+        return None if hidden else await call()  # type: ignore[return-value]  # "no such file"
+
+    place = make_place()
+    attempt(SCENE, place)  # It leaves an epoch, as a job that is over does.
+    job = fc.Job(place.url, mode="append").start()
+    with fc.Task.from_spec(job.spec, 0) as task:
+        task.filesystem.pipe_file("a.txt", b"a")
+    with inject(Fault("rename")), suppress(Crash):
+        fc.Job.from_spec(job.spec).commit([task.message])
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        driver = fc.Job.from_spec(job.spec)
+    place._files.rm(f"{place.url}/_commit/{job.job_id}/job.json")
+    bound = driver._driver.job
+    assert bound is not None
+    assert not bridge.run(superseded.is_over(bound))
