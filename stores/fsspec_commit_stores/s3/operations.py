@@ -64,7 +64,7 @@ OPERATIONS = {
         "CreateMultipartUpload",
         "begin an upload of",
         "s3:PutObject",
-        ("InitiateMultipartUploadResult",),
+        ("InitiateMultipartUploadResult", "InitiateMultipartUpload"),
     ),
     "upload_part": Operation("UploadPart", "upload a part of", "s3:PutObject", has_etag=True),
     "complete_multipart_upload": Operation(
