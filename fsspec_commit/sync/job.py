@@ -299,8 +299,11 @@ class Job:
             for told in (str(settled), *getattr(settled, "__notes__", ())):
                 error.add_note(told)
         except (CommitError, OSError) as failure:
-            command = bound.settle_command("abort")
-            error.add_note(f"the job could not be aborted ({failure}); settle it with: {command}")
+            note = self._note_left(bound, error, f" ({failure})")
+            _log.warning("job %s to %r: %s", bound.record.job_id, self.destination, note)
+        except BaseException as interrupt:
+            self._note_left(bound, interrupt)
+            raise
 
     async def _start(self) -> bool:
         """Start, unless another thread has started or aborted the job first."""
@@ -331,6 +334,14 @@ class Job:
         """
         if not self._tasks.are_running:
             await bound.store.close()
+
+    def _note_left(self, bound: BoundJob, error: BaseException, why: str = "") -> str:
+        """Say, now and not once more when it is dropped, that the job is left open."""
+        self._begun_here = False
+        command = bound.settle_command("abort")
+        note = f"the job could not be aborted{why}; settle it with: {command}"
+        error.add_note(note)
+        return note
 
     def _note_settling(self, bound: BoundJob, interrupt: BaseException) -> None:
         """Say what an interrupted commit has left."""

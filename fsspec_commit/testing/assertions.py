@@ -1,6 +1,5 @@
 """Assertions about a destination, by plain fsspec and without any code of this package's stores."""
 
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +7,8 @@ from typing import Any
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
+
+from fsspec_commit.location import DestinationLike, locate
 
 _AREA = "_commit"
 _SUCCESS = "_SUCCESS"
@@ -20,53 +21,62 @@ _DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done", f"{_AREA}/lost")
 
 
 def assert_committed(
-    destination: str | os.PathLike[str],
+    destination: DestinationLike,
     *,
     file_count: int | None = None,
     marker: bool = True,
     storage_options: Mapping[str, object] | None = None,
+    filesystem: AbstractFileSystem | None = None,
 ) -> None:
     """Assert that a destination has only finished jobs, its marker, and *file_count* data files.
 
     Args:
-        destination: A URL or a path.
+        destination: A URL, a path or a ``UPath``.
         file_count: The number of visible files of all jobs: those that readers take for data,
             because no component of their name begins with ``_`` or ``.``.
         marker: Whether ``_SUCCESS`` must exist; False for jobs with ``success="none"``.
         storage_options: fsspec's options for this protocol.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
 
     Raises:
         AssertionError: Something else is there, which the message names.
+        RequestError: This is no destination.
     """
-    found = _everything_below(destination, storage_options)
+    found = _everything_below(destination, storage_options, filesystem)
     files = {name for name, details in found.items() if details["type"] == "file"}
-    if marker and _SUCCESS not in files:
-        raise AssertionError(f"{destination!r} has no {_SUCCESS}; there is: {_shown(files)}")
     for name in sorted(files):
         if unfinished := _UNFINISHED.fullmatch(name):
             decided = f"{_AREA}/{unfinished['job']}/decision" in files
             state = "decided and not finished" if decided else "undecided"
             raise AssertionError(f"job {unfinished['job']} at {destination!r} is {state}")
+    if marker and _SUCCESS not in files:
+        raise AssertionError(f"{destination!r} has no {_SUCCESS}; there is: {_shown(files)}")
     visible = [name for name in files if not re.search(r"(?:^|/)[_.]", name)]
     if file_count is not None and len(visible) != file_count:
+        files_found = "1 data file" if len(visible) == 1 else f"{len(visible)} data files"
         raise AssertionError(
-            f"{destination!r} has {len(visible)} data files, not {file_count}: {_shown(visible)}"
+            f"{destination!r} has {files_found}, not {file_count}: {_shown(visible)}"
         )
 
 
 def assert_no_leftovers(
-    destination: str | os.PathLike[str], *, storage_options: Mapping[str, object] | None = None
+    destination: DestinationLike,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    filesystem: AbstractFileSystem | None = None,
 ) -> None:
     """Assert that ``_commit/`` contains nothing but the empty files that are meant to stay.
 
-    Nor is there a ``__magic_job-…`` beside it, which S3A makes where it writes for a job.
+    Nor is there a ``__magic_job-…`` beside it, which S3A makes where it writes for a job. Where
+    nothing stands at all, as after a job that was aborted, nothing is left.
 
     Raises:
         AssertionError: Something is left of a job.
+        RequestError: This is no destination.
     """
     left = [
         name
-        for name, details in _everything_below(destination, storage_options).items()
+        for name, details in _everything_below(destination, storage_options, filesystem).items()
         if (name.startswith(f"{_AREA}/") and not _may_stay(name, details))
         or _MAGIC.match(name) is not None
     ]
@@ -95,17 +105,19 @@ def plain_filesystem(
 
 
 def _everything_below(
-    destination: str | os.PathLike[str], storage_options: Mapping[str, object] | None
+    destination: DestinationLike,
+    storage_options: Mapping[str, object] | None,
+    filesystem: AbstractFileSystem | None,
 ) -> dict[str, dict[str, Any]]:
     """Files and directories, by their names relative to the destination."""
-    text = str(destination)
-    if "://" in text:
-        filesystem, root = plain_filesystem(text, storage_options)
+    location = locate(destination, storage_options, filesystem)
+    if "://" in location.url:
+        plain, root = plain_filesystem(location.url, location.storage_options)
     else:
-        filesystem = LocalFileSystem()
-        root = filesystem._strip_protocol(text)  # noqa: SLF001  # what makes a path absolute
+        plain = LocalFileSystem()
+        root = plain._strip_protocol(location.url)  # noqa: SLF001  # a name with a colon is one
     beginning = f"{root.rstrip('/')}/"
-    below: dict[str, dict[str, Any]] = filesystem.find(root, withdirs=True, detail=True)
+    below: dict[str, dict[str, Any]] = plain.find(root, withdirs=True, detail=True)
     return {
         name[len(beginning) :].rstrip("/"): details
         for name, details in below.items()

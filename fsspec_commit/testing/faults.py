@@ -71,9 +71,11 @@ class Fault:
         if self.verb not in VERBS:
             raise ValueError(f"no store call is named {self.verb!r}; there are: {', '.join(VERBS)}")
         if self.kind not in get_args(Kind):
-            raise ValueError(f"no fault is named {self.kind!r}; there are: {get_args(Kind)}")
-        if self.nth < 1:
-            raise ValueError(f"calls are counted from 1, not {self.nth}")
+            kinds = ", ".join(get_args(Kind))
+            raise ValueError(f"no fault is named {self.kind!r}; there are: {kinds}")
+        nth: object = self.nth
+        if not (isinstance(nth, int) and nth >= 1):
+            raise ValueError(f"calls are counted from 1, not {self.nth!r}")
 
 
 class FaultPlan:
@@ -93,7 +95,8 @@ class FaultPlan:
         self.fired: list[Fault] = []
         self.verbs: list[str] = []
         self.crashed = False
-        self._planned = {(fault.verb, fault.nth): fault for fault in faults}
+        self._died_of = ""
+        self._planned = {(fault.verb, fault.nth): fault for fault in map(_checked, faults)}
         self._counts = Counter[str]()
         self._late = deque[tuple[int, Callable[[], Awaitable[object]]]]()
         self._late_by = late_by
@@ -118,12 +121,16 @@ class FaultPlan:
     def _next(self, verb: str) -> Fault | None:
         with self._lock:
             if self.crashed:
-                raise Crash(f"{verb} after the crash: this process is dead")
+                raise Crash(
+                    f"{verb} in a process that is dead since {self._died_of}; what settles its "
+                    "jobs, and looks at what it left, comes after the block of inject()"
+                )
             self._counts[verb] += 1
             self.verbs.append(verb)
             fault = self._planned.get((verb, self._counts[verb]))
             if fault is not None:
                 self.fired.append(fault)
+                self._died_of = f"{fault.kind} at {fault.verb} number {fault.nth}"
                 self.crashed = fault.kind == "crash_before"
             return fault
 
@@ -172,6 +179,12 @@ class FaultyStore(WrappedStore):
         await super().close()
 
 
+def _checked(fault: object) -> Fault:
+    if not isinstance(fault, Fault):
+        raise TypeError(f"a fault is a Fault(verb, nth, kind), each given by itself, not {fault!r}")
+    return fault
+
+
 @contextmanager
 def inject(*faults: Fault, late_by: int = 1) -> Iterator[list[Fault]]:
     """Inject *faults* into every store that this process opens in the block.
@@ -194,6 +207,14 @@ def inject(*faults: Fault, late_by: int = 1) -> Iterator[list[Fault]]:
 def crash_points(run: Callable[[], object]) -> Iterator[Fault]:
     """Run *run* once, then yield a crash before and one after each store call that it made.
 
+    Args:
+        run: What to crash, as a function without arguments. Its stores are those that it opens
+            itself, in this process.
+
+    Raises:
+        ValueError: It made no such call: there is nothing to crash, and a loop over nothing would
+            pass as a test.
+
     Yields:
         Faults for :func:`inject`, each for a run on a fresh destination::
 
@@ -202,9 +223,19 @@ def crash_points(run: Callable[[], object]) -> Iterator[Fault]:
                     my_pipeline(destination := fresh())
                 ...  # what does a user find at the destination now?
     """
+    if not callable(run):
+        raise TypeError(
+            f"crash_points takes a function, which it calls, not {run!r}: "
+            "crash_points(lambda: my_pipeline(destination))"
+        )
     plan = FaultPlan()
     with wrapping(lambda store: FaultyStore(store, plan)):
         run()
+    if not plan.verbs:
+        raise ValueError(
+            "the run made no call to a store, so there is nothing to crash: only what this process "
+            "writes is seen, by a job that the run itself begins"
+        )
     for verb, nth in store_calls(plan.verbs):
         yield Fault(verb, nth, "crash_before")
         yield Fault(verb, nth, "crash_after")

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from tests.scenes.remotes import Remote
     from tests.servers.proxy import FaultProxy
 
-# Whose job could not be aborted is warned of it once more when the job is forgotten.
-pytestmark = pytest.mark.filterwarnings("ignore:job .* was neither committed:ResourceWarning")
 WRONG_KEY = b64encode(b"not the key of this account").decode()
 NOBODY_THERE = "no-such-bucket-of-the-tests"
 

@@ -7,12 +7,13 @@ from uuid import uuid4
 
 import fsspec
 import pytest
+from upath import UPath
 
 import fsspec_commit as fc
 from fsspec_commit.testing import assert_committed, assert_no_leftovers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 JOB = "20261120T140355-9c1e5f00a1b2c3d4"
@@ -65,6 +66,9 @@ def test_the_count_must_be_right(destination: str) -> None:
     put(destination, GOOD)
     with pytest.raises(AssertionError, match=r"has 2 data files, not 3: 'a\.txt', 'day=1/b\.txt'"):
         assert_committed(destination, file_count=3)
+    put(f"{destination}/other", {"_SUCCESS": b"", "a.txt": b"a"})
+    with pytest.raises(AssertionError, match=r"has 1 data file, not 2: 'a\.txt'"):
+        assert_committed(f"{destination}/other", file_count=2)
 
 
 def test_the_marker_must_be_there_unless_none_was_asked_for(destination: str) -> None:
@@ -89,6 +93,36 @@ def test_a_standing_job_is_refused(destination: str, records: dict[str, bytes], 
         assert_committed(destination)
     with pytest.raises(AssertionError, match=r"job\.json"):
         assert_no_leftovers(destination)
+
+
+def test_that_a_job_stands_explains_a_missing_marker(destination: str) -> None:
+    put(destination, {f"_commit/{JOB}/job.json": b"{}", f"_commit/{JOB}/decision": b"{}"})
+    with pytest.raises(AssertionError, match=rf"job {JOB} at .* is decided and not finished"):
+        assert_committed(destination)
+
+
+@pytest.mark.parametrize("nowhere", [None, "", 5, b"out", "data/*.parquet"])
+@pytest.mark.parametrize("assertion", [assert_committed, assert_no_leftovers])
+def test_what_is_no_destination_is_refused(
+    assertion: Callable[..., None], nowhere: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An assertion about a place where nothing can be would hold."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fc.RequestError):
+        assertion(nowhere)
+
+
+def test_a_destination_is_given_as_to_a_job(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    bucket = f"assertions-{uuid4().hex}"
+    put(f"memory://{bucket}/out", GOOD)
+    put(str(tmp_path), GOOD)
+    for destination in (tmp_path, UPath(tmp_path), UPath(f"memory://{bucket}/out")):
+        assert_committed(destination, file_count=2)
+        assert_no_leftovers(destination)
+    assert_committed(f"{bucket}/out", file_count=2, filesystem=memory)
+    assert_no_leftovers(f"{bucket}/out", filesystem=memory)
+    memory.rm(f"/{bucket}", recursive=True)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_a_dead_process_reaches_the_store_no_more(
         writer = store.writer(at(store, "file"), within=StorePath(""))
         with pytest.raises(Crash):
             await create(store, "record")
+        told = f"dead since {kind} at create number 1.*comes after the block of inject"
         for call in (
             writer.write(b"1"),
             writer.finish(),
@@ -115,7 +116,7 @@ def test_a_dead_process_reaches_the_store_no_more(
             create(store, "other"),
             store.delete_tree(store.root),
         ):
-            with pytest.raises(Crash):
+            with pytest.raises(Crash, match=told):
                 await call
         await store.close()
 
@@ -159,6 +160,8 @@ def test_faults_are_checked() -> None:
         Fault("creat")
     with pytest.raises(ValueError, match="calls are counted from 1, not 0"):
         Fault("create", 0)
-    with pytest.raises(ValueError, match="no fault is named 'explode'"):
+    with pytest.raises(ValueError, match="calls are counted from 1, not '2'"):
+        Fault("create", "2")  # type: ignore[arg-type]  # what is tried
+    with pytest.raises(ValueError, match="no fault is named 'explode'; there are: crash_before, "):
         Fault("create", 1, "explode")  # type: ignore[arg-type]  # what is tried
     assert Fault("create") == Fault("create", 1, "crash_after")

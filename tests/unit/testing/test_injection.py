@@ -70,6 +70,20 @@ def test_crash_points_come_before_and_after_every_call(url: str) -> None:
     assert found == [0, 1, 1, 2]
 
 
+def test_a_run_that_reaches_no_store_is_no_test() -> None:
+    with pytest.raises(ValueError, match="made no call to a store, so there is nothing to crash"):
+        next(crash_points(lambda: None))
+
+
+def test_what_is_no_function_and_no_fault_is_refused(url: str) -> None:
+    with pytest.raises(TypeError, match="takes a function, which it calls, not None: crash"):
+        next(crash_points(creating(url, "a")()))  # type: ignore[arg-type]
+    faults: list[object] = ["create", [Fault("create")], None]
+    for fault in faults:
+        with pytest.raises(TypeError, match="each given by itself"), inject(fault):  # type: ignore[arg-type]
+            pass
+
+
 def test_recorded_calls_are_those_of_every_store(url: str) -> None:
     with recorded_calls() as calls:
         creating(url, "a")()
