@@ -8,9 +8,11 @@ By pytest itself, with its own options and reports::
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from typing import NoReturn
 
 import pytest
 
+from fsspec_commit.errors import CommitError
 from fsspec_commit.selection import Request
 from fsspec_commit.store import Store
 from fsspec_commit.testing.committer_contract import CommitterContract
@@ -23,18 +25,34 @@ QUICK_EVERY = 101
 
 @pytest.fixture(scope="session")
 def ground(request: pytest.FixtureRequest) -> Iterator[ProvingGround]:
-    """The directory of this run; removed at its end, however that comes."""
+    """The directory of this run; removed at its end, however that comes.
+
+    Where there can be none, the run ends with one line, and not each of its tests with a traceback.
+    """
     given = request.config.pluginmanager.get_plugin(GROUND_GIVEN)
     if given is not None:
         yield given.ground
         return
     url = request.config.getoption("certify")
     if url is None:
+        if request.config.getoption("certify_quick"):
+            _end(request.config, "--certify-quick does not say where: give --certify=URL")
         pytest.skip("--certify=URL does not say where")
-    ground = ProvingGround.lay_out(url, json.loads(request.config.getoption("certify_options")))
+    options = json.loads(request.config.getoption("certify_options"))
+    try:
+        ground = ProvingGround.lay_out(url, options)
+    except (CommitError, ImportError) as error:
+        _end(request.config, "\n".join([str(error), *getattr(error, "__notes__", ())]))
     yield ground
     left = ground.remove()
     assert not left, f"could not be removed: {left}"
+
+
+def _end(config: pytest.Config, why: str) -> NoReturn:
+    """End the run, or each test with a line, where this is a worker of many."""
+    if hasattr(config, "workerinput"):
+        pytest.fail(why, pytrace=False)
+    pytest.exit(f"error: {why}", pytest.ExitCode.USAGE_ERROR)
 
 
 class TestStore(StoreContract):

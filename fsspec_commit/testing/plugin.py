@@ -4,6 +4,7 @@ It imports nothing of the package: pytest loads it before coverage starts, and i
 the package is installed.
 """
 
+import json
 import random
 from typing import Any
 
@@ -46,6 +47,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 
 def pytest_configure(config: "pytest.Config") -> None:
     """Register the markers, so that ``--strict-markers`` can stay on, and draw a seed."""
+    _refuse_wrong_place(config.option.certify, config.option.certify_options)
     if config.option.sweep_seed is None:
         drawn = random.SystemRandom().randrange(1_000_000)
         config.option.sweep_seed = getattr(config, "workerinput", {}).get("sweep_seed", drawn)
@@ -56,6 +58,28 @@ def pytest_configure(config: "pytest.Config") -> None:
     config.addinivalue_line(
         "markers", "guarantees(*ids): the promises P1 to P11 of fsspec-commit that a test is for"
     )
+
+
+def _refuse_wrong_place(url: str | None, options: str) -> None:
+    """Say once what every test would end with, and never show the options: they hold secrets.
+
+    Raises:
+        UsageError: The command line names no place, or options that cannot be read.
+    """
+    try:
+        given = json.loads(options)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise pytest.UsageError(
+            """--certify-options is no JSON object, such as '{"endpoint_url": "http://host:9000"}'"""
+            "; it is not shown here, as it may hold a secret"
+        )
+    if url == "" or (url is None and given):
+        raise pytest.UsageError(
+            "--certify= does not say where: give an empty directory of the store, such as"
+            " s3://bucket/empty-place"
+        )
 
 
 def pytest_collection_modifyitems(config: "pytest.Config", items: "list[pytest.Item]") -> None:

@@ -147,6 +147,37 @@ def test_a_failing_promise_is_explained(tmp_path: Path) -> None:
     assert "assert b'something else' == " in ran.stdout
 
 
+def test_a_failing_promise_shows_no_storage_option(tmp_path: Path) -> None:
+    """As pytest shows what each test was given."""
+    broken = """
+    @pytest.fixture
+    def storage_options(self):
+        return {"token": "SECRET-OF-A-STRANGER"}
+
+    def test_given(self, place):
+        assert place.url == "broken"
+"""
+    (tmp_path / "test_mine.py").write_text(THIRD_PARTY + broken)
+    ran = run_pytest(tmp_path, "-k", "test_given", "--tb=long")
+    assert "place = Place(url='memory://mine-" in ran.stdout
+    assert "SECRET-OF-A-STRANGER" not in ran.stdout.replace(broken, "")
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "said"),
+    [
+        ("", "{}", "--certify= does not say where"),
+        (None, '{"token": "SECRET"}', "--certify= does not say where"),
+        ("s3://bucket/x", '{"token": "SECRET",}', "is no JSON object"),
+        ("s3://bucket/x", '["SECRET"]', "is no JSON object"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(url: str | None, options: str, said: str) -> None:
+    with pytest.raises(pytest.UsageError, match=said) as caught:
+        fsspec_commit.testing.plugin._refuse_wrong_place(url, options)
+    assert "SECRET" not in str(caught.value)
+
+
 def test_the_markers_select_the_suites(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(THIRD_PARTY)
     ran = run_pytest(tmp_path, "--collect-only", "-m", "store_contract")

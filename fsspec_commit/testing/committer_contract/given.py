@@ -44,7 +44,8 @@ class Place:
     """One destination: our jobs at it, and what a reader finds there."""
 
     url: str
-    storage_options: Mapping[str, object] = field(default_factory=dict)
+    # pytest shows what a test that fails was given, and options hold secrets.
+    storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
     committer: Request = "auto"
 
     def beside(self, suffix: str) -> "Place":

@@ -155,3 +155,45 @@ def test_pytest_runs_the_same(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout
     assert " passed" in ran.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--certify=data"], "already holds data ('mine.txt')"),
+        (
+            ["--certify=data/out", f'--certify-options={{"token": "{SECRET}",}}'],
+            "is no JSON object",
+        ),
+        (["--certify-quick"], "--certify-quick does not say where: give --certify=URL"),
+    ],
+)
+def test_pytest_says_once_why_it_cannot(tmp_path: Path, arguments: list[str], said: str) -> None:
+    """And not in a traceback for each of hundreds of tests, with the options in it."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mine.txt").write_text("mine")
+    command = [sys.executable, "-m", "pytest", "--pyargs", "fsspec_commit.testing.certified"]
+    command += ["-p", "no:cacheprovider", *arguments]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    told = ran.stdout + ran.stderr
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR, told
+    assert told.count(said) == 1
+    assert SECRET not in told
+    assert len(told.splitlines()) < 20
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "mine.txt"]
+
+
+def test_a_worker_of_pytest_says_it_for_each_test(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "--pyargs", "fsspec_commit.testing.certified"]
+    command += [
+        "-p",
+        "no:cacheprovider",
+        "-n1",
+        "-k",
+        "abort_leaves_nothing",
+        "--certify=nobody://x",
+    ]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert ran.returncode == 1
+    assert "no adapter serves 'nobody' URLs" in ran.stdout
+    assert "Traceback" not in ran.stdout
