@@ -31,6 +31,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
 autoclass_content = "both"
@@ -71,6 +72,12 @@ def begin_with_a_comment(_app: Any, what: str, *rest: Any) -> None:
         rest[-1][:0] = ["..", ""]
 
 
+def hide_how_it_is_made(_app: Any, _what: str, name: str, *_rest: Any) -> tuple[str, None] | None:
+    """Users get a task from ``Job.task`` or ``Task.from_spec``, and never call the class."""
+    return ("", None) if name == "fsspec_commit.Task" else None
+
+
 def setup(app: Any) -> None:
-    """Called by Sphinx; the hook runs before Napoleon's."""
+    """Called by Sphinx; the first hook runs before Napoleon's."""
     app.connect("autodoc-process-docstring", begin_with_a_comment, priority=400)
+    app.connect("autodoc-process-signature", hide_how_it_is_made)

@@ -41,17 +41,21 @@ class JobOptions(TypedDict, total=False):
         names: ``"unique"`` (default) puts ``-<job>-<task>`` before a name's extension, so that
             tasks and jobs never collide; ``"exact"`` keeps names as given.
         committer: ``"auto"`` (default), or a committer, which is refused where it is unsafe.
-        tasks: How many tasks there are: the job commits only if tasks 0 to N-1 all have.
-        collect: ``"store"`` if no message can travel back from a worker; needs *tasks*.
+        tasks: How many tasks there are: the job commits only if tasks 0 to N-1 all have. Without it
+            the job commits the tasks that have.
+        collect: ``"messages"`` (default), or ``"store"`` if no message can travel back from a
+            worker; needs *tasks*.
         idempotency_key: At most one job with this key ever commits at this destination.
         success: ``"marker"`` (default) an empty ``_SUCCESS``, ``"json"`` Hadoop's
-            ``SuccessData/1``, ``"none"`` no marker of its own: one that stands is removed before
+            ``SuccessData/1``, beside which polars reads the directory by a pattern only, such as
+            ``"…/**/*.parquet"``; ``"none"`` no marker of its own: one that stands is removed before
             new files appear beside old ones, and another one left in its place after the last.
-        allow_empty: Whether a job without files may commit.
-        wait_s: How long to wait for a conflicting job that is committing.
-        concurrency: The most calls in flight.
-        durability: What data local disks flush: ``"none"`` (default), ``"marker"``, ``"full"``.
-        probe: Whether an unverified endpoint is probed, once, or refused.
+        allow_empty: Whether a job without files may commit; by default it is refused.
+        wait_s: How long to wait for a conflicting job that is committing; 60 by default.
+        concurrency: The most calls in flight; by default as many as the store takes.
+        durability: What data local disks flush: ``"none"`` (default), ``"marker"`` all of it before
+            ``_SUCCESS`` appears, ``"full"`` each file when it is closed.
+        probe: Whether an unverified endpoint is probed, once (default), or refused.
         single_writer: The promise that only one job at a time writes to this destination.
         delete_by_name: A narrower promise, for servers without conditional delete: nobody else
             replaces old files while this job deletes them.

@@ -140,6 +140,15 @@ def _refuse_unknown(job: JobOptions) -> None:
         raise TypeError(f"write_dataset has no option {unknown!r}{hint}")
 
 
+def _refuse_doubles(schema: pa.Schema) -> None:
+    """Refuse what Arrow would: by then a job has begun, and what is said is of its own columns."""
+    for name in schema.names:
+        count = schema.names.count(name)
+        if count > 1:
+            message = f"the data have {count} columns {name!r}, which no reader tells apart: rename"
+            raise RequestError(f"{message} all but one, or drop them", kind="duplicate_column")
+
+
 def _commit(
     source: "_Source",
     destination: DestinationLike,
@@ -148,6 +157,7 @@ def _commit(
     visit: Callable[[Any], object] | None,
 ) -> CommitResult:
     _refuse_unknown(job)
+    _refuse_doubles(source.schema)
     check_writing(options, visit)
     for refused in ("tasks", "collect"):
         if refused in job:

@@ -37,8 +37,9 @@ class Job:
     """One write of one dataset: all of it becomes visible, or nothing does.
 
     Use it as a context manager: entering starts the job, leaving commits it, and any exception
-    aborts it. A job is used once. Its methods may be called from any thread without a running event
-    loop; each waits for a start, a commit or an abort that another thread has begun.
+    aborts it. A job is used once. Its methods may be called from any thread; each waits for a
+    start, a commit or an abort that another thread has begun. Where an event loop runs in the
+    thread, as in a notebook or a coroutine, the loop stands still meanwhile.
     """
 
     def __init__(
@@ -145,6 +146,8 @@ class Job:
         """
         if self._driver.result is None:
             state = self._driver.state
+            if state == "new":
+                raise not_started()
             raise RuntimeError(f"the job is {state}: it has no result before it commits")
         return self._driver.result
 

@@ -8,17 +8,17 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from fsspec_commit.effects.stored_records import inactive
-from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
+from fsspec_commit.errors import CommitError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, unpicklable
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.attempt_file import AttemptFile, check_mode, given_name
+from fsspec_commit.sync.attempt_mistakes import check_bound, explain_failure, repeats_destination
 from fsspec_commit.sync.attempt_names import AttemptNames
 from fsspec_commit.sync.forks import tell_after_fork
 from fsspec_commit.sync.layered_file import LayeredFile, Layers
@@ -61,6 +61,7 @@ class Task:
     """
 
     def __init__(self, job: BoundJob, task_id: int, *, owner: TaskOwner | None = None) -> None:
+        check_bound(job)
         self.task_id = task_id
         self.attempt_id: str = job.store.ids.attempt_id()
         self._message: TaskCommit | None = None
@@ -73,6 +74,7 @@ class Task:
         self._files = OpenFiles()
         self._pid = os.getpid()
         self._is_job_aborted = False
+        self._is_told = False  # Of a name that is hardly meant: once.
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
         tell_after_fork(self)
@@ -302,6 +304,7 @@ class Task:
 
     def _open_binary(self, name: Target) -> AttemptFile:
         final = self._final_name(name)
+        self._is_told = self._is_told or repeats_destination(name, self._job.record)
         self._files.discard_left()
         self._names.begin(name)
         try:
@@ -333,17 +336,7 @@ class Task:
         return self._job.final_name(name, self._layout)
 
     def _explain(self, error: StoreError) -> None:
-        """Say that the job is over, if that is why a file could not be written."""
-        if bridge.run(read_record(self._job.store, self._job.layout)) is None:
-            job_id = self._job.record.job_id
-            message = (
-                f"task {self.task_id} cannot write: job {job_id} is finished or aborted, or is "
-                f"not seen from here: {self._job.record.destination!r} must be one place for all "
-                "of its processes, which memory and a machine's own disk are not"
-            )
-            raise JobNotActiveError(
-                message, job_id=job_id, task_id=self.task_id, outcome="unknown", stage="write"
-            ) from error
+        bridge.run(explain_failure(error, self._job, self.task_id))
 
     def _finished_sizes(self) -> dict[str, int]:
         sizes = {file.target: file.size_bytes for file in self._output.finished()}

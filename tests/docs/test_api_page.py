@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+import fsspec_commit as fc
+from fsspec_commit import testing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +35,20 @@ def test_every_kind_is_listed() -> None:
     assert sorted(listed) == sorted(set(listed))
     raised = {kind for path in SOURCES for kind in _kinds(ast.parse(path.read_text("utf-8")))}
     assert set(listed) == raised
+
+
+def test_no_sentence_is_taken_for_a_type() -> None:
+    """Napoleon takes what stands before the first colon of a ``Returns`` section for one."""
+    modules = (fc, fc.spark, testing)
+    public = [getattr(module, name) for module in modules for name in module.__all__]
+    methods = [each for one in public if inspect.isclass(one) for each in vars(one).values()]
+    wrong = [
+        one.__qualname__
+        for one in (*public, *methods)
+        if inspect.isroutine(one)
+        and re.search(r"Returns:\n +[^\n]*\w: ", inspect.getdoc(one) or "")
+    ]
+    assert wrong == []
 
 
 def _kinds(tree: ast.Module) -> Iterator[str]:

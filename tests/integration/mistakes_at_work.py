@@ -7,6 +7,7 @@ import io
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 
 import fsspec_commit as fc
@@ -127,6 +128,20 @@ TASKS = [
         in_a_job(lambda job: fc.Task.from_spec(job, 0)),  # type: ignore[arg-type]
         ("from_spec takes the spec of a job", "not Job", "send job.spec"),
         "not_a_spec",
+    ),
+    Mistake(
+        "a task of a job's own making",
+        in_a_job(lambda job: fc.Task(job, 0)),  # type: ignore[arg-type]
+        ("a task is begun by job.task()", "Task.from_spec(job.spec, task_id)", "not by", "of Job"),
+        None,
+        TypeError,
+    ),
+    Mistake(
+        "a result before the job",
+        lambda out: fc.Job(out).result,
+        ("the job has not started", '"with Job(...)"', "start()"),
+        None,
+        RuntimeError,
     ),
     Mistake(
         "a spec's text for the spec",
@@ -303,6 +318,12 @@ DATASETS = [
         a_dataset(partition_by="days"),
         ("cannot partition by 'days'", "'day', 'clicks'", "did you mean 'day'?"),
         "unknown_column",
+    ),
+    Mistake(
+        "two columns of one name",
+        lambda out: fc.write_dataset(pa.table([[1], [2]], names=["a", "a"]), out),
+        ("the data have 2 columns 'a'", "no reader tells apart", "rename all but one"),
+        "duplicate_column",
     ),
     Mistake(
         "a column twice",

@@ -48,7 +48,7 @@ def foreach_batch(
             ``idempotency_key`` is made here.
 
     Returns:
-        The function; it raises what :func:`write` raises, which ends the query: start it again.
+        The function. It raises what :func:`write` raises, which ends the query; start it again.
 
     Raises:
         RequestError: An option makes no sense for a stream.

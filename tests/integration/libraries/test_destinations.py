@@ -45,6 +45,32 @@ def test_a_filesystem_of_the_caller(kind: str, out: Path) -> None:
     assert plain.ls(destination)
 
 
+@pytest.mark.parametrize(
+    ("destination", "name", "is_told"),
+    [
+        ("{}/data/clicks", "data/clicks/part.parquet", True),
+        ("memory://libraries-mistakes/clicks", "libraries-mistakes/clicks/day=1/x", True),
+        ("memory://libraries-mistakes/clicks", "clicks/part.parquet", False),
+        ("{}/data/clicks", "data/part.parquet", False),
+        ("{}/data/clicks", "day=1/data/clicks", False),
+    ],
+)
+def test_a_name_that_repeats_the_destination_is_told_of(
+    destination: str, name: str, is_told: bool, out: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once: so writes who is used to fsspec's own paths, and finds all of it in another place."""
+    with suppress(ValueError), fc.Job(destination.format(out)) as job, job.task() as task:
+        task.filesystem.pipe_file(name, b"x")
+        task.filesystem.pipe_file(f"{name}-2", b"x")
+        raise ValueError("nothing is left")
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    expected = (
+        f"job {job.job_id} writes {name!r} below {job.destination!r}: names are relative to the "
+        "destination, so leave its own path out, unless this directory in itself is meant"
+    )
+    assert told == ([expected] if is_told else [])
+
+
 def test_a_filesystem_of_pyarrow_is_refused(out: Path) -> None:
     with pytest.raises(fc.UnknownProtocolError, match="takes an fsspec filesystem"):
         fc.write_dataset(TABLE, out, filesystem=pa.fs.LocalFileSystem())

@@ -62,3 +62,14 @@ def test_polars_sink_partitioned(out: Path) -> None:
     assert list(result.partitions) == DAYS
     found = pl.scan_parquet(out / "**/*.parquet", hive_partitioning=True).sort("id").collect()
     assert found.with_columns(pl.col("day").cast(pl.String)).select(POLARS.columns).equals(POLARS)
+
+
+def test_a_marker_with_names_takes_a_pattern(out: Path) -> None:
+    """As the options of a job say: polars takes no directory in which something else stands."""
+    fc.write_dataset(POLARS, out, mode="overwrite", success="json")
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="different file extensions"):
+        pl.read_parquet(out)
+    assert pl.read_parquet(out / "**/*.parquet").equals(POLARS)
+    assert pl.read_parquet(fc.committed_files(out)).equals(POLARS)
+    fc.write_dataset(POLARS, out, mode="overwrite")
+    assert pl.read_parquet(out).equals(POLARS)

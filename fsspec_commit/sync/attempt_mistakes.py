@@ -1,0 +1,63 @@
+"""What the caller of an attempt has most likely not meant, in words that say what to do instead."""
+
+import logging
+
+from fsspec_commit.errors import JobNotActiveError, StoreError
+from fsspec_commit.names import Target
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_records import read_record
+from fsspec_commit.records.job import JobRecord
+
+_log = logging.getLogger("fsspec_commit")
+
+
+def check_bound(job: object) -> None:
+    """Refuse a job, or a spec, that is given to ``Task`` itself.
+
+    Raises:
+        TypeError: A task is not begun so.
+    """
+    if not isinstance(job, BoundJob):
+        raise TypeError(
+            "a task is begun by job.task(), and in another process by "
+            f"Task.from_spec(job.spec, task_id), not by Task() of {type(job).__name__}"
+        )
+
+
+def repeats_destination(name: Target, record: JobRecord) -> bool:
+    """Whether *name* begins with the end of the destination's own path, which is warned of.
+
+    It is what plain fsspec calls a file of ``s3://bucket/clicks``: ``bucket/clicks/part.parquet``.
+    One component that is repeated may be meant, as a partition's name below itself may be, and two
+    hardly.
+    """
+    below = record.destination.partition("://")[2] or record.destination
+    components, own = name.split("/"), below.strip("/").split("/")
+    is_repeated = any(components[:n] == own[-n:] for n in range(2, len(components)))
+    if is_repeated:
+        _log.warning(
+            "job %s writes %r below %r: names are relative to the destination, so leave its own "
+            "path out, unless this directory in itself is meant",
+            record.job_id,
+            name,
+            record.destination,
+        )
+    return is_repeated
+
+
+async def explain_failure(error: StoreError, job: BoundJob, task_id: int) -> None:
+    """Say that the job is over, if that is why a file could not be written.
+
+    Raises:
+        JobNotActiveError: It is.
+    """
+    if await read_record(job.store, job.layout) is None:
+        job_id = job.record.job_id
+        message = (
+            f"task {task_id} cannot write: job {job_id} is finished or aborted, or is "
+            f"not seen from here: {job.record.destination!r} must be one place for all "
+            "of its processes, which memory and a machine's own disk are not"
+        )
+        raise JobNotActiveError(
+            message, job_id=job_id, task_id=task_id, outcome="unknown", stage="write"
+        ) from error
