@@ -78,9 +78,14 @@ _COMMITTER_CLASSES = {
 }
 
 
+def counterpart(name: str) -> str | None:
+    """What an option of another library is called here; ``None`` for one that is not known."""
+    return _OF_OPTION.get(name)
+
+
 def option_hint(name: str, known: Collection[str]) -> str:
     """The end of a message that says which option *name* may have been meant for; or nothing."""
-    meant = _OF_OPTION.get(name)
+    meant = counterpart(name)
     if meant is not None and meant not in known:
         return f"; write_dataset has {meant}="
     close = [meant] if meant else difflib.get_close_matches(name, known, 1)

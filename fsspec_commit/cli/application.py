@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from inspect import cleandoc
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from typer.main import get_command
@@ -15,6 +15,8 @@ from fsspec_commit.cli.ending import Status
 from fsspec_commit.cli.options import redacted_arguments
 from fsspec_commit.cli.output import printable, put, put_error
 from fsspec_commit.cli.write import write
+from fsspec_commit.records.job import MODES
+from fsspec_commit.suggestions import counterpart
 
 PROGRAM = "fsspec-commit"
 # Typer carries its own click since 0.26: what both raise for a wrong command line is reached so.
@@ -61,7 +63,7 @@ def _show_version(wanted: bool) -> None:
 def fsspec_commit(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Say which it is."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Write datasets that appear whole or not at all, on local disks and object stores.
@@ -91,6 +93,20 @@ def run(arguments: Sequence[str]) -> int:
     return status if isinstance(status, int) else Status.DONE
 
 
+def _meant(error: Exception, context: Any) -> str:
+    """What an option that is not there is called here; nothing where its spelling tells more."""
+    there = {name for one in context.command.params for name in one.opts} if context else set()
+    name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    if "--mode" in there and name in MODES:
+        return f"; did you mean --mode {name}?"
+    if "--delete" in there and name == "dry_run":
+        return "; nothing is removed without --delete"
+    if "--delete" in there and name in {"force", "yes"}:
+        return "; did you mean --delete?"
+    called = f"--{(counterpart(name) or '').replace('_', '-')}"
+    return f"; did you mean {called}?" if called in there else ""
+
+
 def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     """Say what is wrong with the command line, in one sentence, and where to read more."""
     context = getattr(error, "ctx", None)
@@ -98,6 +114,8 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         put_error(text)
         return Status.USAGE
+    if type(error).__name__ == "NoSuchOption" and (hint := _meant(error, context)):
+        text = f"{getattr(error, 'message', text)}{hint}"
     # A secret may stand where none was expected, and then it is no storage option yet.
     text = redacted_arguments(arguments)(printable(text)).rstrip(".")
     text = text.replace(": Value error, ", ": ")  # Typer's, of an enumeration

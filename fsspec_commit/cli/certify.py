@@ -98,7 +98,12 @@ def _written_to(path: Path | None, run: Run) -> Iterator[Callable[["Certificate"
         yield lambda _certificate: None
         return
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with beside.open("x", encoding="utf-8") as file:
+    try:
+        opened = beside.open("x", encoding="utf-8")
+    except OSError as error:
+        error.filename = str(path)  # As it was given.
+        raise
+    with opened as file:
         try:
 
             def write(certificate: "Certificate") -> None:

@@ -131,9 +131,11 @@ def _find(
         what = "no file matches" if _GLOB.search(rest) else "there is no"
         # fsspec takes a server that does not answer for one that has no such file.
         or_else = ", or its server does not answer" if source.startswith("http") else ""
+        or_else = "; standard input is not read: write it to a file" if source == "-" else or_else
         raise fc.RequestError(f"{what} source {source!r}{or_else}", kind="missing_source")
     for path in paths:
         if not filesystem.isdir(path):
+            _refuse_stream(source, filesystem, path)
             yield SourceFile(filesystem, path, base, as_format or _format_of(path))
             continue
         directory = path.rstrip("/")
@@ -143,6 +145,16 @@ def _find(
         for file in files:
             known = as_format or _format_of(file, _of_known_format(directory, files))
             yield SourceFile(filesystem, file, base, known)
+
+
+def _refuse_stream(source: str, filesystem: Any, path: str) -> None:
+    """Refuse what can be read once, from its beginning: a pipe, a terminal, standard input."""
+    if filesystem.info(path)["type"] == "other":
+        raise fc.RequestError(
+            f"source {source!r} is no file but a stream, of which the schema could not be read"
+            " before the rows: write it to a file first",
+            kind="unreadable_source",
+        )
 
 
 def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str]:

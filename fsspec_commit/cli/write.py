@@ -82,7 +82,7 @@ _SourceFormat = Annotated[
     str | None,
     typer.Option(
         metavar="FORMAT",
-        help="Read every file as this, whatever its name tells.",
+        help="Read every file as this format, whatever its name says.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -116,7 +116,7 @@ _MaxRowsPerFile = Annotated[
     typer.Option(
         min=1,
         metavar="ROWS",
-        help="Begin another file after so many rows.",
+        help="Begin another file after this many rows.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -133,8 +133,8 @@ _Partitions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="DIRECTORY",
-        help="One that overwrite_partitions clears even if nothing is written there,"
-        " day=2026-11-20; repeat it for more.",
+        help="A directory that overwrite_partitions clears even if nothing is written there,"
+        " such as day=2026-11-20; repeat it for more.",
         rich_help_panel=_JOB,
     ),
 ]
@@ -143,7 +143,7 @@ _Names = Annotated[
     typer.Option(
         metavar="NAMES",
         case_sensitive=False,
-        help="unique: no other job's file is ever met; exact: names stay as they are made.",
+        help="unique: no two jobs ever write the same name; exact: names are kept as they are.",
         rich_help_panel=_JOB,
     ),
 ]
@@ -168,7 +168,7 @@ _Wait = Annotated[
     str,
     typer.Option(
         metavar="DURATION",
-        help="How long to wait for a job that came first: 90s, 5m.",
+        help="How long to wait for another job that came first: 90s, 5m.",
         rich_help_panel=_JOB,
     ),
 ]
@@ -217,10 +217,10 @@ def write(
 ) -> None:
     """Write files as one dataset that appears whole or not at all.
 
-    The sources are read as one table, whatever their formats, and streamed to new files at the
-    destination, which become visible when all of them are complete. Directories named key=value
-    in a source, as it is typed or below it, become columns. Interrupted, nothing is written;
-    interrupted while the files become visible, that is finished first.
+    All sources are read as one table, whatever their formats, and streamed to new files at the
+    destination, which become visible when every one of them is complete. Directories named
+    key=value, in the path of a source or below it, become columns. If the command is interrupted,
+    nothing is written; if files are becoming visible already, it finishes that first.
 
     Examples:
       fsspec-commit write in.csv.gz data/flights --partition-by year,month

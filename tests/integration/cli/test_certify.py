@@ -117,7 +117,8 @@ def test_an_unsafe_committer_is_refused(tmp_path: Path) -> None:
 def test_a_certificate_that_cannot_be_written_begins_nothing(tmp_path: Path) -> None:
     ran = certify(tmp_path / "out", "--output", tmp_path / "missing" / "certificate.json")
     assert ran.returncode == 1
-    assert ran.stderr.startswith("error: no such file or directory")
+    named = repr(str(tmp_path / "missing" / "certificate.json"))
+    assert ran.stderr.startswith(f"error: no such file or directory: {named};")
     assert list(tmp_path.iterdir()) == []
 
 

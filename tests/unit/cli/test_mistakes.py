@@ -78,6 +78,20 @@ MISTAKES: list[tuple[list[str], int, tuple[str, ...]]] = [
     (["write", "SOURCE", "s3:/bucket/x"], 2, ("neither a URL nor a path", "begins with 's3://'")),
     (["write", "SOURCE", "s3://k:planted@b/x"], 2, ("holds a secret", "--storage-option or")),
     (["write", "none.parquet", "URL"], 2, ("there is no source 'none.parquet'",)),
+    (["write", "-", "URL"], 2, ("there is no source '-'", "standard input is not read", "a file")),
+    (
+        ["write", "/dev/null", "URL", "--source-format=csv"],
+        2,
+        ("source '/dev/null' is no file but a stream", "before the rows", "write it to a file"),
+    ),
+    (["write", "SOURCE", "URL", "--overwrite"], 2, ("no such option: --overwrite", "--mode over")),
+    (["write", "SOURCE", "URL", "--partition-cols=a"], 2, ("no such option", "--partition-by?")),
+    (
+        ["clean", "URL", "--dry-run"],
+        2,
+        ("no such option: --dry-run", "nothing is removed without --delete"),
+    ),
+    (["clean", "URL", "--force"], 2, ("no such option: --force", "did you mean --delete?")),
     (["abort", "URL", "9c1e"], 3, ("no unfinished job", "'9c1e'", "list them with")),
     (["clean", "URL"], 2, ("'--older-than'", "'--damaged'")),
     (
