@@ -142,9 +142,9 @@ def check_task_id(task_id: object, job: JobRecord) -> None:
         )
 
 
-def unpicklable(what: str) -> str:
-    """The message for an object of one process that cannot be sent to another."""
+def not_from_here(what: str, why: str = "cannot be pickled") -> str:
+    """The message for an object of one process that is of no use in another."""
     return (
-        f"{what} cannot be pickled: its files would never reach the driver; send job.spec, call "
+        f"{what} {why}: its files would never reach the driver; send job.spec, call "
         "Task.from_spec(spec, task_id) there and return task.message"
     )

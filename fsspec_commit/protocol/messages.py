@@ -53,10 +53,11 @@ class _OfJob(Iterable[TaskCommit]):
 
 def _how_to_pass(thing: object) -> str:
     """How to get a message from *thing*, which was passed instead of one."""
-    if hasattr(thing, "result"):
-        return "pass what its .result() returns"
+    # In this order: a `Delayed` of Dask claims to have every attribute.
     if hasattr(thing, "compute"):
         return "pass what its .compute() returns"
+    if hasattr(thing, "result"):
+        return "pass what its .result() returns"
     if hasattr(thing, "attempt_id"):
         return "pass its .message"
     how = "a worker must return task.message, and only after the task has committed"

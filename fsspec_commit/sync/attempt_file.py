@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Protocol, Self
 from fsspec_commit.committers import NewFile
 from fsspec_commit.errors import RequestError, StoreError
 from fsspec_commit.names import Target, target
-from fsspec_commit.spec import unpicklable
+from fsspec_commit.spec import not_from_here
 from fsspec_commit.store import DirectWriter
 from fsspec_commit.sync.attempt_names import AttemptNames
 from fsspec_commit.sync.unsupported import unsupported
@@ -179,11 +179,8 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
     def refuse_write(self) -> NoReturn:
         """Say why nothing more can be written."""
         if self._is_parents:
-            message = (
-                f"{self.name!r} was opened before fork and belongs to the parent process: "
-                f"{unpicklable('a task')}"
-            )
-            raise RuntimeError(message)
+            why = "was opened before fork and belongs to the parent process"
+            raise RuntimeError(not_from_here(repr(str(self.name)), why))
         raise ValueError(f"write to closed file {self.name!r}")
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from fsspec import AbstractFileSystem
 from fsspec.transaction import Transaction
 
 from fsspec_commit.names import Target
-from fsspec_commit.spec import unpicklable
+from fsspec_commit.spec import not_from_here
 from fsspec_commit.sync.attempt_file import bare_path
 from fsspec_commit.sync.attempt_names import AttemptNames
 from fsspec_commit.sync.unsupported import unsupported, unsupported_rename
@@ -215,4 +215,4 @@ class AttemptFileSystem(AbstractFileSystem):
         raise unsupported("read", path)
 
     def __reduce__(self) -> Any:
-        raise TypeError(unpicklable("the filesystem of a task"))
+        raise TypeError(not_from_here("the filesystem of a task"))

@@ -19,7 +19,7 @@ from fsspec_commit.protocol.job_records import reached
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, chosen_before
-from fsspec_commit.spec import WAIT_S, JobSpec, check_spec, check_task_id, open_spec, unpicklable
+from fsspec_commit.spec import WAIT_S, JobSpec, check_spec, check_task_id, not_from_here, open_spec
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.local_tasks import LocalTasks
 from fsspec_commit.sync.progress import ProgressReport
@@ -371,10 +371,10 @@ class Job:
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():
-            raise RuntimeError(f"the job was used after fork: {unpicklable('a job')}")
+            raise RuntimeError(not_from_here("the job", "was used after fork"))
 
     def __reduce__(self) -> Any:
-        raise TypeError(unpicklable("a job"))
+        raise TypeError(not_from_here("a job"))
 
     def __repr__(self) -> str:
         driver = self._driver

@@ -15,7 +15,7 @@ from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
-from fsspec_commit.spec import JobSpec, check_spec, check_task_id, open_spec, unpicklable
+from fsspec_commit.spec import JobSpec, check_spec, check_task_id, not_from_here, open_spec
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.attempt_file import AttemptFile, check_mode, given_name
 from fsspec_commit.sync.attempt_mistakes import check_bound, explain_failure, repeats_destination
@@ -366,8 +366,7 @@ class Task:
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():
-            message = f"task {self.task_id} was used after fork: {unpicklable('a task')}"
-            raise RuntimeError(message)
+            raise RuntimeError(not_from_here(f"task {self.task_id}", "was used after fork"))
 
     def leave_to_parent(self) -> None:
         """Take part in nothing more: in a forked child, the attempt belongs to the parent."""
@@ -376,7 +375,7 @@ class Task:
             file.leave_to_parent()
 
     def __reduce__(self) -> Any:
-        raise TypeError(unpicklable("a task"))
+        raise TypeError(not_from_here("a task"))
 
     def __repr__(self) -> str:
         return (
