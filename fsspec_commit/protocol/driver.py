@@ -36,9 +36,17 @@ STARTS_MAX = 8
 """How many job ids are tried before a job that cannot be created is given up."""
 
 
-def not_started() -> RuntimeError:
+class NotThereYetError(RuntimeError, AttributeError):
+    """A property is read before there is anything to return; to users a ``RuntimeError``.
+
+    It is an ``AttributeError`` as well, by which ``inspect`` passes over such a property. Ray looks
+    at every attribute of what cannot be pickled, to say why: it found this error, and told of that.
+    """
+
+
+def not_started() -> NotThereYetError:
     """The error for a job that is used before it has started."""
-    return RuntimeError('the job has not started: use "with Job(...)", or call start()')
+    return NotThereYetError('the job has not started: use "with Job(...)", or call start()')
 
 
 class Driver:

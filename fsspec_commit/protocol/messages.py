@@ -58,6 +58,8 @@ def _how_to_pass(thing: object) -> str:
         return "pass what its .compute() returns"
     if hasattr(thing, "result"):
         return "pass what its .result() returns"
+    if type(thing).__name__ == "ObjectRef":
+        return "pass what ray.get() returns for it"
     if hasattr(thing, "attempt_id"):
         return "pass its .message"
     how = "a worker must return task.message, and only after the task has committed"

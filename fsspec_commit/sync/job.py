@@ -14,7 +14,7 @@ from fsspec_commit.new_job import open_new_job
 from fsspec_commit.options import JobOptions, check_options, refuse_positional
 from fsspec_commit.protocol.adoption import adopt_attempt
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.driver import Driver, not_started
+from fsspec_commit.protocol.driver import Driver, NotThereYetError, not_started
 from fsspec_commit.protocol.job_records import reached
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import Mode, TaskCommit
@@ -148,7 +148,7 @@ class Job:
             state = self._driver.state
             if state == "new":
                 raise not_started()
-            raise RuntimeError(f"the job is {state}: it has no result before it commits")
+            raise NotThereYetError(f"the job is {state}: it has no result before it commits")
         return self._driver.result
 
     def start(self) -> Self:

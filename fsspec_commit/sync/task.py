@@ -13,6 +13,7 @@ from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.driver import NotThereYetError
 from fsspec_commit.protocol.manifests import outside_partition
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec, check_spec, check_task_id, not_from_here, open_spec
@@ -114,13 +115,13 @@ class Task:
             message = (
                 f"task {self.task_id} is {self._state}, and has no message before it has committed"
             )
-            raise RuntimeError(message)
+            raise NotThereYetError(message)
         return self._message
 
     @property
     def filesystem(self) -> "AttemptFileSystem":
         """An fsspec filesystem for libraries to write to; paths are relative to the destination."""
-        self._check("filesystem")
+        self._check("give a filesystem", NotThereYetError)
         if self._filesystem is None:
             from fsspec_commit.sync.filesystem import (  # noqa: PLC0415  # fsspec is slow to load
                 AttemptFileSystem,
@@ -355,11 +356,12 @@ class Task:
             raise
         self._names.forget(name)
 
-    def _check(self, what: str) -> None:
+    def _check(self, what: str, error: type[RuntimeError] = RuntimeError) -> None:
         self._check_process()
         if self._state != "open":
-            message = f"cannot {what}: task {self.task_id} is {self._state}; use a new job.task()"
-            raise RuntimeError(message)
+            another = "job.task()" if self._owner is not None else "Task.from_spec()"
+            message = f"cannot {what}: task {self.task_id} is {self._state}; use a new {another}"
+            raise error(message)
         if self._is_job_aborted:
             doing = f"task {self.task_id} cannot {what}: "
             raise inactive(self._job.layout, "write", doing=doing, task_id=self.task_id)

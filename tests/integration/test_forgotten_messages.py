@@ -50,6 +50,16 @@ def test_a_commit_without_expected_messages_names_them(url: str) -> None:
     assert "2 tasks committed, their messages were not passed" in caught.value.__notes__[0]
 
 
+class ObjectRef:
+    """A reference of Ray's, as far as it is looked at."""
+
+
+def test_a_reference_of_rays_is_no_message(url: str) -> None:
+    with pytest.raises(fc.RequestError) as caught, fc.Job(url) as job:
+        job.commit([ObjectRef()])  # type: ignore[list-item]  # what is tried
+    assert str(caught.value).endswith("is no TaskCommit; pass what ray.get() returns for it")
+
+
 def test_a_part_of_what_was_written_is_committed_with_a_warning(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,7 +9,6 @@ in them can be pasted. Here ``9c1e`` stands for the job's id and ``s3://b/t`` fo
 
 from __future__ import annotations
 
-import gc
 import io
 import pickle
 from pathlib import Path
@@ -20,7 +19,7 @@ import fsspec
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.testing import Crash, Fault, assert_committed, inject
+from fsspec_commit.testing import Fault, assert_committed, inject
 from tests.integration.mistakes_at_work import MISTAKES
 
 if TYPE_CHECKING:
@@ -259,43 +258,6 @@ def test_9_commit_is_forgotten(url: str, caplog: pytest.LogCaptureFixture) -> No
     assert fc.jobs(destination) == []
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_job_that_could_not_be_aborted_is_told_of_once(
-    url: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """And not when it is dropped: to use "with Job(...)" would be no advice."""
-    with (
-        inject(*(Fault("create", nth, "error") for nth in range(2, 100))),
-        pytest.raises(ValueError, match="no such column") as caught,
-        fc.Job(url) as job,
-    ):
-        raise ValueError("no such column")
-    expected = told(job, "the job could not be aborted (")
-    assert [note[: len(expected)] for note in caught.value.__notes__] == [expected]
-    assert caught.value.__notes__[0].endswith(f"fsspec-commit abort {url} {job.job_id}")
-    del job, caught
-    gc.collect()
-    [record] = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert "the job could not be aborted" in record.getMessage()
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_process_that_a_test_lets_die_warns_of_nothing(url: str) -> None:
-    """Projects in whose tests warnings are errors could not use what the page Testing shows."""
-    with (
-        inject(Fault("create", 2, "crash_before")),
-        pytest.raises(Crash) as caught,
-        fc.Job(url) as job,
-        job.task() as task,
-    ):
-        write(task, "a")
-    assert caught.value.__notes__ == [
-        f"the job could not be aborted; settle it with: fsspec-commit abort {url} {job.job_id}"
-    ]
-    del job, task, caught
-    gc.collect()
-
-
 def test_10_a_partial_commit_is_cleaned_up_after(url: str) -> None:
     """Ten tasks wrote 100 files each, and the store goes down for good after 812 of them."""
     down = [Fault("rename", nth, "error") for nth in range(813, 10_000)]
@@ -353,7 +315,7 @@ def test_a_mistake_is_told(mistake: Mistake, tmp_path: Path) -> None:
     with pytest.raises(mistake.error) as caught:
         mistake.make(out)
     error = caught.value
-    assert type(error) is mistake.error
+    assert isinstance(error, mistake.error)
     told = str(error)
     assert [words for words in mistake.says if words not in told] == [], told
     assert told.isprintable()
