@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from fsspec_commit.errors import CommitError, RequestError
 from fsspec_commit.names import Target
@@ -45,6 +45,13 @@ class LocalFile:
         """Make the temporary directory, and return the path, at which nothing stands yet."""
         self._directory = tempfile.mkdtemp(prefix="fsspec-commit-")
         return self._path
+
+    if not TYPE_CHECKING:
+        # Unseen by type checkers, which would take it for a path.
+        def __fspath__(self) -> str:
+            """Say how a path is got, to a library that was given this for one."""
+            message = f"a block gives the path: with task.local_file({str(self._name)!r}) as path"
+            raise TypeError(message)
 
     def __exit__(
         self,

@@ -76,6 +76,15 @@ def fails(task: fc.Task, write: Callable[[str], object]) -> None:
         raise OSError("boom")
 
 
+def test_without_its_block_there_is_no_path(url: str) -> None:
+    with (
+        pytest.raises(TypeError, match=r"a block gives the path: with task\.local_file\('a\.db'\)"),
+        fc.Job(url) as job,
+        job.task() as task,
+    ):
+        sqlite3.connect(task.local_file("a.db"))  # type: ignore[call-overload]
+
+
 def test_after_a_failure_nothing_is_uploaded(url: str) -> None:
     def work(task: fc.Task) -> None:
         with pytest.raises(OSError, match="boom"):
