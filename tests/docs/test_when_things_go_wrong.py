@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -75,3 +76,27 @@ def test_what_changes_something_is_run_on_the_page() -> None:
     run = {line.split()[1] for line in examples.splitlines()}
     assert run >= {"jobs", "resume", "abort", "clean"}
     assert {line.split()[1] for line in COMMANDS} >= {"show", "verify", "ls", "explain", "probe"}
+
+
+def write(destination: Path, mode: fc.Mode) -> None:
+    with fc.Job(destination, mode=mode) as job, job.task() as task:
+        task.filesystem.pipe_file("part.txt", b"x")
+
+
+def test_a_nested_destination_becomes_a_part_of_the_outer_one(tmp_path: Path) -> None:
+    """As the row of its kind says."""
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "day=1"
+    write(outer, "append")
+    write(inner, "append")
+    for refused in (lambda: fc.committed_files(outer), lambda: write(outer, "overwrite")):
+        with pytest.raises(fc.RequestError) as caught:
+            refused()
+        assert caught.value.kind == "nested_destination"
+    assert fc.jobs(inner) == []
+    shutil.rmtree(inner / "_commit")
+    assert len(fc.committed_files(outer)) == 2
+    with pytest.raises(fc.RequestError) as caught:
+        fc.committed_files(inner)
+    assert caught.value.kind == "inside_destination"
+    write(outer, "overwrite")
+    assert len(fc.committed_files(outer)) == 1
