@@ -92,7 +92,7 @@ class ModesContract(Given):
     ) -> None:
         """Before the work where that is possible, before the decision in any case (P9)."""
         if place.replaces_any_name() or (names == "exact" and not place.takes_exact_names()):
-            pytest.skip("this store declares delete_if_match, or keys by path")
+            pytest.skip("here an overwrite needs no promise, or exact names are refused")
         place.put(OLD)
         job = fc.Job(place.url, mode="overwrite", names=names, **place.how)
 
@@ -120,7 +120,7 @@ class ModesContract(Given):
     ) -> None:
         """Where a request that is carried out late could take the new file for the old (P9)."""
         if place.deletes_late_at_worst() or not place.takes_exact_names():
-            pytest.skip("this store declares unique_tokens and delete_if_match, or keys by path")
+            pytest.skip("here no deletion comes late, or exact names are refused")
         place.put(OLD)
         first = fc.Job(place.url, mode="overwrite", delete_by_name=True, **place.how)
         with first, first.task() as task:

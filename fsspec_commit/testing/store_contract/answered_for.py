@@ -301,7 +301,7 @@ class AnsweredForContract(Given):
     ) -> None:
         """What a verb answers is true, or it says that it does not know."""
         if answered_for is None:
-            pytest.skip("there is no fixture 'answered_for': nobody stands between")
+            pytest.skip("nothing answers in place of the store: a fixture 'answered_for' would")
         failed: list[str] = []
         count = 0
         for name, answer in FOREIGN_ANSWERS.items():

@@ -20,7 +20,7 @@ from fsspec_commit.testing.store_contract.given import (
 
 def _making(store: Store) -> MakesDirectories:
     if store.directory_creation is None:
-        pytest.skip("this store makes no directories beforehand")
+        pytest.skip("this store does not declare directory_creation")
     return store.directory_creation
 
 
