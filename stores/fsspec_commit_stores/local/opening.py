@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import sys
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
@@ -34,7 +35,7 @@ def root_of(url: str) -> StorePath:
     below the working directory. Symbolic links are resolved, this once, as far as the path exists.
 
     Raises:
-        RequestError: It names nothing.
+        RequestError: It names nothing, or another directory than was typed.
         StoreError: It names something that is not a directory.
     """
     if os.name != "posix":
@@ -43,6 +44,7 @@ def root_of(url: str) -> StorePath:
     text = without_disk_scheme(url)
     if not text or "\0" in text:
         raise RequestError(f"{url!r} names no directory", kind="invalid_url", path=url)
+    _refuse_other_letters(text)
     if text.startswith("~"):
         text = os.path.expanduser(text)  # noqa: PTH111  # bytes follow, which pathlib has not
     try:
@@ -83,3 +85,18 @@ def _is_coarse(root: StorePath) -> bool:
         return keeps_whole_seconds(os.lstat(existing_part(root)))
     except OSError:
         return False  # Gone again, or not for us: the first verb will tell.
+
+
+def _refuse_other_letters(text: str) -> None:
+    """Refuse a name that the locale has misread: Python decodes what was typed as the locale says.
+
+    Names are UTF-8 here, on every store. In a Latin-1 locale ``dä``, typed in UTF-8, is ``dÃ¤`` to
+    Python, and a directory of that name was made.
+    """
+    encoding = sys.getfilesystemencoding()
+    if not text.isascii() and encoding.lower() not in {"utf-8", "utf8"}:
+        message = (
+            f"cannot tell which directory {text!a} is: the locale of this process has names in "
+            f"{encoding}, and they are UTF-8 here; run it with PYTHONUTF8=1, or in a UTF-8 locale"
+        )
+        raise RequestError(message, kind="invalid_name", path=ascii(text))

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -60,6 +61,21 @@ def test_a_file_is_no_destination(tmp_path: Path) -> None:
 def test_a_url_that_names_nothing_is_refused(url: str) -> None:
     with pytest.raises(RequestError):
         run(LocalStore.open(url, OpenOptions()))
+
+
+@pytest.mark.parametrize("typed", ["d\u00e4", "plain"])
+def test_a_name_that_the_locale_misreads_is_refused(tmp_path: Path, typed: str) -> None:
+    """It was made, under another name than was typed."""
+    program = "import sys, fsspec_commit as fc; fc.Job(sys.argv[1], mode='append').start().abort()"
+    other = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", program, str(tmp_path / typed)]
+    ran = subprocess.run(command, env=other, capture_output=True, check=False)
+    told = ran.stderr.decode("ascii")
+    assert (ran.returncode == 0) == (typed == "plain"), told
+    if typed != "plain":
+        assert "the locale of this process has names in ascii" in told
+        assert "run it with PYTHONUTF8=1" in told
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_windows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
