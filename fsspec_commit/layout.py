@@ -331,7 +331,7 @@ class JobLayout:
             RequestError: An id is invalid; ids come from messages, which are not trusted.
         """
         if task_id < 0 or ATTEMPT_ID.fullmatch(str(attempt_id)) is None:
-            message = f"not an attempt: task {task_id!r:.80}, attempt {attempt_id!r:.80}"
+            message = f"not an attempt (16 hex digits): task {task_id!r:.80}, {attempt_id!r:.80}"
             raise RequestError(message, kind="invalid_attempt_id", job_id=self.job_id)
         return AttemptLayout(self, task_id, AttemptId(attempt_id))
 

@@ -137,6 +137,12 @@ TASKS = [
         TypeError,
     ),
     Mistake(
+        "an attempt of no id",
+        in_a_job(lambda job: job.adopt(0, "first", [])),
+        ("not an attempt (16 hex digits)", "task 0, 'first'"),
+        "invalid_attempt_id",
+    ),
+    Mistake(
         "a result before the job",
         lambda out: fc.Job(out).result,
         ("the job has not started", '"with Job(...)"', "start()"),
