@@ -70,9 +70,18 @@ def verify(
             "file_count": report.file_count,
         }
         rows = [(what.removesuffix("s"), one) for what, some in found.items() for one in some]
-        none = "nothing is missing, changed or left over"
+        is_known = report.checked_count or not report.file_count
+        none = "nothing is missing, changed or left over" if is_known else "nothing is left over"
         run.output.answer(document, ("what", "which"), rows, none=none)
-        checked = f"{report.checked_count:,} of {counted(report.file_count, 'file')}"
-        run.output.say(f"{checked} were compared with what a job has written down")
+        run.output.say(_looked_for(report))
         if not report.ok:
             raise typer.Exit(Status.NOT_COMMITTED)
+
+
+def _looked_for(report: fc.VerifyReport) -> str:
+    there = counted(report.file_count, "file")
+    if not report.checked_count:
+        return (
+            f"{there}; no job has written down which there were to be (write --success json does)"
+        )
+    return f"{there}; {report.checked_count:,} that jobs have written down were looked for"

@@ -13,6 +13,7 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault
 from fsspec_commit.testing.faults import FaultPlan, FaultyStore
 from tests.integration.cli.command import command
+from tests.unit.cli.terminal import on_a_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from fsspec_commit.testing.faults import Kind
 
 TABLE = pa.table({"day": ["Mon", "Tue", "Wed"], "n": [1, 2, 3]})
+WHATEVER_IT_ENDS_WITH = """
+from contextlib import suppress
+from fsspec_commit.cli import main
+with suppress(SystemExit):
+    main()
+"""
 
 
 @pytest.fixture
@@ -144,3 +151,18 @@ def test_the_commands_say_it(destination: Path) -> None:
     assert ran.rows == [["leftover", f"{job_id}: committed but not finished, resume it"]]
     document = command("verify", destination, "--json").document
     assert (document["ok"], document["checked_count"]) == (False, 3)
+
+
+def test_the_command_says_what_it_knows(destination: Path) -> None:
+    """Of files that nobody has written down it said that none was missing, and "2 of 1 file"."""
+    write(destination)
+    count = len(files(destination))
+    said = on_a_terminal(WHATEVER_IT_ENDS_WITH, "verify", destination)
+    assert "nothing is left over" in said
+    assert f"{count} files; no job has written down which there were to be" in said
+    assert "missing" not in said
+    write(destination, mode="overwrite", success="json")
+    files(destination)[0].unlink()
+    said = on_a_terminal(WHATEVER_IT_ENDS_WITH, "verify", destination)
+    assert "missing" in said
+    assert f"{count - 1} files; {count} that jobs have written down were looked for" in said
