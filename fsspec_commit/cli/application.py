@@ -115,7 +115,7 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
         put_error(text)
         return Status.USAGE
     if type(error).__name__ == "NoSuchOption" and (hint := _meant(error, context)):
-        text = f"{getattr(error, 'message', text)}{hint}"
+        text = f"{str(getattr(error, 'message', text)).rstrip('.')}{hint}"
     # A secret may stand where none was expected, and then it is no storage option yet.
     text = redacted_arguments(arguments)(printable(text)).rstrip(".")
     text = text.replace(": Value error, ", ": ")  # Typer's, of an enumeration
