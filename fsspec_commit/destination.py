@@ -23,7 +23,7 @@ from fsspec_commit.selection import Bound, Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Ask, Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
-from fsspec_commit.store.probe import ProbeReport, probe
+from fsspec_commit.store.probe import Observed, ProbeReport, probe
 from fsspec_commit.store.registry import open_store
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ T = TypeVar("T")
 _log = logging.getLogger("fsspec_commit")
 
 
-_probed_capabilities: dict[tuple[str, frozenset[str]], Capabilities] = {}
+_observed: dict[tuple[str, frozenset[str]], Observed] = {}
 """What probes have found, for the life of the process.
 
 The key is the endpoint and bucket, and the facts that were assumed, which the probe did not judge.
@@ -56,18 +56,7 @@ class OpenDestination:
         Raises:
             StoreError: It cannot be reached, or nothing can be written there.
         """
-        declared, server = self.store.capabilities, self._raw.unverified_endpoint
-        if server is None or not probing:
-            return declared
-        assumed = (name for name, how in declared.evidence.items() if how == "assumed")
-        key = (server, frozenset(assumed))
-        found = _probed_capabilities.get(key)
-        if found is None:
-            _log.info("probing what %s does: nothing declares it", server)
-            scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
-            found = await _probed(self._raw, scratch, self.ids)
-            _probed_capabilities[key] = found
-        return declared.completed_by(found)
+        return (await self._known(probing=probing)).capabilities
 
     async def select(self, request: Request, *, probing: bool) -> Selection:
         """Choose a committer, or none where none is safe.
@@ -75,7 +64,8 @@ class OpenDestination:
         Raises:
             StoreError: It cannot be reached.
         """
-        selection = choose(await self.capabilities(probing=probing), request)
+        known = await self._known(probing=probing)
+        selection = choose(known.capabilities, request, remarks=known.remarks)
         if (
             selection.committer is None
             and self._raw.unverified_endpoint is not None
@@ -87,6 +77,19 @@ class OpenDestination:
             )
             return Selection(None, (*selection.reasons, reason), selection.capabilities)
         return selection
+
+    async def _known(self, *, probing: bool) -> Observed:
+        declared, server = self.store.capabilities, self._raw.unverified_endpoint
+        if server is None or not probing:
+            return Observed(capabilities=declared, remarks={})
+        assumed = (name for name, how in declared.evidence.items() if how == "assumed")
+        key = (server, frozenset(assumed))
+        found = _observed.get(key)
+        if found is None:
+            _log.info("probing what %s does: nothing declares it", server)
+            scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
+            found = _observed[key] = await _probed(self._raw, scratch, self.ids)
+        return replace(found, capabilities=declared.completed_by(found.capabilities))
 
     async def say_if_nothing_is_there(self) -> None:
         """Log it if the destination is missing, for users who may have misspelt it.
@@ -156,8 +159,9 @@ async def probe_destination(
         observed = await _probed(store, scratch, ids, long=True)
         return ProbeReport(
             destination=location.url,
-            capabilities=observed,
-            differences=differences(store.capabilities, observed),
+            capabilities=observed.capabilities,
+            differences=differences(store.capabilities, observed.capabilities),
+            remarks=tuple(observed.remarks.values()),
         )
     finally:
         await store.close()
@@ -186,7 +190,7 @@ async def _opened(location: Location, options: OpenOptions, ids: IdSource) -> St
 
 async def _probed(
     store: Store, scratch: StorePath, ids: IdSource, *, long: bool = False
-) -> Capabilities:
+) -> Observed:
     return await probe(store, scratch, ids, ask=_patient(ids), resend=_patient(ids), long=long)
 
 

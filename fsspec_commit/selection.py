@@ -6,7 +6,9 @@ known to be consistent -> refuse (claims are found by listing); directory rename
 listing -> ``v1``; file rename -> ``manifest``; multipart -> ``magic``; else refuse.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
 from fsspec_commit.committers import Committer
@@ -32,6 +34,7 @@ _NOT_EXCLUSIVE = (
     "the store has no exclusive create and no exclusive rename, so two drivers of one job could "
     "both believe that they committed it; nothing this library does can mend that"
 )
+NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 REQUESTS: tuple[Request, ...] = ("auto", "v1", "manifest", "magic")
 
 
@@ -68,9 +71,20 @@ class Bound:
     walks: bool = False
 
 
-def choose(capabilities: Capabilities, request: Request = "auto") -> Selection:
-    """Choose a committer that is safe on *capabilities*; none, if *request* names another."""
-    refusal = _refusal(capabilities)
+def choose(
+    capabilities: Capabilities,
+    request: Request = "auto",
+    *,
+    remarks: Mapping[str, str] = NO_REMARKS,
+) -> Selection:
+    """Choose a committer that is safe on *capabilities*; none, if *request* names another.
+
+    Args:
+        capabilities: What is known of the store.
+        request: The committer that is asked for.
+        remarks: Why a fact counts as missing, by its name: what a probe has found out.
+    """
+    refusal = _refusal(capabilities, remarks)
     if refusal is not None:
         return Selection(None, refusal, capabilities)
     safe = _safe(capabilities)
@@ -241,9 +255,9 @@ def _deletes_by_token(facts: Capabilities) -> bool:
     return facts.delete_if_match is True and facts.unique_tokens is True
 
 
-def _refusal(facts: Capabilities) -> tuple[str, ...] | None:
+def _refusal(facts: Capabilities, remarks: Mapping[str, str]) -> tuple[str, ...] | None:
     if not facts.exclusive_create and not facts.exclusive_rename:
-        return (_NOT_EXCLUSIVE,)
+        return (remarks.get("exclusive_create", _NOT_EXCLUSIVE),)
     if not facts.consistent_listing:
         known = "is not consistent" if facts.consistent_listing is False else "may be stale"
         why = (

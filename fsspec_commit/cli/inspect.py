@@ -133,11 +133,13 @@ def probe(
         )
         known = _capabilities(report.capabilities)
         rows: list[Sequence[object]] = [("difference", text, "") for text in report.differences]
+        rows += [("remark", text, "") for text in report.remarks]
         rows += [(fact["name"], fact["value"], fact["evidence"]) for fact in known]
         document = {
             "destination": destination,
             "ok": report.ok,
             "differences": report.differences,
+            "remarks": report.remarks,
             "capabilities": known,
         }
         run.output.answer(document, ("what", "observed", "evidence"), rows)

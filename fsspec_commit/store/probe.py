@@ -33,11 +33,14 @@ class ProbeReport:
         destination: The URL or path, as it was given.
         capabilities: What holds; the evidence of what the probe saw is ``"probed"``.
         differences: Where the store does not do what its adapter declares, one sentence each.
+        remarks: Why something counts as missing, where its name does not say; one sentence each,
+            with what to do.
     """
 
     destination: str
     capabilities: Capabilities
     differences: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -51,6 +54,19 @@ class ProbeReport:
         return f"<ProbeReport of {self.destination}: ok, {probed} facts probed>"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What the trials have shown.
+
+    Attributes:
+        capabilities: What holds; the evidence of what was seen is ``"probed"``.
+        remarks: Why a fact counts as missing, where its name does not say, by that name.
+    """
+
+    capabilities: Capabilities
+    remarks: Mapping[str, str]
+
+
 async def probe(
     store: Store,
     scratch: StorePath,
@@ -59,7 +75,7 @@ async def probe(
     ask: Ask = ask_once,
     resend: Ask = ask_once,
     long: bool = False,
-) -> Capabilities:
+) -> Observed:
     """Try out what *store* does, in the directory *scratch*, which is removed in any case.
 
     Args:
@@ -74,7 +90,7 @@ async def probe(
         long: Whether to upload a file of three parts as well, 10 to 16 MiB in all.
 
     Returns:
-        The capabilities that hold; those that were seen have the evidence ``"probed"``.
+        What holds, and where the names of facts do not say it, why it does not.
 
     Raises:
         StoreError: The store did not answer, or nothing can be written there.
@@ -88,7 +104,8 @@ async def probe(
         await _remove(ground, ask_once)
         raise
     await _remove(ground, ask)
-    return _judged(store.capabilities, shown)
+    observed = _judged(store.capabilities, shown)
+    return Observed(capabilities=observed, remarks=dict(ground.remarks))
 
 
 def _judged(declared: Capabilities, shown: Mapping[str, object]) -> Capabilities:

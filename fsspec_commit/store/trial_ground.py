@@ -22,6 +22,8 @@ class TrialGround:
 
     Attributes:
         scratch: The directory.
+        remarks: Why a fact is as the trials have found it, where its name does not say, by that
+            name: half a sentence, with what to do.
         may_hold: Whether there can be anything in it.
     """
 
@@ -30,6 +32,7 @@ class TrialGround:
     ) -> None:
         self.store = store
         self.scratch = scratch
+        self.remarks: dict[str, str] = {}
         self.may_hold = False
         self._ids = ids
         self._resend = resend

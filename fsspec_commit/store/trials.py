@@ -26,12 +26,20 @@ _log = logging.getLogger("fsspec_commit")
 T = TypeVar("T")
 _PART_BYTES = 5 << 20
 """The shortest part of S3, except for the last one: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html."""
+_STAYS_IN_THE_WAY = (
+    "the store refuses to create a file where another was deleted, as if that still stood there: a "
+    "job that publishes its _SUCCESS after an earlier one would be decided and never finished; use "
+    "a place where no versions of files were ever kept, such as a new bucket without versioning"
+)
+"""S3 documents otherwise, where the current version is a deletion's marker:
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html."""
 
 
 async def _puts_and_listings(ground: TrialGround) -> Shown:
-    """Race two creations of one file; replace it and delete it by its tokens, and list it.
+    """Race two creations of one file; replace it, delete it by its tokens, and create it again.
 
-    A third creation comes late: of two at once, one may also be refused as a collision.
+    A third creation comes late: of two at once, one may also be refused as a collision. What is
+    listed is compared in between.
     """
     path = ground.path("created")
     rivals = [b"one", b"two"]
@@ -55,11 +63,15 @@ async def _puts_and_listings(ground: TrialGround) -> Shown:
     left = await ground.content(path)
     if left is not None:
         await ground.delete(path, Expect.ANYTHING)
+    consistent = consistent and await ground.listed() == {}
+    if exclusive and await answer(ground.put(path, b"again", Expect.ABSENT)) is None:
+        exclusive = False
+        ground.remarks["exclusive_create"] = _STAYS_IN_THE_WAY
     return {
         "exclusive_create": exclusive,
         "replace_if_match": replaces,
         "delete_if_match": old != token and deleted == [None, True] and left is None,
-        "consistent_listing": consistent and await ground.listed() == {},
+        "consistent_listing": consistent,
     }
 
 
@@ -112,6 +124,11 @@ async def _file_renames(ground: TrialGround, files: RenamesFiles) -> Shown:
         and tokens[1 - winners[0]] in tokens_left
         and await answer(rename(1 - winners[0])) is None
     )
+    if exclusive:
+        await ground.delete(target, Expect.ANYTHING)
+        if await answer(rename(1 - winners[0])) is None:
+            exclusive = False
+            ground.remarks["exclusive_rename"] = _STAYS_IN_THE_WAY
     return {
         "atomic_rename": AtomicRename.FILE if moved else AtomicRename.NONE,
         "exclusive_rename": exclusive,
@@ -184,10 +201,22 @@ async def _uploads(ground: TrialGround) -> Shown:
     if not (hidden and alone):
         return {"multipart": False}
     return {
+        **await _upload_again(ground, uploads, path),
         "multipart": True,
         "uploads_listable": listed == both,
         "upload_keyed_by": "upload_id" if apart else "path",
     }
+
+
+async def _upload_again(ground: TrialGround, uploads: CompletesUploads, path: StorePath) -> Shown:
+    """Delete the file *path*, which was uploaded, and upload it again, as jobs do `_SUCCESS`."""
+    await ground.delete(path, Expect.ANYTHING)
+    upload = await ground.begin(uploads, path)
+    if await _completes(ground, uploads, upload):
+        return {}
+    await ground.drop(uploads, upload)
+    ground.remarks["exclusive_create"] = _STAYS_IN_THE_WAY
+    return {"exclusive_create": False}
 
 
 async def _listed_uploads(uploads: CompletesUploads, path: StorePath) -> set[str]:

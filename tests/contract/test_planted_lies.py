@@ -86,6 +86,38 @@ class IsInDoubt(MemoryStore):
             raise StoreError(str(error), reply=Reply.UNKNOWN) from error
 
 
+class KeepsTombs(MemoryStore):
+    """What was deleted, or renamed away, is in the way for ever, as old versions can be."""
+
+    def __init__(self, root: StorePath) -> None:
+        super().__init__(root)
+        self.tombs = set[StorePath]()
+        self.files: RenamesFiles | None = _RenamingOnce(self.tombs)
+
+    async def put(self, path: StorePath, data: bytes, **how: Any) -> Token:
+        refuse_tombs(self.tombs, path, how["expecting"])
+        return await super().put(path, data, **how)
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        await super().delete(path, expecting=expecting)
+        self.tombs.add(path)
+
+
+class _RenamingOnce(memory._Renames):
+    def __init__(self, tombs: set[StorePath]) -> None:
+        self.tombs = tombs
+
+    async def rename(self, source: StorePath, target: StorePath, **how: Any) -> None:
+        refuse_tombs(self.tombs, target, how["expecting"])
+        await super().rename(source, target, **how)
+        self.tombs.add(source)
+
+
+def refuse_tombs(tombs: set[StorePath], path: StorePath, expecting: Expectation) -> None:
+    if expecting is Expect.ABSENT and path in tombs:
+        raise StoreError("it was deleted once", reply=Reply.REFUSED)
+
+
 class DeletesAnything(MemoryStore):
     """Ignores the token."""
 
@@ -285,6 +317,8 @@ LIES: list[tuple[type[MemoryStore], str]] = [
     (MakesAreas, "test_an_area_that_is_gone_stays_gone"),
     (IsInDoubt, "test_create_refuses_what_exists"),
     (IsInDoubt, "test_one_of_many_creates"),
+    (KeepsTombs, "test_p8_a_deleted_name_is_created_again"),
+    (KeepsTombs, "test_p8_a_rename_takes_a_name_that_is_free_again"),
     (DeletesAnything, "test_a_stale_token_does_not_delete"),
     (DeletesAnything, "test_one_of_many_deletes_a_content"),
     (DeletesByPrefix, "test_only_the_tree_goes"),

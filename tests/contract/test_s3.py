@@ -87,14 +87,24 @@ class TestS3BucketRoot(OnServer, FilesContract, UploadsContract):
         return ""
 
 
-@some_tests_by_day(3, everywhere=True)
-@pytest.mark.parametrize("s3_server", ["ministack", "seaweedfs"], indirect=True)
-class TestS3VersionedStore(
-    OnServer, FilesContract, PutsContract, ListingsContract, WritersContract, UploadsContract
-):
+class Versioned(OnServer):
     """In a bucket that keeps versions: tokens that never come back."""
 
     @pytest.fixture
     def bucket(self, s3_bucket: S3Bucket) -> S3Bucket:
         keep_versions(s3_bucket)
         return s3_bucket
+
+
+@some_tests_by_day(3, everywhere=True)
+@pytest.mark.parametrize("s3_server", ["ministack", "seaweedfs"], indirect=True)
+class TestS3VersionedStore(
+    Versioned, FilesContract, PutsContract, ListingsContract, WritersContract, UploadsContract
+):
+    """Of the two servers on which jobs are served there."""
+
+
+@some_tests_by_day(6)
+@pytest.mark.parametrize("s3_server", ["versitygw"], indirect=True)
+class TestS3VersionsInTheWay(Versioned, PutsContract, UploadsContract):
+    """Where jobs are refused, for what was deleted is in the way of what is created."""

@@ -8,6 +8,7 @@ import pytest
 
 import fsspec_commit as fc
 from tests.integration.users import told, write
+from tests.scenes.places import keep_versions
 from tests.servers.kinds import NIGHTLY
 from tests.servers.survey import COLUMNS, page, row_of, table
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tests.servers.server import Server
 
 by_night = pytest.mark.parametrize("s3_server", [kind.name for kind in NIGHTLY], indirect=True)
-REQUESTS_MAX = 30
+REQUESTS_MAX = 33
 
 
 def probed(proxy: FaultProxy) -> list[str]:
@@ -45,6 +46,26 @@ class TestServed:
     @pytest.mark.checkout
     def test_the_table_says_so(self, s3_server: Server) -> None:
         assert row_of(s3_server) == table()[s3_server.name]
+
+
+@pytest.mark.parametrize("s3_server", ["versitygw"], indirect=True)
+class TestVersionsInTheWay:
+    """Its marker of a deletion counts as a file: `test_deleted_names.py` shows what would be."""
+
+    @pytest.mark.parametrize("status", ["Enabled", "Suspended"])
+    def test_p8_jobs_are_refused_before_any_work(self, s3_bucket: S3Bucket, status: str) -> None:
+        keep_versions(s3_bucket, status)
+        url, options = f"{s3_bucket.url}/out", s3_bucket.storage_options
+        text = told(lambda: write(url, options, single_writer=True))
+        assert "refuses to create a file where another was deleted" in text
+        assert "without versioning" in text
+        selection = fc.explain(url, storage_options=options)
+        assert selection.committer is None
+        assert selection.reasons[-1] in text
+        assert fc.probe(url, storage_options=options).remarks == selection.reasons
+        client = s3_bucket.server.client
+        assert client.list_objects_v2(Bucket=s3_bucket.name)["KeyCount"] == 0
+        assert not client.list_multipart_uploads(Bucket=s3_bucket.name).get("Uploads")
 
 
 @pytest.mark.slow

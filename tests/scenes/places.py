@@ -233,8 +233,8 @@ def s3_places(bucket: S3Bucket, *, endpoint_url: str | None = None) -> Callable[
     return lambda name: S3Place(bucket, f"top/{name}/out", options, read_before)
 
 
-def keep_versions(bucket: S3Bucket) -> None:
+def keep_versions(bucket: S3Bucket, status: str = "Enabled") -> None:
     """Let the bucket keep versions: then no token comes back, and any file may be overwritten."""
     bucket.server.client.put_bucket_versioning(
-        Bucket=bucket.name, VersioningConfiguration={"Status": "Enabled"}
+        Bucket=bucket.name, VersioningConfiguration={"Status": status}
     )

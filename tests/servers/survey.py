@@ -37,12 +37,14 @@ COLUMNS = {
     "delete_if_match": "delete if unchanged",
     "uploads_listable": "uploads listed",
 }
-# What no probe can see, and a reader must know; how it is known is said where it is tested.
+# What the probe of a new bucket does not see, and a reader must know; how it is known is said where
+# it is tested.
 KNOWN = {
     "seaweedfs": (
         "conditional completions of one name at one moment all succeed: use unique names where "
         "others write, too"
     ),
+    "versitygw": "refused in a bucket that keeps, or has kept, versions",
 }
 # Who answers otherwise from one time to the next, to what; the rest of the row is so each time.
 BY_CHANCE = {

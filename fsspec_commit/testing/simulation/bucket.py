@@ -46,6 +46,8 @@ class Habits:
         renames: What one rename moves. Where that is a directory there are directories: a write
             makes those it needs, a rename finds them missing.
         keeps_tokens: A renamed object has the token it had; else another, beside its metadata.
+        deleted_stay: What was deleted is in the way of what is created, as versitygw's markers are
+            where it keeps versions. Jobs are refused there, so no family has it.
     """
 
     versioned: bool = False
@@ -56,6 +58,7 @@ class Habits:
     uploads: bool = True
     renames: AtomicRename = AtomicRename.NONE
     keeps_tokens: bool = False
+    deleted_stay: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -111,6 +114,7 @@ class Bucket:
         self.moves = Counter[str]()
         self._lock = Lock()
         self._consumed = set[str]()
+        self._deleted = set[StorePath]()
         self._shown: dict[StorePath, tuple[Object, Entry]] = {}
 
     def watch(self, changed: Callable[[Change], None] | None) -> None:
@@ -146,6 +150,7 @@ class Bucket:
             if self.habits.conditional_delete:
                 self._check(path, expecting)
             self._take(path)
+            self._deleted.add(path)
 
     def rename(
         self, source: StorePath, target: StorePath, token: Token | None, expecting: Expectation
@@ -214,6 +219,7 @@ class Bucket:
     def _place(self, path: StorePath, new: Object) -> None:
         before = self.objects.get(path)
         self.objects[path] = new
+        self._deleted.discard(path)
         if self._changed is not None:
             self._changed(Change(path, before, new))
 
@@ -332,7 +338,8 @@ class Bucket:
 
     def _check(self, path: StorePath, expecting: Expectation) -> None:
         there = self.objects.get(path)
-        if expecting is Expect.ABSENT and there is not None:
+        stays = self.habits.deleted_stay and path in self._deleted
+        if expecting is Expect.ABSENT and (there is not None or stays):
             raise refused(path, "it exists", errno.EEXIST)
         if not isinstance(expecting, Expect) and (there is None or there.token != expecting):
             raise refused(path, "it is not what was expected there", errno.EEXIST)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import wraps
+from itertools import pairwise
 from sys import getswitchinterval, setswitchinterval
 from threading import Barrier
 from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -161,7 +162,8 @@ async def entry(store: Store, path: StorePath) -> Entry:
 async def tree(store: Store, path: StorePath) -> list[StorePath]:
     """Every file below *path*, sorted; none twice."""
     listed = sorted([found.path async for found in store.list_tree(path)])
-    assert len(listed) == len(set(listed)), f"listed twice: {listed}"
+    twice = [one for one, following in pairwise(listed) if one == following]
+    assert not twice, f"listed twice: {twice}"
     return listed
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from fsspec_commit.store import Expect, Store, Token
 from fsspec_commit.testing.store_contract.given import (
     CONTENDERS,
@@ -101,9 +103,19 @@ class PutsContract(Given):
             await store.put(at("a"), b"second", expecting=Expect.ABSENT, within=None)
         assert read_raw(at("a")) == b"first"
         assert (await entry(store, at("a"))).token == token
-        await store.delete(at("a"), expecting=Expect.ANYTHING)
-        await store.put(at("a"), b"third", expecting=Expect.ABSENT, within=None)
-        assert read_raw(at("a")) == b"third"
+
+    @pytest.mark.guarantees("P8")
+    @driven
+    async def test_p8_a_deleted_name_is_created_again(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """What a store keeps of a deleted file, such as old versions, is in nobody's way."""
+        requires(store.capabilities.exclusive_create, "exclusive_create")
+        for data in (b"first", b"second"):
+            await store.put(at("a"), data, expecting=Expect.ABSENT, within=None)
+            assert read_raw(at("a")) == data
+            await store.delete(at("a"), expecting=Expect.ANYTHING)
+        assert read_raw(at("a")) is None
 
     @driven
     async def test_one_of_many_creates(

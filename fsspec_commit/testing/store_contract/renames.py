@@ -112,6 +112,24 @@ class RenamesContract(Given):
             assert read_raw(at("work/a")) == b"data"
             assert (await entry(store, at("d/a"))).token == token
 
+    @pytest.mark.guarantees("P8")
+    @driven
+    async def test_p8_a_rename_takes_a_name_that_is_free_again(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """After a deletion, and after another rename has taken the file away."""
+        _files(store)
+        requires(store.capabilities.exclusive_rename, "exclusive_rename")
+        for data in (b"first", b"second", b"third"):
+            await place(store, at, work__a=data)
+            await _rename(store, at("work/a"), at("d/a"), Expect.ABSENT)
+            assert read_raw(at("d/a")) == data
+            if data == b"first":
+                await store.delete(at("d/a"), expecting=Expect.ANYTHING)
+            elif data == b"second":
+                await _rename(store, at("d/a"), at("away/a"), Expect.ABSENT)
+        assert await tree(store, store.root) == sorted([at("away/a"), at("d/a")])
+
     @driven
     async def test_a_rename_replaces_atomically(
         self, store: Store, at: At, open_again: OpenAgain | None

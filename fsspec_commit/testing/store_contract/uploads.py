@@ -216,6 +216,20 @@ class UploadsContract(Given):
             await _uploads(store).complete(upload, expecting=Expect.ABSENT)
         assert read_raw(at("a")) == b"stands"
 
+    @pytest.mark.guarantees("P8")
+    @driven
+    async def test_p8_an_upload_takes_a_deleted_name(
+        self, store: Store, at: At, read_raw: ReadRaw
+    ) -> None:
+        """A job removes an earlier `_SUCCESS`, decides, and publishes its own."""
+        _uploads(store)
+        requires(store.capabilities.exclusive_create, "exclusive_create")
+        for data in (b"first", b"second"):
+            upload = await _uploaded(store, at("a"), data)
+            await _uploads(store).complete(upload, expecting=Expect.ABSENT)
+            assert read_raw(at("a")) == data
+            await store.delete(at("a"), expecting=Expect.ANYTHING)
+
     @driven
     async def test_one_of_many_uploads_gets_a_name(
         self, store: Store, at: At, open_again: OpenAgain | None, read_raw: ReadRaw

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.cli.test_certify import certify
+from tests.scenes.places import keep_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +71,23 @@ def test_s3_is_certified(s3_bucket: S3Bucket, tmp_path: Path) -> None:
     client = s3_bucket.server.client
     assert not client.list_objects_v2(Bucket=s3_bucket.name).get("Contents")
     assert not client.list_multipart_uploads(Bucket=s3_bucket.name).get("Uploads")
+
+
+@pytest.mark.parametrize("s3_server", ["versitygw"], indirect=True)
+def test_who_keeps_deleted_names_is_told_why_no_committer_is_safe(
+    s3_bucket: S3Bucket, tmp_path: Path
+) -> None:
+    keep_versions(s3_bucket)
+    document = certificate(f"{s3_bucket.url}/deep/place", s3_bucket.storage_options, tmp_path)
+    assert not document["ok"]
+    assert document["committer"] is None
+    for why in document["committers"].values():
+        assert "refuses to create a file where another was deleted" in why
+    # Nor does it list versions page by page, or delete what is a directory there.
+    assert {found["test"] for found in document["broken"]} == {
+        "test_a_long_listing_is_whole",
+        "test_deleting_a_file_leaves_directories",
+    }
 
 
 @by_the_native_client

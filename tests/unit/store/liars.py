@@ -76,6 +76,21 @@ class Stumbling(LyingPuts):
         return Expect.ANYTHING
 
 
+class KeepingTombs(LyingPuts):
+    """An exclusive create that a deleted file is in the way of."""
+
+    _tombs: ClassVar[set[StorePath]] = set()
+
+    async def instead_of(self, expecting: Expectation, path: StorePath) -> Expectation:
+        if expecting is Expect.ABSENT and path in self._tombs:
+            raise refuse(path)
+        return expecting
+
+    async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
+        await super().delete(path, expecting=expecting)
+        self._tombs.add(path)
+
+
 class IgnoringTokens(LyingPuts):
     """A replacement that takes any token."""
 

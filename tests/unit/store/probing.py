@@ -32,7 +32,7 @@ def probed(store: Store, *, long: bool = False) -> Capabilities:
     async def run() -> Capabilities:
         scratch = DestinationLayout(store.root).probe(IDS.nonce())
         try:
-            return await probe(store, scratch, IDS, long=long)
+            return (await probe(store, scratch, IDS, long=long)).capabilities
         finally:
             assert await leftovers(store, scratch) == []
 

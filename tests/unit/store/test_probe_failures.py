@@ -12,7 +12,7 @@ from fsspec_commit.effects.confirm import ask
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import DestinationLayout
-from fsspec_commit.store.probe import probe
+from fsspec_commit.store.probe import Observed, probe
 from fsspec_commit.testing import Fault, FaultyStore, RecordingStore
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
 from tests.unit.store.liars import OneWriteAtATime, Unwritable
@@ -43,13 +43,14 @@ def test_a_probe_leaves_nothing_and_concludes_nothing_when_a_request_fails(kind:
         nth = verbs[: number + 1].count(verb)
         faulty = FaultyStore(store, [Fault(verb, nth, kind)])  # type: ignore[arg-type]
         scratch = DestinationLayout(store.root).probe(IDS.nonce())
-        observed: Capabilities | None = None
+        observed: Observed | None = None
         with suppress(StoreError):
             observed = asyncio.run(probe(faulty, scratch, IDS))
         if observed is not None:
             # Only cleaning up is tried again; a refused request has no reply to lose.
             assert verb == "delete_tree" or (kind, verb) in LOST_REFUSALS
-            assert observed.facts() == CAPABILITIES.facts()
+            assert observed.capabilities.facts() == CAPABILITIES.facts()
+            assert observed.remarks == {}
         assert faulty.plan.fired
         assert asyncio.run(leftovers(store, scratch)) == []
 
@@ -74,7 +75,9 @@ def test_a_patient_probe_gets_over_what_fails_and_finds_the_same(kind: str, time
 
 
 async def patiently(store: Store, scratch: StorePath) -> Capabilities:
-    return await probe(store, scratch, IDS, ask=patient(), resend=patient())
+    observed = await probe(store, scratch, IDS, ask=patient(), resend=patient())
+    assert observed.remarks == {}
+    return observed.capabilities
 
 
 def patient() -> Ask:

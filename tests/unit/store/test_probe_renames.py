@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -14,12 +15,17 @@ from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
 from tests.unit.store.probing import found, probed, refuse, root
 
 
+async def refusing(path: StorePath) -> None:
+    raise refuse(path)
+
+
 class Files:
     """Renames of files as a lying store does them."""
 
     def __init__(self, store: MemoryStore, lie: str) -> None:
         self.store, self.lie = store, lie
         self.under_way = set[StorePath]()
+        self.arrived = set[StorePath]()
 
     async def rename(
         self,
@@ -32,31 +38,29 @@ class Files:
     ) -> None:
         honest = MemoryStore(self.store.root).files
         assert honest is not None
+        rename = partial(honest.rename, source, target, token=token, within=within)
         match self.lie:
             case "overwrites":
-                await honest.rename(
-                    source, target, token=token, expecting=Expect.ANYTHING, within=within
-                )
+                await rename(expecting=Expect.ANYTHING)
             case "checks first":
                 if await self.store.stat(target) is not None:
                     raise refuse(target)
                 await asyncio.sleep(0)
-                await honest.rename(
-                    source, target, token=token, expecting=Expect.ANYTHING, within=within
-                )
+                await rename(expecting=Expect.ANYTHING)
             case "stumbles":
                 if target in self.under_way:
                     raise refuse(target)
                 self.under_way.add(target)
                 await asyncio.sleep(0)
                 self.under_way.remove(target)
-                await honest.rename(
-                    source, target, token=token, expecting=Expect.ANYTHING, within=within
-                )
+                await rename(expecting=Expect.ANYTHING)
+            case "once a name":
+                await (refusing(target) if target in self.arrived else rename(expecting=expecting))
+                self.arrived.add(target)
             case "says yes":
                 pass
             case "refuses":
-                raise refuse(target)
+                await refusing(target)
             case _:
                 content = await self.store.read(source, limit_bytes=1 << 20)
                 assert content is not None
@@ -72,6 +76,7 @@ class Files:
         ("overwrites", {"exclusive_rename"}),
         ("checks first", {"exclusive_rename"}),
         ("stumbles", {"exclusive_rename"}),
+        ("once a name", {"exclusive_rename"}),
         ("copies", {"atomic_rename", "token_survives_rename"}),
         ("copies and deletes", {"atomic_rename", "token_survives_rename"}),
         (

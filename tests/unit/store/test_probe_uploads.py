@@ -37,6 +37,7 @@ class Uploads:
         self.adopting = None
         self.begun: dict[str, PendingUpload] = {}
         self.parts: dict[tuple[str, int], bytes] = {}
+        self.completed: set[StorePath] = set()
 
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
         key = path if self.lie == "one a path" else uuid4().hex
@@ -54,6 +55,8 @@ class Uploads:
     async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
         if upload.upload_id not in self.begun or self.lie == "never completes":
             raise refuse(upload.path)
+        if upload.path in self.completed and self.lie == "once a name":
+            raise refuse(upload.path)
         lengths = {part.size_bytes for part in upload.parts[:-1]}
         if len(lengths) > 1 and self.lie == "parts of one length only":
             raise refuse(upload.path)
@@ -62,6 +65,7 @@ class Uploads:
             upload = replace(upload, parts=(upload.parts[0], *upload.parts[2:]))
         data = b"".join(self.parts[upload.upload_id, part.number] for part in upload.parts)
         await self.store.put(upload.path, data, expecting=expecting, within=None)
+        self.completed.add(upload.path)
 
     async def abort(self, upload: PendingUpload) -> None:
         self.begun.pop(upload.upload_id, None)
@@ -106,6 +110,7 @@ class MultipartStore(MemoryStore):
         ("one a path", {"upload_keyed_by"}),
         ("visible", {"multipart"}),
         ("never completes", {"multipart"}),
+        ("once a name", {"exclusive_create"}),
     ],
 )
 def test_lies_about_uploads_are_found_out(lie: str, lies: set[str]) -> None:
