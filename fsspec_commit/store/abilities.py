@@ -208,6 +208,12 @@ class AdoptsUploads(Protocol):
         of this store's tokens: completing may take one that the store does not list.
         """
 
+    def has_bytes_of(self, stored: Part, sent: Part) -> bool:
+        """Whether *stored* holds the bytes of *sent*, whose token is perhaps another one by now.
+
+        By a checksum. False where the store names none.
+        """
+
 
 class CompletesUploads(Protocol):
     """An upload can be completed later, by any process, from plain data."""

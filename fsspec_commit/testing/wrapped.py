@@ -333,6 +333,7 @@ class _WrappedAdoption:
         self._adopting = adopting
         self._carry = carry
         self.told_as = adopting.told_as
+        self.has_bytes_of = adopting.has_bytes_of
 
     async def stored_parts(self, upload: PendingUpload) -> Sequence[Part] | None:
         return await self._carry(

@@ -222,6 +222,9 @@ class FlatAdoption:
     def told_as(self, stored: Part, etag: str) -> Part | None:
         return stored if stored.token == etag else None
 
+    def has_bytes_of(self, stored: Part, sent: Part) -> bool:
+        return stored.token.rpartition(":")[2] == sent.token.rpartition(":")[2]
+
 
 class FlatUploads:
     """Uploads, one request each."""

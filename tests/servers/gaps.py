@@ -67,6 +67,12 @@ GAPS: tuple[Gap, ...] = (
         "it completes an upload with a part that has another etag than the request names",
     ),
     Gap(
+        "seaweedfs",
+        "tests/integration/test_s3_encrypted_parts.py"
+        "::test_p8_a_part_under_another_etag_loses_no_file",
+        "it lists parts without the checksums that they were sent with",
+    ),
+    Gap(
         "versitygw",
         "tests/contract/test_s3.py::TestS3Store::test_a_stale_token_does_not_delete",
         "DELETE with If-Match of a key that is missing is answered 204, not 404 or 412",

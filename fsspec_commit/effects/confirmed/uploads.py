@@ -12,7 +12,7 @@ of its size under that name is its file.
 import errno
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fsspec_commit.effects.confirm import Effect, Undone
 from fsspec_commit.effects.confirmed.counted import Counted
@@ -133,7 +133,39 @@ class ConfirmedUploads(Counted):
                 upload.path,
             )
 
+        if await publish_once(attempt, expecting, self._pace):
+            return True
+        stored_again = await self._stored_again(upload)
+        if stored_again is None:
+            return False
+        upload = stored_again
         return await publish_once(attempt, expecting, self._pace)
+
+    async def _stored_again(self, upload: PendingUpload) -> PendingUpload | None:
+        """*upload* with the etags that its parts have now, if their bytes are those we sent.
+
+        A request to store a part that was given up, and sent again, can be the last one that is
+        carried out; where the store encrypts, its part has another etag than the answered one. Only
+        for an upload of our own, since nobody else stores parts of that.
+
+        Returns:
+            ``None`` if it is gone, or the store does not show that nothing else is the matter.
+        """
+        adopting = self._adopting
+        if adopting is None or upload.object_bytes is not None:
+            return None
+        try:
+            parts = await self._ask("multipart_upload_list", lambda: adopting.stored_parts(upload))
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None
+        stored = {part.number: part for part in parts or ()}
+        now = tuple(stored.get(part.number, part) for part in upload.parts)
+        pairs = zip(now, upload.parts, strict=True)
+        if now == upload.parts or not all(a == b or adopting.has_bytes_of(a, b) for a, b in pairs):
+            return None
+        return replace(upload, parts=now)
 
     async def _complete(self, completion: "_Completion", observations: int) -> Seen:
         # Not through `_counted`: a job completes every file of it.

@@ -46,6 +46,8 @@ class Habits:
         renames: What one rename moves. Where that is a directory there are directories: a write
             makes those it needs, a rename finds them missing.
         keeps_tokens: A renamed object has the token it had; else another, beside its metadata.
+        encrypts: A part has another etag each time that it is stored, as with a key of KMS; its
+            checksum, which is the end of the etag here, is that of its bytes.
         deleted_stay: What was deleted is in the way of what is created, as versitygw's markers are
             where it keeps versions. Jobs are refused there, so no family has it.
     """
@@ -58,6 +60,7 @@ class Habits:
     uploads: bool = True
     renames: AtomicRename = AtomicRename.NONE
     keeps_tokens: bool = False
+    encrypts: bool = False
     deleted_stay: bool = False
 
 
@@ -85,6 +88,7 @@ class Upload:
     path: StorePath
     nonce: Nonce
     parts: dict[int, bytes] = field(default_factory=dict)
+    tokens: dict[int, Token] = field(default_factory=dict)
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -108,6 +112,7 @@ class Bucket:
         self._now = now
         self._changed: Callable[[Change], None] | None = None
         self._serials = count(1)
+        self._encrypted = count(1)
         self.objects: dict[StorePath, Object] = {}
         self.uploads: dict[str, Upload] = {}
         self.directories: set[StorePath] = set()
@@ -263,8 +268,12 @@ class Bucket:
                 # A block is staged whatever became of those before it.
                 begun = Upload(upload.path, upload.nonce, begun=self._now())
                 self.uploads.setdefault(upload.upload_id, begun)
-            self._pending(upload).parts[number] = bytes(data)
-            return Part(number, Token(_etag(data)), len(data))
+            pending = self._pending(upload)
+            pending.parts[number] = bytes(data)
+            pending.tokens[number] = Token(
+                f"{next(self._encrypted)}:{_etag(data)}" if self.habits.encrypts else _etag(data)
+            )
+            return Part(number, pending.tokens[number], len(data))
 
     def stored_parts(self, upload: PendingUpload) -> list[Part] | None:
         """The parts of an upload; ``None`` if there is no such upload."""
@@ -273,7 +282,7 @@ class Bucket:
             if found is None or found.path != upload.path:
                 return None
             stored = sorted(found.parts.items())
-            return [Part(number, Token(_etag(data)), len(data)) for number, data in stored]
+            return [Part(number, found.tokens[number], len(data)) for number, data in stored]
 
     def complete(self, upload: PendingUpload, expecting: Expectation) -> None:
         """Make the object of an upload visible, which consumes the upload."""
@@ -282,9 +291,8 @@ class Bucket:
                 return
             pending = self._pending(upload)
             pieces = [pending.parts.get(part.number) for part in upload.parts]
-            for piece, part in zip(pieces, upload.parts, strict=True):
-                if piece is None or _etag(piece) != part.token:
-                    raise refused(upload.path, "a part is missing, or another")
+            if any(pending.tokens.get(part.number) != part.token for part in upload.parts):
+                raise refused(upload.path, "a part is missing, or another")
             if not upload.parts or pending.nonce != upload.nonce:
                 raise refused(upload.path, "no such upload")
             self._check(upload.path, expecting)

@@ -83,3 +83,6 @@ class _Adoption:
 
     def told_as(self, stored: Part, etag: str) -> Part | None:
         return stored if stored.token == etag else None
+
+    def has_bytes_of(self, stored: Part, sent: Part) -> bool:
+        return stored.token.rpartition(":")[2] == sent.token.rpartition(":")[2]

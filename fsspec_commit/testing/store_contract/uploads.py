@@ -96,6 +96,7 @@ class UploadsContract(Given):
         told = (adopting.told_as(listed[0], first), adopting.told_as(listed[1], second))
         assert told == upload.parts
         assert adopting.told_as(listed[0], second) is None
+        assert not adopting.has_bytes_of(listed[0], upload.parts[1])
         for other in (replace(upload, path=at("b")), replace(upload, upload_id="none")):
             assert await adopting.stored_parts(other) is None
         await _uploads(store).complete(upload, expecting=Expect.ABSENT)

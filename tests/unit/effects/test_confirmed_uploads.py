@@ -39,16 +39,21 @@ AGAIN: tuple[Literal[200, 403, 404], ...] = (200, 403, 404)
 class Server:
     """One bucket; the replies to `complete` are lost or changed as scripted."""
 
-    def __init__(self, again: Literal[200, 403, 404] = 404, script: str = "") -> None:
-        self.bucket = Bucket("b", Habits(again=again))
+    def __init__(
+        self, again: Literal[200, 403, 404] = 404, script: str = "", **habits: bool
+    ) -> None:
+        self.bucket = Bucket("b", Habits(again=again, **habits))  # type: ignore[arg-type]  # of switches
         self.calls: list[str] = []
         self.unseen: Reply | None = None
+        self.unlisted: Reply | None = None
         self._script = list(script.split())
 
     async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         self.calls.append(verb)
         if verb == "stat" and self.unseen is not None:
             raise StoreError("unseen", reply=self.unseen, path=path)
+        if verb == "stored_parts" and self.unlisted is not None:
+            raise StoreError("unlisted", reply=self.unlisted, path=path)
         step = self._script.pop(0) if self._script and verb == "complete" else "ok"
         if step in {"lost request", "lost", "conflict"}:
             reply = Reply.NOT_DONE if step == "conflict" else Reply.UNKNOWN
@@ -122,12 +127,53 @@ def test_completing_again_is_done(again: Literal[200, 403, 404]) -> None:
     assert server.calls == ["complete", "complete"] + ["stat"] * (again != 200)
 
 
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_part_that_came_again_under_another_etag_is_the_same(
+    again: Literal[200, 403, 404],
+) -> None:
+    server = Server(again, encrypts=True)
+    upload = server.begin()
+    server.bucket.put_part(upload, 1, b"ours")
+    assert server.complete(upload)
+    assert server.shown == b"ours"
+    assert server.calls[-4:-2] == ["stat", "stored_parts"]
+    assert server.complete(upload), "it is done, whichever etag is named"
+
+
+def test_a_part_of_other_bytes_is_not_completed() -> None:
+    """Nor one of another program, which may have sent anything since."""
+    server = Server(encrypts=True)
+    others, theirs = server.begin(), server.begin()
+    server.bucket.put_part(others, 1, b"other")
+    server.bucket.put_part(theirs, 1, b"ours")
+    assert not server.complete(others)
+    assert not server.complete(replace(theirs, object_bytes=4))
+    assert server.shown is None
+    assert server.complete(theirs)
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_parts_that_may_not_be_listed_are_not_made_up_for(*, refused: bool) -> None:
+    """Where nobody answers, it is not known what has become of the file."""
+    server = Server(encrypts=True)
+    server.unlisted = Reply.REFUSED if refused else Reply.UNKNOWN
+    upload = server.begin()
+    server.bucket.put_part(upload, 1, b"ours")
+    if refused:
+        assert not server.complete(upload)
+    else:
+        with pytest.raises(StoreError, match="unlisted"):
+            server.complete(upload)
+    assert server.shown is None
+
+
 def test_an_upload_that_is_gone_is_lost() -> None:
     server = Server()
     upload = server.begin()
     server.bucket.abort(upload)
     assert not server.complete(upload)
-    assert server.calls == ["complete", *["stat"] * 4], "it is looked for again, with back-off"
+    again = "it is looked for again, with back-off"
+    assert server.calls == ["complete", *["stat"] * 4, "stored_parts"], again
     assert server.shown is None
 
 

@@ -91,3 +91,21 @@ def test_an_etag_is_compared_without_its_marks(
     """SeaweedFS lists no checksum, and completes nothing without one where one was sent."""
     part = adopting(s3.store).told_as(Part(1, Token(listed), 3), etag)
     assert (part and part.token) == told
+
+
+@pytest.mark.parametrize(
+    ("listed", "size_bytes", "is_same"),
+    [
+        ("e2;CRC32=AA==", 3, True),
+        ("e2;CRC32=BB==", 3, False),
+        ("e2;CRC32=AA==", 4, False),
+        ("e2", 3, False),
+    ],
+)
+def test_bytes_are_compared_by_length_and_checksum(
+    s3: ScriptedS3, listed: str, size_bytes: int, *, is_same: bool
+) -> None:
+    compare = adopting(s3.store).has_bytes_of
+    stored = Part(1, Token(listed), size_bytes)
+    assert compare(stored, Part(1, Token("e1;CRC32=AA=="), 3)) is is_same
+    assert not compare(stored, Part(1, Token("e1"), 3)), "nothing says what was sent"
