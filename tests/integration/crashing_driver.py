@@ -264,7 +264,8 @@ def await_threads() -> None:
     """Let every other thread be over: each fork would have its locks, and nobody to release them.
 
     ``Thread.join`` returns when the thread is over for Python. Until it is over for the system,
-    too, it may hold a lock: OpenSSL's, as aiobotocore makes its TLS contexts on a thread.
+    too, it may hold a lock: OpenSSL's, as aiobotocore makes its TLS contexts on a thread. Of a
+    thousand forks right after such a thread ten hang in the first context that they make.
     """
     threads = Path("/proc/self/task")
     deadline = time.monotonic() + _ENDS_S
@@ -286,7 +287,6 @@ def prepare(request: Request, known: set[str]) -> None:
     bucket = "/".join(request.get("destination", "").split("/")[:3])
     if request.get("storage_options") and bucket not in known:
         asyncio.run(learn(request))
-        await_threads()
         gc.freeze()
         known.add(bucket)
 
@@ -310,6 +310,7 @@ def serve() -> None:
         requests = told["requests"]
         for request in (one for every in requests for one in every.get("requests", [every])):
             prepare(request, known)
+        await_threads()
         for request in requests:
             if request["op"] == "continue":
                 child = stopped.pop(request["pid"])
