@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
+from fsspec_commit.filesystems import filesystem_of
 from fsspec_commit.location import DestinationLike, locate
 
 _AREA = "_commit"
@@ -100,8 +100,7 @@ def plain_filesystem(
         options = {"skip_instance_cache": True, **(storage_options or {})}
     else:
         options = {"use_listings_cache": False, **(storage_options or {})}
-    filesystem, root = url_to_fs(url, **options)
-    return filesystem, root
+    return filesystem_of(url, **options)
 
 
 def _everything_below(

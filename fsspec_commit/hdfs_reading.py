@@ -1,0 +1,60 @@
+"""hdfs-native's filesystem, which opens files whole or not at all.
+
+hdfs-native knows nothing of a block that no DataNode has reported yet, which a NameNode may allow
+the last one of a closed file to be (``dfs.namenode.file.close.num-committed-allowed``). It ends the
+file before that block, without a word: what was read of it is then no table, or fewer rows.
+"""
+
+import errno
+import time
+from functools import cache
+from typing import Any, ClassVar
+
+_LOOKS_MAX = 14  # each after a longer time: two seconds altogether
+
+
+def whole_files(filesystem: Any) -> Any:
+    """The same filesystem, with files that are opened when all of them can be read."""
+    return _made(type(filesystem), filesystem.storage_args, filesystem.storage_options)
+
+
+class _WholeFiles:
+    """In front of the class of hdfs-native, which is not imported here."""
+
+    _plain: ClassVar[Any]
+    client: Any
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The class is made anew where it is read.
+        of = self.storage_args, self.storage_options  # type: ignore[attr-defined]  # fsspec's
+        return _made, (self._plain, *of)
+
+    def _open(self, path: str, mode: str = "rb", **how: Any) -> Any:
+        """Open a file.
+
+        Raises:
+            OSError: After two seconds a block is not reported still.
+        """
+        open_file = super()._open  # type: ignore[misc]  # hdfs-native's
+        if mode != "rb":
+            return open_file(path, mode, **how)
+        for look in range(_LOOKS_MAX):
+            if look:
+                time.sleep(0.001 * 2 ** min(look, 8))
+            size_bytes = self.client.get_file_info(path).length
+            file = open_file(path, mode, **how)
+            known_bytes = len(getattr(file, "raw", file))
+            if known_bytes == size_bytes:
+                return file
+        why = f"{known_bytes} of its {size_bytes} bytes can be read so far; read it again"
+        raise OSError(errno.EAGAIN, why, path)
+
+
+@cache
+def _kind_of(plain: Any) -> Any:
+    return type(plain)(plain.__name__, (_WholeFiles, plain), {"_plain": plain})
+
+
+def _made(plain: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    # Not kept by fsspec, which drops in a fork what it keeps: of these, that never ends there.
+    return _kind_of(plain)(*arguments, **{**options, "skip_instance_cache": True})
