@@ -107,7 +107,7 @@ _MEMORY = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, 
 _GEN2 = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, keeps_tokens=True)
 _GCS = Habits(versioned=True, uploads=False, renames=AtomicRename.FILE)
 _S3 = Habits()
-_VERSIONED = Habits(versioned=True, again=200)
+_VERSIONED = Habits(versioned=True, encrypts=True, again=200)
 _MINIO = Habits(conditional_delete=False, listable=False)
 _EXPRESS = Habits(versioned=True, renames=AtomicRename.FILE, again=200)
 _FLAT_AZURE = Habits(versioned=True, keyed_by="path", listable=False, again=403)

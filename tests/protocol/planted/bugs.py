@@ -302,6 +302,9 @@ BUGS = {
         of_the_end.takes_a_completed_upload_for_lost, ("P8",), family="s3"
     ),
     "completes when told so": Bug(of_the_end.completes_when_told_so, ("P1", "P8"), family="s3"),
+    "takes a part that came again for lost": Bug(
+        of_the_end.takes_a_part_that_came_again_for_lost, ("P8",), plan=runs.PART_CAME_AGAIN
+    ),
     "takes a later refusal for the answer": Bug(
         of_the_end.takes_a_later_refusal_for_the_answer, ("P7", "P8")
     ),

@@ -125,6 +125,15 @@ def completes_when_told_so(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(uploads._Completion, "seen_by", lambda *_: Seen.DONE)
 
 
+def takes_a_part_that_came_again_for_lost(patch: pytest.MonkeyPatch) -> None:
+    """Under another etag than its task was answered, as a store that encrypts makes them."""
+
+    async def never(_uploads: Any, _upload: Any) -> None:
+        return None
+
+    patch.setattr(uploads.ConfirmedUploads, "_stored_again", never)
+
+
 def takes_a_later_refusal_for_the_answer(patch: pytest.MonkeyPatch) -> None:
     """Though an earlier request was not answered, and may still be carried out."""
     real = confirm._raise_unless_repeated

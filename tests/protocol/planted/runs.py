@@ -98,6 +98,13 @@ STARTED_TWICE = Plan(
 )
 """The request that begins a job comes when the job is over."""
 
+PART_CAME_AGAIN = Plan(
+    family="s3-versioned",
+    jobs=(JobPlan(name="a", mode="append"),),
+    faults=(FaultAt("a.attempt0", 1, "applied_late", 30.3, "put_part"),),
+)
+"""A request to store a part was given up, sent again, and is carried out when its task is over."""
+
 LATE = ForeignPlan(name="foreign.txt", at_s=6_000)
 """Somebody who comes when all else has: until then nobody settles what is left."""
 
