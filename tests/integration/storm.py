@@ -44,7 +44,8 @@ def storm(request: dict[str, Any]) -> object:
             log.write(json.dumps(line) + "\n")
             log.flush()
             count += 1
-            time.sleep(chance.random() * request.get("pause_s", 0))
+            pause_s = chance.random() * request.get("pause_s", 0)
+            time.sleep(max(0.0, min(pause_s, until - time.monotonic())))
     return count
 
 
