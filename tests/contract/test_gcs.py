@@ -98,7 +98,9 @@ class TestGcsHierarchicalStore(
 
 
 @pytest.mark.parametrize("gcs_server", ["strict-gcs"], indirect=True)
-class TestGcsVersionedStore(OnServer, FilesContract, PutsContract, ListingsContract):
+class TestGcsVersionedStore(
+    OnServer, FilesContract, PutsContract, ListingsContract, RenamesContract
+):
     """In a bucket that keeps what is replaced and deleted."""
 
     @pytest.fixture
