@@ -44,6 +44,10 @@ PARTITIONS_MAX = 10_000
 """With more partitions, or a record that would be too long, the whole destination is claimed."""
 _POLL_S = 0.01
 _POLL_S_MAX = 0.5
+"""The longest pause of a wait that has lasted for some seconds."""
+_POLL_S_MAX_LATER = 1.25
+_PAUSES_A_WAIT = 20
+"""A longer wait is looked at so often as long as it lasted: it becomes little longer by that."""
 _UNNOTICED_S = 0.1
 _LOOKS_MAX = 4
 
@@ -200,9 +204,10 @@ async def _clear(
             continue
         patience = _Patience(job)
         watch = Watch()
+        other: JobState | None = None
         while True:
             looked_at = loop.time()
-            other = await read_state(job.store, layout)
+            other = await read_state(job.store, layout, before=other)
             if not _in_the_way(claim, other):
                 break
             if other.state == "committing":
@@ -249,7 +254,7 @@ async def _until_over(job: BoundJob, claim: Claim, older: JobState, deadline: fl
         if asyncio.get_running_loop().time() >= deadline:
             raise _concurrent(job, older)
         await patience.wait(older)
-        older = await read_state(job.store, older.layout)
+        older = await read_state(job.store, older.layout, before=older)
 
 
 def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
@@ -287,6 +292,7 @@ class _Patience:
         self._job = job
         self._ids = job.store.ids
         self._pause_s = _POLL_S
+        self._waited_s = 0.0
         self._is_told = False
 
     async def wait(self, other: JobState) -> None:
@@ -299,5 +305,8 @@ class _Patience:
                 _doing(other),
                 extra={"waits_for": other.layout.job_id},
             )
-        await asyncio.sleep(self._pause_s * (0.5 + self._ids.jitter()))
-        self._pause_s = min(_POLL_S_MAX, self._pause_s * 1.5)
+        pause_s = self._pause_s * (0.5 + self._ids.jitter())
+        await asyncio.sleep(pause_s)
+        self._waited_s += pause_s
+        longest_s = max(_POLL_S_MAX, min(_POLL_S_MAX_LATER, self._waited_s / _PAUSES_A_WAIT))
+        self._pause_s = min(longest_s, self._pause_s * 1.5)

@@ -1,7 +1,7 @@
 """The state of a job, as its area shows it to every other process."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
@@ -38,6 +38,7 @@ class JobState:
         signs_of_life: While undecided, what changes as long as its driver is alive: its claims, and
             the file that it renews.
         damage: Why a record cannot be read, if one cannot.
+        records: The records that were listed.
     """
 
     layout: JobLayout
@@ -47,6 +48,7 @@ class JobState:
     has_manifests: bool = False
     damage: RecordError | None = None
     signs_of_life: frozenset[StorePath] = frozenset()
+    records: frozenset[StorePath] = frozenset()
 
     @property
     def stands_for(self) -> tuple[Claim, ...]:
@@ -79,18 +81,30 @@ def jobs_among(children: Iterable[Listed], destination: DestinationLayout) -> li
     return [destination.job(job_id) for job_id in sorted(filter(None, found))]
 
 
-async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
+async def read_state(
+    store: ConfirmedStore, layout: JobLayout, *, before: JobState | None = None
+) -> JobState:
     """The state of the job of *layout*; damaged records are reported, and not raised.
 
     So are records that must not be read here: they may be of a job that is in the way.
+
+    Args:
+        store: Where the job is.
+        layout: The job.
+        before: What an earlier call has returned, for whoever waits for the job. No record is ever
+            changed, so if none has come or gone, none is read again.
     """
-    claims: list[Claim] = []
+    claims: tuple[Claim, ...] = ()
     decision: Standing[Decision] | None = None
     try:
         with refusals_as_damage():
             children = await list_records(store, layout)
             if children is None:
                 return JobState(layout, "void")
+            signs = frozenset(filter(layout.is_sign_of_life, children))
+            records = children - {path for path in signs if layout.claim_nonce(path) is None}
+            if before is not None and before.damage is None and before.records == records:
+                return replace(before, signs_of_life=signs)
             if layout.decision in children:
                 decision = await standing_decision(store, layout)
                 if (
@@ -100,10 +114,7 @@ async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
                 ):
                     await recall_listed(store, layout, layout.published, Published)
             else:
-                for path in sorted(children):
-                    if layout.claim_nonce(path) is not None:
-                        claim = await recall(store, layout, path, Claim)
-                        claims.extend([claim.record] if claim is not None else [])
+                claims = await _claims(store, layout, sorted(signs))
     except JobNotActiveError:
         return JobState(layout, "void")
     except RecordError as error:
@@ -119,10 +130,20 @@ async def read_state(store: ConfirmedStore, layout: JobLayout) -> JobState:
         layout,
         state,
         decision,
-        tuple(claims),
+        claims,
         has_manifests=any(path.endswith("/manifests") for path in children),
-        signs_of_life=frozenset(filter(layout.is_sign_of_life, children)),
+        signs_of_life=signs,
+        records=records,
     )
+
+
+async def _claims(
+    store: ConfirmedStore, layout: JobLayout, paths: Iterable[StorePath]
+) -> tuple[Claim, ...]:
+    """The claims among *paths* that are not withdrawn yet."""
+    named = [path for path in paths if layout.claim_nonce(path) is not None]
+    found = [await recall(store, layout, path, Claim) for path in named]
+    return tuple(claim.record for claim in found if claim is not None)
 
 
 async def newer_than_known(store: ConfirmedStore, layout: JobLayout) -> NewerVersionError | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from fsspec_commit.testing.simulation import (
@@ -115,6 +117,32 @@ def test_p11_appends_of_one_hidden_name_are_told_before_they_decide() -> None:
         )
         committed = well(Plan(family=family, jobs=jobs)).told["commit returned"]
         assert committed == FAMILIES[family].keeps_names_apart
+
+
+@pytest.mark.parametrize("family", ["disk", "gcs", "s3"])
+def test_p11_who_waits_for_a_job_reads_each_of_its_records_once(family: str) -> None:
+    """However long that takes; and the longer it takes, the less often the area is listed."""
+    jobs = tuple(
+        JobPlan(name=name, mode="overwrite", at_s=at_s, wait_s=3_600)
+        for name, at_s in (("a", 0.0), ("b", 10.0))
+    )
+    looks = []
+    for until_s in (60.0, 360.0):
+        still = FaultAt(
+            "a.driver", 1, "halt_after", until_s, "rename" if family != "s3" else "complete"
+        )
+        found = well(Plan(family=family, jobs=jobs, faults=(still,)))
+        assert found.told == {"commit returned": 2}, found
+        of_a = next(job_id for job_id, name in found.trace.names.items() if name == "job a")
+        asked = Counter(
+            (event.what, event.path.rpartition("/")[2])
+            for event in found.trace.events
+            if event.actor == "b.driver" and f"/{of_a}/" in f"{event.path}/"
+        )
+        assert asked["read", "decision"] <= 3, asked
+        looks.append(asked["list_children", of_a])
+    half_seconds_more = 600
+    assert 0 < looks[1] - looks[0] < 0.85 * half_seconds_more, looks
 
 
 def test_p8_only_what_came_too_late_is_given_up() -> None:
