@@ -29,15 +29,21 @@ class SignOfLife:
 
     def __init__(self, job: BoundJob) -> None:
         self._job = job
+        self._first: asyncio.TimerHandle | None = None
         self._beating: asyncio.Future[None] | None = None
         self._last: StorePath | None = None
 
     def begin(self) -> None:
-        """Start to renew the file."""
+        """Renew the file from now on; a job that decides soon has no file to renew."""
+        self._first = asyncio.get_running_loop().call_later(BEAT_S, self._begin_to_beat)
+
+    def _begin_to_beat(self) -> None:
         self._beating = asyncio.ensure_future(self._beat())
 
     async def end(self) -> None:
         """Stop renewing the file; an error of an adapter in doing so is not the job's."""
+        if self._first is not None:
+            self._first.cancel()
         beating, self._beating = self._beating, None
         if beating is None:
             return
@@ -51,12 +57,12 @@ class SignOfLife:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
             last, self._last = (
                 self._last,
                 self._job.layout.sign_of_life(self._job.store.ids.nonce()),
             )
             await self._renew(last, self._last)
+            await asyncio.sleep(BEAT_S)
 
     async def _renew(self, last: StorePath | None, sign: StorePath) -> None:
         store, layout = self._job.store, self._job.layout
