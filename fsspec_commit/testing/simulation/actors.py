@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from fsspec_commit.committers import AttemptOutput
@@ -48,17 +49,11 @@ class SharedJob:
 
         Waits until each task has one, or no attempt is left, or patience is over.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.plan.patience_s
-        while self.running and len(self.messages) < len(self.plan.files):
-            left_s = deadline - loop.time()
-            if left_s <= 0:
-                break
-            self.news.clear()
-            try:
-                await asyncio.wait_for(self.news.wait(), left_s)
-            except TimeoutError:
-                break
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.plan.patience_s):
+                while self.running and len(self.messages) < len(self.plan.files):
+                    self.news.clear()
+                    await self.news.wait()
         return [messages[choice] for _, messages in sorted(self.messages.items())]
 
 
@@ -85,11 +80,11 @@ async def drive(world: World, shared: SharedJob) -> None:
         world.trace.say(actor, f"has started job {job.record.job_id}")
         shared.begin(job.record)
         messages = await shared.gather(0)
-        threads = [
-            asyncio.ensure_future(settle(world, process, driver, plan, messages))
-            for _ in range(plan.threads)
-        ]
-        await asyncio.gather(*threads)
+        if plan.threads == 1:
+            await settle(world, process, driver, plan, messages)
+        else:
+            threads = (settle(world, process, driver, plan, messages) for _ in range(plan.threads))
+            await asyncio.gather(*threads)
     finally:
         shared.begin(None)
 

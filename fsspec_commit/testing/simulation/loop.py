@@ -40,7 +40,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self.create_future = partial(asyncio.Future, loop=self)  # type: ignore[method-assign]
         self.get_debug = bool  # type: ignore[method-assign]  # false: nothing is debugged
         self._due = deque[_Call]()
-        self._timers: list[tuple[float, int, _Call]] = []
+        self._timers: list[_Timer] = []
         self._numbers = count()
         self._uncancelled = _Soon(self, copy_context())
 
@@ -75,7 +75,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Call *callback* at a time; of several at one time the first asked for comes first."""
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        heapq.heappush(self._timers, (when, next(self._numbers), (handle, callback, args)))
+        heapq.heappush(self._timers, (when, next(self._numbers), handle, callback, args))
         return handle
 
     def call_later(
@@ -90,7 +90,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
 
     def after(self, delay_s: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         """Call *callback* after a time, whatever happens: at half of the price of `call_later`."""
-        timer = (self.now + delay_s, next(self._numbers), (None, callback, args))
+        timer = (self.now + delay_s, next(self._numbers), None, callback, args)
         heapq.heappush(self._timers, timer)
 
     def drain(self) -> None:
@@ -107,28 +107,26 @@ class SimulationLoop(asyncio.BaseEventLoop):
         """Run until somebody stops the loop."""
         due = self._due
         while not self._stopping:  # type: ignore[attr-defined]  # typeshed leaves it out
-            if not due:
-                self._wait()
-            handle, callback, args = due.popleft()
+            handle, callback, args = due.popleft() if due else self._wait()
             if handle is None:
                 callback(*args)
             elif not handle._cancelled:  # noqa: SLF001  # as asyncio's own loops do
                 handle._context.run(callback, *args)  # type: ignore[attr-defined]  # noqa: SLF001  # too
 
-    def _wait(self) -> None:
-        """Let time pass until something is due."""
+    def _wait(self) -> "_Call":
+        """Let time pass until something is due, and return it."""
         timers = self._timers
-        while timers and (handle := timers[0][2][0]) is not None and handle.cancelled():
+        while timers and (cancelled := timers[0][2]) is not None and cancelled.cancelled():
             heapq.heappop(timers)
         if not timers:
             raise StuckError("wait for ever")
         if timers[0][1] > _TIMERS_MAX:
             raise StuckError("go on for ever")
-        when, _, call = heapq.heappop(timers)
-        self._due.append(call)
+        when, _, handle, callback, args = heapq.heappop(timers)
         self.now = max(self.now, when)
         while timers and timers[0][0] <= self.now:
-            self._due.append(heapq.heappop(timers)[2])
+            self._due.append(heapq.heappop(timers)[2:])
+        return handle, callback, args
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """It is left out when its time comes."""
@@ -144,6 +142,8 @@ class SimulationLoop(asyncio.BaseEventLoop):
 
 _Call = tuple[asyncio.Handle | None, Callable[..., object], tuple[Any, ...]]
 """What to call, unless its handle was cancelled."""
+_Timer = tuple[float, int, asyncio.Handle | None, Callable[..., object], tuple[Any, ...]]
+"""When, and what."""
 
 
 class _Soon(asyncio.Handle):

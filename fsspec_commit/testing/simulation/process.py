@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import log
 from random import Random
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.testing.faults import Crash
-from fsspec_commit.testing.simulation.bucket import Bucket, Change
+from fsspec_commit.testing.simulation.bucket import Change
 from fsspec_commit.testing.simulation.loop import SimulationLoop
 from fsspec_commit.testing.simulation.trace import Trace
 
@@ -35,6 +35,7 @@ TIMEOUT_S = 30.0
 """How long an adapter waits for a reply."""
 _RETRY_AFTER_S = 0.5
 _INTERRUPTS = {"interrupt", "interrupt_twice"}
+_DEATHS = {"crash_before", "crash_after"}
 _TRAVELS_A_SECOND = 100.0
 
 
@@ -79,6 +80,7 @@ class Process:
         at: The name of the destination at which it is at work.
         calls: How many calls it has made.
         is_dead: Whether it has crashed.
+        is_interrupted: Whether anybody ever presses Ctrl-C.
         interrupt: What Ctrl-C does; its argument says whether it is the second one.
     """
 
@@ -91,7 +93,7 @@ class Process:
         random: Random,
         slowness: float,
         faults: Sequence[FaultAt],
-        bucket: Bucket,
+        changes: list[Change],
         observer: Observer,
         trace: Trace,
     ) -> None:
@@ -104,18 +106,16 @@ class Process:
         self._loop = loop
         self._slowness = slowness
         self._faults = {(one.verb, one.call): one for one in faults if one.actor == name}
+        kinds = {one.kind for one in self._faults.values()}
+        self.is_interrupted = not kinds.isdisjoint(_INTERRUPTS)
+        self._may_die = not kinds.isdisjoint(_DEATHS)
         self._counts: dict[str, int] = {}
-        self._bucket = bucket
+        self._changes = changes
         self._observer = observer
         self._trace = trace
-        self._waiting: set[asyncio.Future[Any]] = set()
+        self._waiting: dict[asyncio.Future[Any], None] = {}
         self._halted_until = 0.0
         self._out_until = 0.0
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether anybody ever presses Ctrl-C."""
-        return any(fault.kind in _INTERRUPTS for fault in self._faults.values())
 
     def request(
         self, verb: str, path: str, apply: Callable[[], T], *, is_later_page: bool = False
@@ -129,14 +129,15 @@ class Process:
         if self.is_dead:
             raise Crash(f"{self.name} is dead")
         self.calls += 1
-        if not self._faults:
-            return self._send(_Request(verb, path, apply, self._loop.now))
-        self._counts[verb] = nth = self._counts.get(verb, 0) + 1
-        fault = self._faults.get((None, self.calls)) or self._faults.get((verb, nth))
-        now = self._loop.now
-        if fault is None and now >= self._halted_until and now >= self._out_until:
-            return self._send(_Request(verb, path, apply, now))
-        return self._disturbed(verb, path, apply, fault, is_later_page=is_later_page)
+        if self._faults:
+            self._counts[verb] = nth = self._counts.get(verb, 0) + 1
+            fault = self._faults.get((None, self.calls)) or self._faults.get((verb, nth))
+            now = self._loop.now
+            if fault is not None or now < self._halted_until or now < self._out_until:
+                return self._disturbed(verb, path, apply, fault, is_later_page=is_later_page)
+        reply = self._reply()
+        self._loop.after(self._travel_s(), self._arrive, verb, path, apply, self._loop.now, reply)
+        return reply
 
     async def _disturbed(
         self,
@@ -159,15 +160,17 @@ class Process:
         if loop.now < self._out_until:
             kind = self.random.choice(("error", "error", "hang", "error_but_applied"))
         delay_s = 0.0 if fault is None else fault.delay_s
-        request = _Request(verb, path, apply, loop.now, kind=kind, delay_s=delay_s)
-        if kind in {"error", "throttled", "hang"} or (kind == "cut" and not is_later_page):
-            return await self._fail(request)
-        if kind == "cut":
-            reply: asyncio.Future[T] = self._reply()
-            refusal = StoreError(f"{path!r}: the page is refused", reply=Reply.REFUSED)
-            self._answer(reply, refusal, self._travel_s())
-            return await reply
-        return await self._send(request)
+        reply: asyncio.Future[T] = self._reply()
+        if kind in {"error", "throttled", "hang", "cut"}:
+            self._fail(verb, path, kind, reply, is_later_page=is_later_page)
+        else:
+            request = _Request(verb, path, apply, loop.now, kind, delay_s)
+            travels_s = self._travel_s()
+            if kind == "applied_late":
+                travels_s = delay_s
+                self._answer(reply, _unknown(verb, path), TIMEOUT_S)
+            loop.after(travels_s, self._arrive_disturbed, request, reply)
+        return await reply
 
     def _strike(self, fault: FaultAt, verb: str, path: str) -> None:
         """Do what a fault does before its call is sent."""
@@ -184,61 +187,79 @@ class Process:
 
     def _reply(self) -> "asyncio.Future[Any]":
         reply = self._loop.create_future()
-        self._waiting.add(reply)
+        if self._may_die:
+            self._waiting[reply] = None
         return reply
 
-    def _send(self, request: "_Request[T]") -> "asyncio.Future[T]":
-        reply = self._reply()
-        travels_s = self._travel_s()
-        if request.kind == "applied_late":
-            travels_s = request.delay_s
-            self._answer(reply, _unknown(request), TIMEOUT_S)
-        self._loop.after(travels_s, self._arrive, request, reply)
-        return reply
-
-    def _arrive(self, request: "_Request[T]", reply: "asyncio.Future[T]") -> None:
+    def _arrive(
+        self,
+        verb: str,
+        path: str,
+        apply: Callable[[], T],
+        sent_at: float,
+        reply: "asyncio.Future[T]",
+    ) -> None:
         """Carry a request out, whatever has become of its sender, and send the reply."""
-        kind = request.kind
-        changes: list[Change] = []
+        answer = self._carry_out(verb, path, apply, sent_at)
+        self._loop.after(self._travel_s(), self._hear, reply, answer)
+
+    def _carry_out(
+        self, verb: str, path: str, apply: Callable[[], T], sent_at: float, *, late: bool = False
+    ) -> T | Exception:
         answer: T | Exception
-        self._bucket.watch(changes.append)
         try:
-            answer = request.apply()
+            answer = apply()
         except Exception as error:  # noqa: BLE001  # sent to whoever asked
             answer = error
-        verb, path = request.verb, request.path
-        self._trace.arrived(self.name, verb, path, answer, late=kind == "applied_late")
-        if changes:
-            self._observer.changed(self, request.sent_at, changes)
-        if kind is None:
-            self._answer(reply, answer, self._travel_s())
-        elif kind == "crash_after" and not self.is_dead:
+        self._trace.arrived(self.name, verb, path, answer, late=late)
+        if self._changes:
+            self._observer.changed(self, sent_at, self._changes)
+            self._changes.clear()
+        return answer
+
+    def _arrive_disturbed(self, request: "_Request[T]", reply: "asyncio.Future[T]") -> None:
+        """The same for a request that goes, or whose reply goes, another way than others."""
+        verb, path, apply, sent_at, kind, delay_s = request
+        answer = self._carry_out(verb, path, apply, sent_at, late=kind == "applied_late")
+        if kind == "crash_after" and not self.is_dead:
             self._trace.fault(self.name, "crash", verb, path)
             self._die()
         elif kind == "error_but_applied":
-            self._answer(reply, _unknown(request), self._travel_s())
+            self._answer(reply, _unknown(verb, path), self._travel_s())
         elif kind == "halt_after":
-            self._halted_until = self._loop.now + request.delay_s
-            self._answer(reply, answer, request.delay_s)
+            self._halted_until = self._loop.now + delay_s
+            self._answer(reply, answer, delay_s)
         elif kind != "applied_late":
             self._answer(reply, answer, self._travel_s())
 
-    def _fail(self, request: "_Request[T]") -> "asyncio.Future[T]":
-        reply = self._reply()
-        if request.kind == "hang":
-            self._answer(reply, _unknown(request), TIMEOUT_S)
-        else:
-            message = f"{request.verb} of {request.path!r}: try again"
-            asked = _RETRY_AFTER_S if request.kind == "throttled" else None
-            error = StoreError(message, reply=Reply.NOT_DONE, retry_after_s=asked)
-            self._answer(reply, error, self._travel_s())
-        return reply
+    def _fail(
+        self,
+        verb: str,
+        path: str,
+        kind: FaultKind,
+        reply: "asyncio.Future[Any]",
+        *,
+        is_later_page: bool,
+    ) -> None:
+        """Answer a request that never arrives."""
+        if kind == "hang":
+            self._answer(reply, _unknown(verb, path), TIMEOUT_S)
+            return
+        error = StoreError(
+            f"{verb} of {path!r}: try again",
+            reply=Reply.NOT_DONE,
+            retry_after_s=_RETRY_AFTER_S if kind == "throttled" else None,
+        )
+        if kind == "cut" and is_later_page:
+            error = StoreError(f"{path!r}: the page is refused", reply=Reply.REFUSED)
+        self._answer(reply, error, self._travel_s())
 
     def _answer(self, reply: "asyncio.Future[T]", answer: T | Exception, after_s: float) -> None:
         self._loop.after(after_s, self._hear, reply, answer)
 
     def _hear(self, reply: "asyncio.Future[T]", answer: T | Exception) -> None:
-        self._waiting.discard(reply)
+        if self._may_die:
+            self._waiting.pop(reply, None)
         if reply.done():
             return
         if isinstance(answer, Exception):
@@ -260,28 +281,16 @@ class Process:
                 reply.set_exception(Crash(f"{self.name} is dead"))
 
 
-class _Request(Generic[T]):
-    """A request on its way."""
+class _Request(NamedTuple, Generic[T]):
+    """A request that meets a fault, or that a store which is out may still carry out."""
 
-    __slots__ = ("apply", "delay_s", "kind", "path", "sent_at", "verb")
-
-    def __init__(
-        self,
-        verb: str,
-        path: str,
-        apply: Callable[[], T],
-        sent_at: float,
-        *,
-        kind: FaultKind | None = None,
-        delay_s: float = 0.0,
-    ) -> None:
-        self.verb = verb
-        self.path = path
-        self.apply = apply
-        self.sent_at = sent_at
-        self.kind = kind
-        self.delay_s = delay_s
+    verb: str
+    path: str
+    apply: Callable[[], T]
+    sent_at: float
+    kind: FaultKind | None
+    delay_s: float
 
 
-def _unknown(request: _Request[Any]) -> StoreError:
-    return StoreError(f"{request.verb} of {request.path!r}: no answer", reply=Reply.UNKNOWN)
+def _unknown(verb: str, path: str) -> StoreError:
+    return StoreError(f"{verb} of {path!r}: no answer", reply=Reply.UNKNOWN)

@@ -51,6 +51,7 @@ class World:
         self.family = FAMILIES[plan.family]
         self._loop = loop
         self.bucket = Bucket("bucket", self.family.habits, now=self._now)
+        self._changes: list[Change] = []
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
         self._staying: dict[str, bytes] = {}
@@ -58,6 +59,7 @@ class World:
             self._staying |= left.files if left.stays else {}
         places = dict.fromkeys((HERE, *(job.at for job in plan.jobs)))
         self.models = {at: self._begin(at) for at in places}
+        self.bucket.watch(self._changes.append)
 
     def _begin(self, at: str) -> Model:
         """Fill a destination with what stands there before."""
@@ -94,7 +96,7 @@ class World:
             random=random,
             slowness=random.choice(_SLOW),
             faults=self.plan.faults,
-            bucket=self.bucket,
+            changes=self._changes,
             observer=self,
             trace=self.trace,
         )
@@ -107,7 +109,7 @@ class World:
         def now() -> datetime:
             return self._now() + timedelta(seconds=skew_s)
 
-        ids = IdSource(Random(f"ids {self.plan.schedule} {process.name}"), now)
+        ids = IdSource(process.random, now)
         pace = Pace(ids)
         store = SimulatedStore(
             _root(process.at),
