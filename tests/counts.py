@@ -23,7 +23,8 @@ from tests.docs.test_examples import PAGES, blocks_of
 from tests.integration import test_odd_records
 from tests.mutation.mutants import all_mutants
 from tests.mutation.rate import measured
-from tests.protocol.planted.bugs import BUGS, HELD_BY, NO_DIFFERENCE
+from tests.protocol.planted.bugs import BUGS
+from tests.protocol.planted.uncaught import HELD_BY, NO_DIFFERENCE
 from tests.protocol.simulation import test_fault_pairs, test_random_runs, test_single_faults
 from tests.protocol.simulation.scenes import plans
 from tests.servers import gaps as gaps_of_s3

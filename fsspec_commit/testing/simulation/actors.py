@@ -145,7 +145,7 @@ async def _written(
         for name in plan.files[which.task]
     }
     written: dict[str, bytes] = {str(name): data for name, data in files.items()}
-    world.models[plan.at].attempted(job.record.job_id, which.task, attempt_id, written)
+    world.model_at(plan.at).attempted(job.record.job_id, which.task, attempt_id, written)
     if which.adopted:
         return await adopted(world, process, job, layout, files, pause_s=which.pause_s)
     output = job.committer.attempt(layout)

@@ -50,6 +50,7 @@ class Habits:
             checksum, which is the end of the etag here, is that of its bytes.
         deleted_stay: What was deleted is in the way of what is created, as versitygw's markers are
             where it keeps versions. Jobs are refused there, so no family has it.
+        folds: Names that differ in case, or in their normal form, are one.
     """
 
     versioned: bool = False
@@ -62,6 +63,7 @@ class Habits:
     keeps_tokens: bool = False
     encrypts: bool = False
     deleted_stay: bool = False
+    folds: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -125,6 +127,10 @@ class Bucket:
     def watch(self, changed: Callable[[Change], None] | None) -> None:
         """From now on call *changed* with every change of an object, before it is answered."""
         self._changed = changed
+
+    def kept(self, path: StorePath) -> StorePath:
+        """*path* as what stands there is called: here every name is one of its own."""
+        return path
 
     def get(self, path: StorePath) -> Object | None:
         """The object at *path*."""

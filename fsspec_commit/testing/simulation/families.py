@@ -47,6 +47,11 @@ class Family:
         return self.habits.renames is AtomicRename.DIRECTORY
 
     @property
+    def folds_names(self) -> bool:
+        """Whether names that differ in case, or in their normal form, are one."""
+        return self.habits.folds
+
+    @property
     def keeps_names_apart(self) -> bool:
         """Whether attempts that write one name do not hurt each other."""
         return not (self.habits.uploads and self.habits.keyed_by == "path")
@@ -118,6 +123,14 @@ FAMILIES = {
         Family(
             name="disk",
             habits=_DISK,
+            capabilities=_unpaged(_DISK, conditional=False, unique_tokens=True),
+            page_entries=None,
+            checks_area=True,
+            makes_area_first=True,
+        ),
+        Family(
+            name="disk-folding",
+            habits=replace(_DISK, folds=True),
             capabilities=_unpaged(_DISK, conditional=False, unique_tokens=True),
             page_entries=None,
             checks_area=True,

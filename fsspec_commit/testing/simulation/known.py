@@ -39,6 +39,7 @@ class KnownJob:
 
     Attributes:
         spec: Where its ``job.json`` stands.
+        spelled_twice: The attempts that write two names that are one.
         claims: When each of its claims was written; ``claimed_at_s`` is that of its decision.
         too_late: Its decision and manifests that stand, by path; and whether each was written when
             the job was over, by a request that had been given up.
@@ -47,6 +48,7 @@ class KnownJob:
     job_id: str
     plan: JobPlan
     attempts: dict[str, tuple[int, dict[str, bytes]]] = field(default_factory=dict)
+    spelled_twice: set[str] = field(default_factory=set)
     passed: dict[str, list[Chosen]] = field(default_factory=dict)
     state: str = "undecided"
     decided_by: str = ""
@@ -63,6 +65,14 @@ class KnownJob:
     is_over: bool = False
     is_given_up: bool = False
     too_late: dict[str, bool] = field(default_factory=dict)
+
+    def attempted(
+        self, task: int, attempt_id: str, names: list[str], contents: Iterable[bytes]
+    ) -> None:
+        """An attempt will write files of these *names*, of which two may be one."""
+        self.attempts[attempt_id] = task, dict(zip(names, contents, strict=True))
+        if len(set(names)) < len(names):
+            self.spelled_twice.add(attempt_id)
 
     @property
     def looks_damaged(self) -> bool:

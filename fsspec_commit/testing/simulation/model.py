@@ -8,15 +8,16 @@ chosen, and ``published`` stands or not. What must follow from that it computes 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from fsspec_commit.testing.simulation.bucket import Change, Object
 from fsspec_commit.testing.simulation.known import Chosen, KnownJob, Told, told_otherwise
 from fsspec_commit.testing.simulation.markers import Markers
 from fsspec_commit.testing.simulation.plan import JobPlan
 from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.rules import is_visible, out_of_turn, replaces
+from fsspec_commit.testing.simulation.rules import JOB_ID, out_of_turn, replaces, without_ids
+from fsspec_commit.testing.simulation.shown import Shown
 
-JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
 _RECORD = re.compile(
     rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?"
     r"/(job\.json|decision|published|chosen/\d+|manifests/\d+/[0-9a-f]{16}|claim-[0-9a-f]{32})"
@@ -25,7 +26,6 @@ _MAY_STAY = re.compile(
     r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
     r"|deleted-[0-9]{8}T[0-9]{6}-[0-9a-f]{32}/(?:[0-9a-f]{16}){1,15})"
 )
-_UNIQUE = re.compile(rf"-{JOB_ID}-\d+(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)")
 
 
 class Model:
@@ -36,6 +36,7 @@ class Model:
         old: The files that stand there before, by name.
         clock: The virtual time.
         markers_go: Whether jobs can remove the marker of an earlier one.
+        fold: Gives all names one form that the store takes for one: those below have that form.
 
     Attributes:
         violations: What was not as it must be; each begins with the promise that it breaks.
@@ -53,14 +54,16 @@ class Model:
         clock: Callable[[], float],
         *,
         markers_go: bool,
+        fold: Callable[[str], str] = str,
     ) -> None:
         self.violations: list[str] = []
-        self.actual: dict[str, bytes] = dict(old)
-        self.serial: dict[str, bytes] = dict(old)
+        self._fold = fold
+        self.actual: dict[str, bytes] = {fold(name): data for name, data in old.items()}
+        self.serial: dict[str, bytes] = dict(self.actual)
         self.jobs: dict[str, KnownJob] = {}
         self.told: list[Told] = []
         self.foreign: dict[str, bytes] = {}
-        self._whole: list[tuple[float, frozenset[str]]] = [(0.0, frozenset(old))]
+        self._shown = Shown(self.actual)
         self.adopted: set[str] = set()
         self._in_trash: set[str] = set()
         self._seen_s: dict[str, float] = {}
@@ -73,13 +76,14 @@ class Model:
 
     def begun(self, job_id: str, plan: JobPlan) -> None:
         """A driver takes an id for its job."""
-        self.jobs.setdefault(job_id, KnownJob(job_id, plan))
+        partitions = tuple(map(self._fold, plan.partitions))
+        self.jobs.setdefault(job_id, KnownJob(job_id, replace(plan, partitions=partitions)))
 
     def attempted(
         self, job_id: str, task: int, attempt_id: str, files: Mapping[str, bytes]
     ) -> None:
         """An attempt will write *files*, by their final names."""
-        self.jobs[job_id].attempts[attempt_id] = (task, dict(files))
+        self.jobs[job_id].attempted(task, attempt_id, list(map(self._fold, files)), files.values())
 
     def passed(self, job_id: str, actor: str, chosen: Iterable[tuple[int, str]]) -> None:
         """A driver passes in the messages of *chosen*."""
@@ -116,14 +120,10 @@ class Model:
 
     def answered(self, actor: str, began_s: float, names: Sequence[str]) -> None:
         """A reader was told that these files are committed: so it was, since it asked."""
-        told = frozenset(names) - self.foreign.keys()
-        shown = [(at_s, frozenset(filter(is_visible, whole))) for at_s, whole in self._whole]
-        since = [whole for at_s, whole in shown if at_s > began_s]
-        before = [whole for at_s, whole in shown if at_s <= began_s]
-        if told not in (before[-1], *since):
-            near = since[-1] if since else before[-1]
-            missing, surplus = sorted(near - told), sorted(told - near)
-            self._wrong("P1 P2", f"{actor} is told of half a job: {missing=}, {surplus=}")
+        told = frozenset(map(self._fold, names)) - self.foreign.keys()
+        wrong = self._shown.half_told(told, began_s)
+        if wrong is not None:
+            self._wrong("P1 P2", f"{actor} is told of {wrong}")
 
     # What the store shows.
 
@@ -159,9 +159,9 @@ class Model:
             if name == "_SUCCESS":
                 self._mark(change, process)
             else:
-                self._show(name, change, process)
+                self._show(self._fold(name), change, process)
                 if change.after is not None:
-                    self._check_unmarked(name, change.after)
+                    self._check_unmarked(self._fold(name), change.after)
             return None
         record = _RECORD.fullmatch(name)
         if record is None or record[1] not in self.jobs:
@@ -217,6 +217,8 @@ class Model:
             of, files = job.attempts.get(attempt_id, (-1, {}))
             if of != task:
                 self._wrong("P2", f"job {name} has chosen {attempt_id}, no attempt of {task}")
+            if attempt_id in job.spelled_twice or job.new.keys() & files.keys():
+                self._wrong("P1", f"job {name} has decided to write two files of one name")
             job.new.update(files)
         for wrong in out_of_turn(plan, job.new, self.serial, self.foreign):
             self._wrong("P11", f"job {name} has decided to {wrong}")
@@ -229,11 +231,9 @@ class Model:
             self._wrong(promise, wrong)
 
     def _published(self, job: KnownJob, change: Change) -> None:
-        """From now on a reader who asks is told of the job; of jobs that conflict, one by one."""
         if change.after is not None and job.spec and not job.is_published:
             job.is_published = True
-            whole = (self._whole[-1][1] - job.replaced.keys()) | job.new.keys()
-            self._whole.append((self._clock(), frozenset(whole)))
+            self._shown.published(job, self._clock())
 
     def _show(self, name: str, change: Change, process: Process) -> None:
         before = None if change.before is None else change.before.data
@@ -384,7 +384,7 @@ class Model:
 
     def names(self) -> tuple[str, ...]:
         """The names of the visible files, without the ids of jobs and attempts."""
-        return tuple(sorted(_UNIQUE.sub("", name) for name in self.actual))
+        return tuple(sorted(map(without_ids, self.actual)))
 
     def stuck(self, what: str) -> None:
         """A job can be neither finished nor aborted, or a caller waits for ever."""
@@ -392,8 +392,3 @@ class Model:
 
     def _wrong(self, promise: str, what: str) -> None:
         self.violations.append(f"{promise}: {what} (at {self._clock():.3f} s)")
-
-
-def is_of_a_job(path: str) -> bool:
-    """Whether a file is named after a job."""
-    return _UNIQUE.search(path) is not None

@@ -213,8 +213,9 @@ class Process:
             answer = error
         self._trace.arrived(self.name, verb, path, answer, late=late)
         if self._changes:
-            self._observer.changed(self, sent_at, self._changes)
+            changes = self._changes.copy()
             self._changes.clear()
+            self._observer.changed(self, sent_at, changes)
         return answer
 
     def _arrive_disturbed(self, request: "_Request[T]", reply: "asyncio.Future[T]") -> None:

@@ -1,10 +1,13 @@
 """What the modes mean, said once more: the model shares no code with the library."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
 from fsspec_commit.testing.simulation.plan import JobPlan
 
+JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
+_UNIQUE = re.compile(rf"-{JOB_ID}-\d+(?:-[0-9a-f]{{16}})?(?=(?:\.\w+)*$)", flags=re.IGNORECASE)
 _OVERWRITES = {"overwrite", "overwrite_partitions"}
 _SUMMARIES = {"_metadata", "_common_metadata"}
 
@@ -57,12 +60,26 @@ def _second_spellings(
     new: Iterable[str], before: Iterable[str], staying: Iterable[str]
 ) -> list[str]:
     """The partitions of *new* that readers find under another name as well, and did not before."""
-    had, has = (
-        {name.rpartition("/")[0] for name in names if is_visible(name)}
-        for names in (before, staying)
-    )
+    had = {above for name in before if is_visible(name) for above in _directories_above(name)}
+    has = {name.rpartition("/")[0] for name in staying if is_visible(name)}
     return sorted(
         directory
         for directory in {name.rpartition("/")[0] for name in new} - had
         if any(unquote(one) == unquote(directory) for one in has)
     )
+
+
+def _directories_above(name: str) -> Iterator[str]:
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name
+
+
+def is_of_a_job(path: str) -> bool:
+    """Whether a file is named after a job."""
+    return _UNIQUE.search(path) is not None
+
+
+def without_ids(name: str) -> str:
+    """The name of a file without the ids of its job and attempt."""
+    return _UNIQUE.sub("", name)

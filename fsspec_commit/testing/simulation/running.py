@@ -118,6 +118,8 @@ def _drain(loop: SimulationLoop, world: World) -> None:
         loop.drain()
     except StuckError as error:
         world.model.stuck(f"they {error}")
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
+        world.model.stuck(f"what was late: {error!r}")
 
 
 async def _play(world: World) -> None:

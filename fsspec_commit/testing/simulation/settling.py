@@ -73,7 +73,7 @@ async def settle(
     if len(messages) < len(plan.files) and not plan.collect and not driver.is_skipped:
         await call(world, process, job_id, "abort", driver.abort())
         return
-    world.models[plan.at].passed(job_id, actor, [(one.task_id, one.attempt_id) for one in given])
+    world.model_at(plan.at).passed(job_id, actor, [(one.task_id, one.attempt_id) for one in given])
     progress = ProgressReport(None if plan.callback is None else Callback(plan.callback))
     for _ in range(_COMMITS_MAX):
         committing = driver.commit(
@@ -143,7 +143,7 @@ async def call(
         answer, error = failure.outcome, type(failure).__name__
         world.trace.say(actor, f"is told {answer}", repr(failure))
         if isinstance(failure.__cause__, CallbackError):
-            world.models[process.at].stuck(f"{actor} was not told {answer} but for its callback")
+            world.model_at(process.at).stuck(f"{actor} was not told {answer} but for its callback")
     except RuntimeError as refusal:
         if driver is None or driver.state != "aborted":
             raise
@@ -151,11 +151,11 @@ async def call(
         world.trace.say(actor, f"is told {answer}", repr(refusal))
     except CallbackExit:
         answer = "ended"
-        world.models[process.at].stuck(f"{actor} was ended by its callback")
+        world.model_at(process.at).stuck(f"{actor} was ended by its callback")
     else:
         world.trace.say(actor, f"is told {answer}", f"by {what}")
     told = Told(actor, job_id, what, began_s, loop.time(), answer, error)
-    world.models[process.at].hear(told)
+    world.model_at(process.at).hear(told)
     return told
 
 
@@ -167,7 +167,7 @@ async def settle_all(world: World, actor: str) -> None:
 
 
 async def _settle_all_at(world: World, process: Process) -> None:
-    model = world.models[process.at]
+    model = world.model_at(process.at)
     to = world.open(process, skew_s=world.family.clocks_within_s)
     for _ in range(_ROUNDS_MAX):
         found = [info async for info in jobs(to.store, to.check)]

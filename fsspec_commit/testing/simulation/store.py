@@ -170,7 +170,8 @@ class SimulatedStore:
     async def delete_tree(self, path: StorePath) -> None:
         """Delete everything below *path*: at once, or file by file."""
         if not self._family.deletes_trees:
-            listed = await self._request("list_tree", path, lambda: self._bucket.keys(f"{path}/"))
+            kept = self._bucket.kept(path)
+            listed = await self._request("list_tree", path, lambda: self._bucket.keys(f"{kept}/"))
             for key in listed:
                 await self.delete(key, expecting=Expect.ANYTHING)
         if self.directories is not None:
@@ -213,30 +214,33 @@ class SimulatedStore:
             await self._request("stat", within, lambda: self._check_stands(within, path))
 
     def _check_stands(self, within: StorePath, path: StorePath) -> None:
-        if within not in self._bucket.directories:
+        if self._bucket.kept(within) not in self._bucket.directories:
             raise refused(path, f"{within!r} is gone", errno.ENOENT)
 
     def _found(self, path: StorePath) -> Entry | Directory | None:
         there = self._bucket.entry(path)
-        if there is None and (path in self._bucket.directories or self._bucket.keys(f"{path}/")):
-            return Directory(path)
-        return there
+        if there is not None:
+            return there
+        kept = self._bucket.kept(path)
+        is_directory = kept in self._bucket.directories or self._bucket.keys(f"{kept}/")
+        return Directory(path) if is_directory else None
 
     def _children(self, path: StorePath) -> list[Entry | Directory]:
         """Everything directly in *path*, by name."""
         found: dict[str, Entry | Directory] = {}
-        prefix = f"{path}/"
+        prefix = f"{self._bucket.kept(path)}/"
         length = len(prefix)
         for key in self._bucket.keys(prefix):
             name, slash, _ = key[length:].partition("/")
             if slash:
                 if f"{name}/" not in found:
-                    found[f"{name}/"] = Directory(StorePath(f"{prefix}{name}"))
-            elif (entry := self._bucket.entry(key)) is not None:
+                    found[f"{name}/"] = Directory(StorePath(f"{path}/{name}"))
+            elif (entry := self._bucket.entry(StorePath(f"{path}/{name}"))) is not None:
                 found[name] = entry
         for directory in self._bucket.directories:
-            if directory.startswith(prefix) and "/" not in directory[length:]:
-                found.setdefault(f"{directory[length:]}/", Directory(directory))
+            name = directory[length:]
+            if directory.startswith(prefix) and "/" not in name:
+                found.setdefault(f"{name}/", Directory(StorePath(f"{path}/{name}")))
         return [found[name] for name in sorted(found)]
 
     async def _walked(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
@@ -351,7 +355,8 @@ class SimulatedRenames:
         """Make a directory."""
 
         def make() -> None:
-            if within not in self._bucket.directories and within != self._store.root:
+            is_there = self._bucket.kept(within) in self._bucket.directories
+            if not is_there and within != self._store.root:
                 raise refused(path, f"{within!r} is gone", errno.ENOENT)
             self._bucket.make_directory(path)
 

@@ -46,7 +46,7 @@ async def adopted(
     written = [await write(world, process, layout, *file) for file in files.items()]
     await asyncio.sleep(pause_s)
     message = await adopt_attempt(job, layout.task_id, layout.attempt_id, written)
-    world.models[process.at].adopted.update(file.upload_id or "" for file in written)
+    world.model_at(process.at).adopted.update(file.upload_id or "" for file in written)
     return message
 
 

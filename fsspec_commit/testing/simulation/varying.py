@@ -1,5 +1,6 @@
 """What makes a drawn plan harder: a plan is varied by a choice of its own."""
 
+import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -53,6 +54,45 @@ def _with_another_spelling(plan: Plan, _: Family, random: Random) -> Plan:
     )
     jobs[which] = replace(jobs[which], files=files)
     return replace(plan, jobs=tuple(jobs))
+
+
+def _with_folded_names(plan: Plan, family: Family, random: Random) -> Plan:
+    """Files, partitions and the destination in another case or form: one name, on some disks."""
+    plan = replace(
+        plan,
+        old=tuple(map(_with_an_accent, plan.old)),
+        jobs=tuple(_renamed(job, _with_an_accent) for job in plan.jobs),
+    )
+    jobs = []
+    for job in plan.jobs:
+        if random.random() < 0.6:  # noqa: PLR2004  # most
+            jobs.append(_renamed(job, random.choice(_SPELLINGS), one_task=random.random() < 0.2))  # noqa: PLR2004  # few
+        else:
+            jobs.append(job)
+    if family.folds_names and random.random() < 0.3:  # noqa: PLR2004  # some
+        which = random.randrange(len(jobs))
+        jobs[which] = replace(jobs[which], at=jobs[which].at.title())
+    return replace(plan, jobs=tuple(jobs))
+
+
+def _with_an_accent(name: str) -> str:
+    return name.replace("b.txt", "\u00e9.txt").replace("hour=2", "hour=\u00e9")
+
+
+def _renamed(job: JobPlan, spell: Callable[[str], str], *, one_task: bool = False) -> JobPlan:
+    """*job* with other names; with those of its last task alone, if it is *one_task*."""
+    files = [*job.files]
+    for task in (len(files) - 1,) if one_task else range(len(files)):
+        files[task] = tuple(map(spell, files[task]))
+    return replace(job, files=tuple(files), partitions=tuple(map(spell, job.partitions)))
+
+
+_SPELLINGS: tuple[Callable[[str], str], ...] = (
+    lambda name: name.replace("day", "Day"),
+    lambda name: name.replace("day=1", "DAY=1").replace("a.txt", "A.txt"),
+    lambda name: unicodedata.normalize("NFD", name),
+    lambda name: f"{name[:-1]}{name[-1].upper()}",
+)
 
 
 def _with_adopted_attempts(plan: Plan, family: Family, random: Random) -> Plan:
@@ -151,6 +191,8 @@ def _with_neighbours(plan: Plan, _: Family, random: Random) -> Plan:
 _VARIATIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
     _with_hidden_names,
     _with_another_spelling,
+    _with_folded_names,
+    _with_folded_names,
     _with_adopted_attempts,
     _with_callbacks,
     _with_interrupts,

@@ -20,12 +20,13 @@ from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
 from fsspec_commit.testing.simulation.bucket import Bucket, Change
 from fsspec_commit.testing.simulation.families import FAMILIES
+from fsspec_commit.testing.simulation.folding import FoldingBucket, folded
 from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
 from fsspec_commit.testing.simulation.loop import SimulationLoop
-from fsspec_commit.testing.simulation.model import Model, is_of_a_job
+from fsspec_commit.testing.simulation.model import Model
 from fsspec_commit.testing.simulation.plan import HERE, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.rules import content
+from fsspec_commit.testing.simulation.rules import content, is_of_a_job
 from fsspec_commit.testing.simulation.store import SimulatedStore
 from fsspec_commit.testing.simulation.trace import Trace
 
@@ -41,7 +42,7 @@ class World:
         plan: What it depends on.
         family: The kind of store.
         bucket: The state of the store.
-        models: What must be true of each destination, by its name.
+        models: What must be true of each destination, by the name that it keeps.
         trace: What happens.
         processes: Every process so far.
     """
@@ -50,15 +51,19 @@ class World:
         self.plan = plan
         self.family = FAMILIES[plan.family]
         self._loop = loop
-        self.bucket = Bucket("bucket", self.family.habits, now=self._now)
+        of_names = FoldingBucket if self.family.folds_names else Bucket
+        self.bucket: Bucket = of_names("bucket", self.family.habits, now=self._now)
         self._changes: list[Change] = []
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
         self._staying: dict[str, bytes] = {}
         for left in (LEFTOVERS[name] for name in plan.leftovers):
             self._staying |= left.files if left.stays else {}
-        places = dict.fromkeys((HERE, *(job.at for job in plan.jobs)))
-        self.models = {at: self._begin(at) for at in places}
+        self._fold = folded if self.family.folds_names else str
+        self._kept: dict[str, str] = {}
+        for at in (HERE, *(job.at for job in plan.jobs)):
+            self._kept.setdefault(self._fold(at), at)
+        self.models = {at: self._begin(at) for at in self._kept.values()}
         self.bucket.watch(self._changes.append)
 
     def _begin(self, at: str) -> Model:
@@ -70,12 +75,16 @@ class World:
             for name, data in ChainMap(old, *left).items():
                 self.bucket.put(StorePath(f"{root}/{name}"), data, None, Expect.ANYTHING)
         self.bucket.make_directory(root)
-        return Model(root, old, self._loop.time, markers_go=self.family.markers_go)
+        return Model(root, old, self._loop.time, markers_go=self.family.markers_go, fold=self._fold)
 
     @property
     def model(self) -> Model:
         """What must be true where most jobs write."""
         return self.models[HERE]
+
+    def model_at(self, at: str) -> Model:
+        """What must be true of the destination that is also called *at*."""
+        return self.models[self._kept[self._fold(at)]]
 
     @property
     def violations(self) -> tuple[str, ...]:
@@ -165,11 +174,11 @@ class World:
     def begun(self, job_id: str, plan: JobPlan) -> None:
         """A driver takes an id for its job."""
         self.trace.names[job_id] = f"job {plan.name}"
-        self.models[plan.at].begun(job_id, plan)
+        self.model_at(plan.at).begun(job_id, plan)
 
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
         """Show the model every change, and mark in the trace what it finds wrong."""
-        model = self.models[process.at]
+        model = self.model_at(process.at)
         before = len(model.violations)
         model.changed(process, sent_at, changes)
         for violation in model.violations[before:]:

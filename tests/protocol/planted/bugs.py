@@ -23,6 +23,7 @@ from tests.protocol.planted import (
     of_commits,
     of_decisions,
     of_effects,
+    of_names,
     of_reading,
     of_scenes,
     of_the_end,
@@ -153,7 +154,7 @@ BUGS = {
         plan=read("disk", 0, IN_MID_LISTING, FaultAt("a.driver", 7, "halt", 60, verb="create")),
     ),
     "takes a job that just ended for quiet": Bug(
-        of_reading.takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 3)
+        of_reading.takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 30)
     ),
     "shows new files too early": Bug(
         of_reading.shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)
@@ -172,6 +173,24 @@ BUGS = {
     ),
     "mixes two spellings": Bug(
         of_scenes.mixes_two_spellings, ("P11",), plan=of_scenes.TWO_SPELLINGS
+    ),
+    "writes into a partition of another name": Bug(
+        of_names.writes_into_a_partition_of_another_name,
+        ("P1", "P9", "P11"),
+        plan=of_names.SPELLED_OTHERWISE,
+    ),
+    "takes two spellings for two names": Bug(
+        of_names.takes_two_spellings_for_two_names,
+        ("P1", "P8"),
+        plan=of_names.TWO_FILES_OF_ONE_NAME,
+    ),
+    "claims names as they are spelled": Bug(
+        of_names.claims_names_as_they_are_spelled, ("P9", "P11"), plan=of_names.TOGETHER
+    ),
+    "finds only the very name in the way": Bug(
+        of_names.finds_only_the_very_name_in_the_way,
+        ("P8", "P11"),
+        plan=of_names.STANDS_IN_CAPITALS,
     ),
     "adopts without a record": Bug(
         of_scenes.adopts_without_a_record, ("P5",), plan=of_scenes.ADOPTED_BUT_NOT_CHOSEN
@@ -326,70 +345,3 @@ BUGS = {
         for name, tree in {**LEFT_OUT, **steps.swapped()}.items()
     },
 }
-
-NO_DIFFERENCE = {
-    "_finish with forget_late_deletes before begin_epoch": "neither reads what the other writes",
-    "_finish with job.store.list_usable before mark_lost": "what is listed holds no such marks",
-    "_finish with mark_done before delete_replaced": "the job is decided when its key counts",
-    "_finish with mark_lost before mark_done": "both stand before the job is over",
-    "_finish with retire_job before forget_late_deletes": "what means nothing goes a moment later",
-    "_finish with standing_published before recall_replaced": "both only read",
-    "_wanted with seen_success before list_replaced": "both only look, under the claim",
-    "commit_job with announce before deciding": "a callback is told a moment too early",
-    "commit_job with deciding before abort_job": "a job goes one of these ways",
-    "prepare_job with left_out before check_output": "both only read",
-    "prepare_job with refuse_endangered before is_done": "both end the commit, changing nothing",
-    "prepare_job with take_claim before left_out": "it only reads what tasks have left",
-    "prepare_job with withdraw_claim before alive.end": "a sign of life without a claim is none",
-    "has one name for all attempts": "of one name one attempt is completed",
-}
-"""Bugs that leave everything as it should be, and why."""
-
-_STEPS = "tests/protocol/test_commit_steps.py::"
-HELD_BY = {
-    "_decide without withdraw_success": (
-        "tests/protocol/test_flat_races.py::test_somebody_acts_between_any_two_calls"
-    ),
-    "_finish without forget_late_deletes": (
-        "tests/protocol/test_late_deletes.py::test_what_means_nothing_any_more_is_removed"
-    ),
-    "_finish without job.store.list_usable": (
-        f"{_STEPS}test_whoever_resumes_a_job_removes_the_epochs_before"
-    ),
-    "_finish without mark_lost": (
-        "tests/protocol/test_given_up.py"
-        "::test_a_job_that_was_finished_with_a_loss_is_not_said_to_be_whole"
-    ),
-    "_finish without standing_published": (
-        "tests/integration/test_accept_loss.py"
-        "::test_whoever_finishes_it_after_that_is_told_of_the_loss"
-    ),
-    "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
-    "commit_job without settled_by_another": (
-        "tests/protocol/test_commit_again.py"
-        "::test_files_of_another_driver_are_never_taken_for_anothers"
-    ),
-    "finish_job without is_over": (
-        "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"
-    ),
-    "forgets what it has decided": (
-        "tests/protocol/test_commit_again.py::test_a_decision_that_may_still_come_is_not_called_off"
-    ),
-    "prepares a marker again": (
-        "tests/protocol/test_lost_uploads.py::test_a_lost_marker_is_found_out_and_settled_by_hand"
-    ),
-    "puts back over what came": (
-        "tests/protocol/test_trash.py::test_what_finds_its_name_taken_again_is_kept"
-    ),
-    "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
-    "prepare_job without alive.end": f"{_STEPS}test_a_job_without_a_claim_shows_no_sign_of_life",
-    "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
-    "prepare_job without left_out": f"{_STEPS}test_a_task_whose_message_is_forgotten_is_named",
-    "prepare_job without withdraw_claim": (
-        f"{_STEPS}test_p11_a_job_with_nothing_to_do_is_in_nobodys_way"
-    ),
-    "prepare_job without withdraw_claim (2)": (
-        f"{_STEPS}test_p11_a_job_that_was_refused_is_in_nobodys_way"
-    ),
-}
-"""Bugs that no simulated run can tell, or none of those tried, and the test that can."""

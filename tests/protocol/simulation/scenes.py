@@ -49,7 +49,16 @@ SCENES = {
         attempts=(AttemptPlan(task=0, adopted=True), AttemptPlan(task=1)),
         callback="exits",
     ),
+    "folded": JobPlan(
+        name="a", mode="append", files=(("Day=1/a.txt", "DAY=2/b.txt"),), attempts=TWICE[:2]
+    ),
+    "spelled otherwise": JobPlan(
+        name="a", mode="overwrite_partitions", files=(("DAY=1/a.txt",),), then="abort"
+    ),
 }
+OF_FOLDED_NAMES = {"folded", "spelled otherwise"}
+"""What is another thing than its like where the store takes these names for those that stand."""
+REFUSED = {"spelled otherwise"}
 
 
 def plan_of(scene: str, family: str) -> Plan | None:
@@ -58,6 +67,8 @@ def plan_of(scene: str, family: str) -> Plan | None:
     old: tuple[str, ...] = ("old.txt", "day=1/old.txt", "day=2/old.txt")
     if not kind.takes_any_name:
         old = tuple(name.replace("old", f"old-{UUID}") for name in old)
+    if kind.folds_names != (scene in OF_FOLDED_NAMES):
+        return None
     if scene == "adopted" and not kind.keeps_names_apart:
         return None
     if job.names == "exact":

@@ -17,7 +17,7 @@ from fsspec_commit.testing.simulation import (
     run,
     search,
 )
-from tests.protocol.simulation.scenes import SCENES, plan_of
+from tests.protocol.simulation.scenes import REFUSED, SCENES, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ def scenes() -> Iterator[Plan]:
     for family in FAMILIES:
         for scene, job in SCENES.items():
             plan = plan_of(scene, family)
-            if plan is not None and not job.helpers:
+            if plan is not None and not job.helpers and scene not in REFUSED:
                 yield plan
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -158,14 +160,76 @@ def test_p8_only_what_came_too_late_is_given_up() -> None:
         assert any("/_commit/lost/" in event.path for event in found.trace.events) == is_given_up
 
 
-def test_p9_partitions_whose_names_fold_to_one_lose_nothing() -> None:
+SPELLED = (("a", "day=x"), ("b", "DAY=X"), ("c", "Day=x"))
+
+
+def spelled(**how: object) -> tuple[JobPlan, ...]:
+    """Three jobs, one after the other, each with another spelling of one partition."""
+    jobs = (
+        JobPlan(name=name, mode="overwrite_partitions", files=((f"{partition}/{name}.txt",),))
+        for name, partition in SPELLED
+    )
+    return tuple(replace(job, at_s=20.0 * n, **how) for n, job in enumerate(jobs))  # type: ignore[arg-type]  # fields
+
+
+def test_p9_partitions_whose_names_are_alike_lose_nothing() -> None:
     """A disk could take them for one; here each job replaces the rows of its own spelling alone."""
     for family, kind in FAMILIES.items():
-        jobs = tuple(
-            JobPlan(name=name, mode="overwrite_partitions", files=((f"{partition}/{name}.txt",),))
-            for name, partition in (("a", "day=x"), ("b", "DAY=X"), ("c", "Day=x"))
-        )
+        if kind.folds_names:
+            continue
         old = ("day=x/old.txt", "DAY=X/old.txt") if kind.takes_any_name else ()
-        found = well(Plan(family=family, jobs=jobs, old=old))
+        found = well(Plan(family=family, jobs=spelled(), old=old))
         assert found.told == {"commit returned": 3}, found
         assert found.visible == ("DAY=X/b.txt", "Day=x/c.txt", "day=x/a.txt")
+
+
+@pytest.mark.parametrize("old", [(), ("day=x/old.txt",)])
+def test_p9_p11_a_partition_that_the_disk_takes_for_another_is_refused(
+    old: tuple[str, ...],
+) -> None:
+    """Its rows would be read as the other's: the first job of them commits, alone."""
+    found = well(Plan(family="disk-folding", jobs=spelled(then="abort"), old=old))
+    assert found.told == {"commit returned": 1, "commit not_committed": 2, "abort returned": 2}
+    assert found.visible == ("day=x/a.txt",)
+    refusals = [event.answer for event in found.trace.events if "both names" in event.answer]
+    assert len(refusals) == 2
+
+
+def test_p11_jobs_that_begin_together_on_such_a_disk_are_refused_but_for_one() -> None:
+    """Whichever comes first: by their claims they are jobs at one partition."""
+    first = set()
+    for schedule in range(12):
+        jobs = tuple(replace(job, at_s=0.0, then="leave") for job in spelled())
+        found = well(Plan(family="disk-folding", jobs=jobs, schedule=schedule))
+        assert found.told["commit returned"] == 1, found
+        first.update(found.visible)
+    assert len(first) == 3
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_p1_two_names_that_are_one_are_refused_before_anything_is_decided(
+    mode: Literal["append", "overwrite"],
+) -> None:
+    for files in ((("a.txt", "A.txt"),), (("e\u0301.txt",), ("\u00e9.txt",))):
+        attempts = tuple(AttemptPlan(task=task) for task in range(len(files)))
+        job = JobPlan(
+            name="a", mode=mode, names="exact", files=files, attempts=attempts, then="abort"
+        )
+        found = well(Plan(family="disk-folding", jobs=(job,), old=("old.txt",)))
+        assert found.told == {"commit not_committed": 1, "abort returned": 1}, found
+        assert found.visible == ("old.txt",)
+        elsewhere = well(Plan(family="disk", jobs=(job,)))
+        assert elsewhere.told == {"commit returned": 1}
+        assert len(elsewhere.visible) == 2
+
+
+def test_p4_one_destination_by_two_names_is_one() -> None:
+    """Where a disk takes them for one; elsewhere they are neighbours."""
+    for family, visible in (("disk-folding", ("b.txt",)), ("disk", ("a.txt",))):
+        jobs = (
+            JobPlan(name="a", mode="append"),
+            JobPlan(name="b", mode="overwrite", files=(("b.txt",),), at="Out", at_s=5),
+        )
+        found = well(Plan(family=family, jobs=jobs))
+        assert found.told == {"commit returned": 2}, found
+        assert found.visible == visible
