@@ -1,11 +1,12 @@
 """Plans drawn from integers, each about something that is hard to get right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple, TypeVar
 
 from fsspec_commit.records.job import Mode, Success
+from fsspec_commit.store import AtomicRename
 from fsspec_commit.testing.simulation.families import FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
@@ -50,9 +51,9 @@ _CALLS_OF_OTHERS = 20
 def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
-    Each is about one of these: a driver that stands still while others go on; jobs that conflict;
-    requests that come late; a store that is out; jobs that are cleaned while they begin; markers of
-    jobs that have died; files of others in the way; anything.
+    Each is about one of these: a driver that stands still while others go on; jobs that conflict,
+    or go past each other at any step; requests that come late; a store that is out; jobs that are
+    cleaned while they begin; markers of jobs that have died; files of others in the way; anything.
 
     Args:
         seed: Any integer.
@@ -90,6 +91,8 @@ class _Drawing:
                 self._superseded,
                 self._conflict,
                 self._conflict,
+                self._between,
+                self._between,
                 self._late,
                 self._out,
                 self._begin,
@@ -164,6 +167,29 @@ class _Drawing:
             for _ in range(self._one_of(0, 1, 1, 2))
         )
         return _Parts(jobs, faults)
+
+    def _between(self) -> _Parts:
+        """A job stands still at one of its steps, and one that overlaps goes past it, or waits."""
+        first = self._job("a", few=True)
+        second = self._job("b", at_s=self._moment(5.0), few=True)
+        if self._happens(0.3):
+            declared, below = ("day=3",), (("day=3/hour=1/a.txt",),)
+            first, second = (
+                replace(first, mode="overwrite_partitions", partitions=declared),
+                replace(second, mode="append", files=below, attempts=(AttemptPlan(task=0),)),
+            )
+            first = replace(first, files=(("day=1/a.txt",),), attempts=(AttemptPlan(task=0),))
+        faults = [self._stands_still("a.driver", self._one_of(3.0, 8.0, 20.0, 40.0))]
+        if self._happens(0.4):
+            faults.append(self._stands_still("b.driver", self._one_of(20.0, 40.0, 100.0)))
+        return _Parts((first, second), tuple(faults))
+
+    def _stands_still(self, actor: str, halted_s: float) -> FaultAt:
+        publish = "complete" if self.family.habits.renames is AtomicRename.NONE else "rename"
+        steps = (("create", 7), ("create", 4), ("list_tree", 4), ("delete", 3), (publish, 3))
+        verb, calls = self._one_of(*steps)
+        call = self.random.randint(1, calls)
+        return FaultAt(actor, call, self._halt(halted_s), halted_s, verb)
 
     def _late(self) -> _Parts:
         """Requests that are given up, and are carried out when others have gone on."""

@@ -227,7 +227,9 @@ BUGS = {
     "removes published first": Bug(
         of_scenes.removes_published_first, ("P8",), plan=of_scenes.DECISION_TOO_LATE
     ),
-    "appends without a claim": Bug(of_claims.appends_without_a_claim, ("P1", "P9", "P11")),
+    "appends without a claim": Bug(
+        of_claims.appends_without_a_claim, ("P1", "P9", "P11"), plan=runs.UNCLAIMED
+    ),
     "has one claim for all drivers": Bug(
         of_claims.has_one_claim_for_all_drivers, ("P1", "P8", "P9", "P11"), plan=runs.WITHDRAWN_LATE
     ),
@@ -236,7 +238,7 @@ BUGS = {
     ),
     "lets one key pass twice": Bug(of_claims.lets_one_key_pass_twice, ("P7",), plan=runs.ONE_KEY),
     "overlaps only in equal partitions": Bug(
-        of_claims.overlaps_only_in_equal_partitions, ("P1", "P9", "P11")
+        of_claims.overlaps_only_in_equal_partitions, ("P1", "P9", "P11"), plan=runs.ABOVE
     ),
     "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),
     "takes another decision for its own": Bug(

@@ -234,3 +234,38 @@ CHOSEN_WITHOUT_AN_ANSWER = Plan(
     ),
 )
 """An attempt is not told that it is chosen, and gives up before its driver decides."""
+
+UNCLAIMED = Plan(
+    family="gcs",
+    old=("old.txt",),
+    jobs=(JobPlan(name="a", mode="append"), JobPlan(name="b", mode="overwrite", at_s=2)),
+    faults=(
+        FaultAt("a.driver", 3, "halt", 10.0, "create"),
+        FaultAt("b.driver", 5, "halt", 40.0, "create"),
+    ),
+)
+"""An append stands still before it decides, and an overwrite lists the old files meanwhile."""
+
+ABOVE = Plan(
+    family="gcs",
+    old=("day=3/old.txt",),
+    jobs=(
+        JobPlan(
+            name="a",
+            mode="append",
+            files=(("day=3/hour=1/a.txt", "day=3/hour=1/b.txt"),),
+            at_s=1,
+        ),
+        JobPlan(
+            name="b",
+            mode="overwrite_partitions",
+            files=(("day=1/b.txt",),),
+            partitions=("day=3",),
+        ),
+    ),
+    faults=(
+        FaultAt("b.driver", 1, "halt", 6.0, "list_tree"),
+        FaultAt("a.driver", 2, "halt", 20.0, "rename"),
+    ),
+)
+"""A job clears a directory, and lists it while another one adds files below."""
