@@ -26,7 +26,7 @@ from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
-from fsspec_commit.protocol.superseded import is_over, over_after_deciding
+from fsspec_commit.protocol.superseded import is_over, over_after_deciding, settled_by_another
 from fsspec_commit.records.job import Decision
 
 State: TypeAlias = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
@@ -212,14 +212,27 @@ class Driver:
         if self.state == "aborted":
             raise RuntimeError(f"job {self.started().record.job_id} is aborted: make a new Job")
 
-    def leave_in_doubt(self, error: CommitError) -> None:
-        """Let *error*, for which the store was not asked, say no more than is known of the job."""
-        if self.state in {"deciding", "settled"}:
-            error.outcome = "unknown"
-            error.add_note(
-                "an earlier commit() of the job has decided it, or may have, or found it settled: "
-                "see what it raised, and delete nothing"
-            )
+    async def instead_of(self, error: CommitError) -> CommitError:
+        """What to raise for a refusal to commit, *error*, for which the store was not asked.
+
+        It must say no more of the job than is known. An earlier call may have decided it, and so
+        may another driver, or it was aborted: which no caller of this driver has been told.
+        """
+        async with self._settling:
+            if self.state in {"deciding", "settled"}:
+                error.outcome = "unknown"
+                error.add_note(
+                    "an earlier commit() of the job has decided it, or may have, or found it "
+                    "settled: see what it raised, and delete nothing"
+                )
+            elif self.result is not None:
+                error.outcome = "committed"
+            elif self.state == "open":
+                settled = await settled_by_another(self.started(), error)
+                if settled is not None:
+                    self.state = "settled"
+                    return settled
+            return error
 
     async def _commit(
         self,

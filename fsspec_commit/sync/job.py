@@ -241,8 +241,10 @@ class Job:
         try:
             chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
         except CommitError as error:
-            driver.leave_in_doubt(error)
-            raise
+            told = bridge.run(driver.instead_of(error))
+            if told is error:
+                raise
+            raise told from error
         try:
             bridge.run(
                 self._commit(bound, chosen), may_interrupt=lambda: driver.state != "deciding"

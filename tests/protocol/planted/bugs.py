@@ -131,6 +131,7 @@ BUGS = {
         of_commits.says_not_committed_of_an_unknown_decision, ("P7",), plan=runs.DECIDED_IN_DOUBT
     ),
     "says not committed of a part": Bug(of_commits.says_not_committed_of_a_part, ("P7",)),
+    "says not committed without asking": Bug(of_commits.says_not_committed_without_asking, ("P7",)),
     "says committed of an abort": Bug(of_commits.says_committed_of_an_abort, ("P7",)),
     "takes no answer for done": Bug(
         of_effects.takes_no_answer_for_done, ("P1", "P9"), plan=runs.NOT_ANSWERED

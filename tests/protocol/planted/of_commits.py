@@ -189,3 +189,12 @@ def says_committed_of_an_abort(patch: pytest.MonkeyPatch) -> None:
             raise
 
     patch.setattr(driver.Driver, "commit", commit_it)
+
+
+def says_not_committed_without_asking(patch: pytest.MonkeyPatch) -> None:
+    """Where another driver may have committed the job."""
+
+    async def instead_of(_: Any, error: CommitError) -> CommitError:
+        return error
+
+    patch.setattr(driver.Driver, "instead_of", instead_of)

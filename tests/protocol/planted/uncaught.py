@@ -56,6 +56,9 @@ HELD_BY = {
     "puts back over what came": (
         "tests/protocol/test_trash.py::test_what_finds_its_name_taken_again_is_kept"
     ),
+    "says not committed without asking": (
+        "tests/protocol/test_refused_here.py::test_p7_another_driver_has_committed"
+    ),
     "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
     "prepare_job without alive.end": f"{_STEPS}test_a_job_without_a_claim_shows_no_sign_of_life",
     "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
