@@ -78,6 +78,7 @@ async def commit_job(
     announce: Callable[[int], None] = lambda _: None,
     progress: Progress | None = None,
     others: bool = False,
+    begun_here: bool = True,
 ) -> Finished | None:
     """Make exactly the chosen attempts visible, or raise an error that says what was left.
 
@@ -90,6 +91,7 @@ async def commit_job(
         announce: Called with the number of files to be published, as soon as that is decided.
         progress: Called as files are published.
         others: Some tasks ran elsewhere, so it is checked that no message is missing.
+        begun_here: This driver has started the job; another one may have decided it.
 
     Returns:
         What was done; ``None`` if the job had nothing to do and was dropped: ``mode="ignore"`` and
@@ -107,7 +109,7 @@ async def commit_job(
         decision = await _decide(job, prepared.decision)  # 4    P3 P7
         announce(prepared.new.count)
     except CommitError as error:
-        other = await settled_by_another(job, error)
+        other = await settled_by_another(job, error, begun_here=begun_here)
         if other is None:
             _name_command(job, error)
             raise

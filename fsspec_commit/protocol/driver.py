@@ -65,6 +65,7 @@ class Driver:
     def __init__(self, job: BoundJob | None = None) -> None:
         self.state: State = "new" if job is None else "open"
         self.job = job
+        self._begun_here = job is None
         self.is_skipped = False
         self.result: CommitResult | None = None
         # Of the loop: an interrupt cannot come between taking it and giving it back.
@@ -228,7 +229,9 @@ class Driver:
             elif self.result is not None:
                 error.outcome = "committed"
             elif self.state == "open":
-                settled = await settled_by_another(self.started(), error)
+                settled = await settled_by_another(
+                    self.started(), error, begun_here=self._begun_here
+                )
                 if settled is not None:
                     self.state = "settled"
                     return settled
@@ -268,6 +271,7 @@ class Driver:
                         announce=announce,
                         progress=progress,
                         others=others,
+                        begun_here=self._begun_here,
                     )
                 except JobNotActiveError:
                     # A decision of ours, whose outcome was unknown, may have come through late.

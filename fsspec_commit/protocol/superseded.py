@@ -117,13 +117,16 @@ async def _count(job: BoundJob, wanted: NameIndex) -> int:
     return found
 
 
-async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveError | None:
+async def settled_by_another(
+    job: BoundJob, error: CommitError, *, begun_here: bool
+) -> JobNotActiveError | None:
     """The error to raise instead of *error*, if somebody else has settled the job meanwhile.
 
     *error* came before this driver's own decision, and its cause may be the settling of the job:
     a manifest that is gone, a name that is taken. ``None`` if nobody has settled it, or if that is
-    not known: then *error* is made to say so, unless it is a failure of the store, which has
-    nothing to do with others.
+    not known: then *error* is made to say so. But a failure of the store has nothing to do with
+    others, for a driver that has *begun* the job: those that are made from its spec are for when it
+    is gone. They cannot know whether it is.
     """
     doubtful = "unknown" if isinstance(error, JobNotActiveError) else "not_committed"
     if error.outcome != doubtful:
@@ -133,7 +136,8 @@ async def settled_by_another(job: BoundJob, error: CommitError) -> JobNotActiveE
     except JobNotActiveError:
         return await ended_by_another(job)
     except CommitError as refused:
-        if isinstance(refused, RecordError) or not isinstance(error, CommitFailedError):
+        is_failure = isinstance(error, CommitFailedError) and not isinstance(refused, RecordError)
+        if not (is_failure and begun_here):
             error.outcome = "unknown"
             error.add_note(f"it is not known whether somebody else has settled the job: {refused}")
         return None

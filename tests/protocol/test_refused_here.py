@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
+from fsspec_commit.testing.wrapped import WrappedStore
 from tests.scenes.memory_place import MemoryPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from fsspec_commit.layout import StorePath
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -125,3 +132,42 @@ def test_nobody_has_settled_it(place: MemoryPlace, wrong: Callable[[fc.Job], Non
     assert isinstance(told, fc.RequestError)
     assert told.outcome == "not_committed"
     assert other.commit(messages).file_count == 1
+
+
+class Silence:
+    """A store that answers no call, or no longer."""
+
+    def __init__(self) -> None:
+        self.is_silent = False
+
+    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if self.is_silent:
+            raise StoreError(f"{verb} of {path!r}: no answer", reply=Reply.UNKNOWN)
+        return await call()
+
+
+@pytest.mark.parametrize("has_committed", [True, False])
+def test_p7_a_driver_from_a_spec_cannot_know_where_the_store_is_silent(
+    place: MemoryPlace, monkeypatch: pytest.MonkeyPatch, *, has_committed: bool
+) -> None:
+    """Who has begun the job may have committed it; of its own decision it would know."""
+    monkeypatch.setattr("fsspec_commit.effects.confirm.TRIES_MAX", 2)
+    silence = Silence()
+    with wrapping(lambda store: WrappedStore(store, silence.carry)):
+        job, messages = started(place)
+        other = fc.Job.from_spec(job.spec)
+        if has_committed:
+            job.commit(messages)
+        silence.is_silent = True
+        for driver, outcome in ((other, "unknown"), *([] if has_committed else [(job, NOT)])):
+            with pytest.raises(fc.CommitFailedError) as caught:
+                driver.commit(messages)
+            assert caught.value.outcome == outcome
+        silence.is_silent = False
+        if has_committed:
+            assert refused(other).outcome == "committed"
+        else:
+            assert other.commit(messages).file_count == 1
+
+
+NOT = "not_committed"

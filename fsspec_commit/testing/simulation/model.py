@@ -115,7 +115,9 @@ class Model:
             self._wrong("P7", f"{who}, and job {job.plan.name} is {job.state}")
         elif told.answer == "not_committed" and committed:
             own = job.decided_by == told.actor and job.sent_at_s >= told.began_s
-            if own or told.error == "JobNotActiveError":
+            late = told.began_s > job.decided_at_s
+            excused = told.error == "CommitFailedError" and told.actor.endswith(".driver")
+            if own or told.error == "JobNotActiveError" or (late and not excused):
                 self._wrong("P7", f"{who} ({told.error}), and job {job.plan.name} is committed")
 
     def answered(self, actor: str, began_s: float, names: Sequence[str]) -> None:
