@@ -14,6 +14,7 @@ from fsspec_commit.errors import (
     failing_as,
 )
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.names import is_hidden_name, job_named_in
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.file_names import FileNames, NameIndex
@@ -192,11 +193,23 @@ async def _lists_files(store: ConfirmedStore, layout: JobLayout) -> bool:
     known: dict[StorePath, bool] = {}
     async with ending(store.list_tree(destination.root, without=destination.areas)) as files:
         async for file in files:
-            if f"-{layout.job_id}-" not in destination.relative(file.path):
+            if not _is_published_by(layout, file.path):
                 continue
             if not await _is_anothers(store, destination, file.path, known):
                 return True
     return False
+
+
+def _is_published_by(layout: JobLayout, path: StorePath) -> bool:
+    """Whether only this job can have put a file at *path*, which takes a committed decision.
+
+    Hidden names are not given a job's id. In the directory that S3A has for the job, late tasks
+    leave files with the names of those that they upload, also when the job was aborted.
+    """
+    name = path.rpartition("/")[2]
+    if is_hidden_name(name) or path.startswith(f"{layout.magic_directory}/"):
+        return False
+    return job_named_in(name) == layout.job_id
 
 
 async def _is_anothers(

@@ -10,7 +10,8 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
-from tests.protocol.in_buckets import started
+from fsspec_commit.store import Expect
+from tests.protocol.in_buckets import started, url, write
 
 if TYPE_CHECKING:
     from tests.flat.bucket import Bucket
@@ -66,3 +67,51 @@ def test_where_another_program_cannot_begin_one_it_is_refused(bucket: Bucket) ->
     with pytest.raises(fc.RequestError, match="only by the library that began it"):
         job.adopt(0, ATTEMPT, [file])
     job.abort()
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        f"__magic_job-{{}}/tasks/0/{ATTEMPT}/__base/part-{{}}-0.csv",
+        f"__magic_job-{{}}/tasks/0/{ATTEMPT}/__base/part-{{}}-0.csv.pending",
+        "_logs/run-{}-0/stderr.txt",
+        "_logs/stderr-{}-executor.txt",
+        ".part-{}-0.csv.crc",
+    ],
+)
+@pytest.mark.guarantees("P7")
+def test_p7_what_is_named_after_an_aborted_job_does_not_make_it_a_committed_one(
+    bucket: Bucket, left: str
+) -> None:
+    """A late executor of S3A's records its upload; "committed and finished already" was said."""
+    with fc.Job(url(bucket), mode="append") as before, before.task() as task:
+        write(task, "before.csv")
+    job = started(bucket)
+    fc.abort(url(bucket), job.job_id)
+    path = StorePath(f"{bucket.name}/out/{left.format(job.job_id, job.job_id)}")
+    bucket.put(path, b"", None, Expect.ANYTHING)
+    for ask in (
+        lambda: job.commit([]),
+        job.abort,
+        lambda: fc.resume(url(bucket), job.job_id),
+        lambda: fc.abort(url(bucket), job.job_id),
+    ):
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            ask()
+        assert caught.value.outcome == "unknown"
+
+
+@pytest.mark.guarantees("P7")
+def test_p7_of_a_committed_job_each_name_that_it_can_have_says_so(bucket: Bucket) -> None:
+    names = ["a.csv", "day=1/b", "_more/c.tar.gz"]
+    with fc.Job(url(bucket), mode="append") as job, job.task() as task:
+        write(task, *names)
+    ours = {path: one for path, one in bucket.objects.items() if f"-{job.job_id}-0" in path}
+    assert len(ours) == len(names)
+    for path, one in ours.items():
+        for other in ours:
+            bucket.objects.pop(other, None)
+        bucket.objects[path] = one
+        with pytest.raises(fc.JobNotActiveError) as caught:
+            fc.resume(url(bucket), job.job_id)
+        assert caught.value.outcome == "committed"
