@@ -136,6 +136,20 @@ class SendingOnce(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no
         return FollowingNothing(session)
 
 
+class _Configuration(AioConfig):  # type: ignore[misc]  # aiobotocore ships no types
+    """What clients are configured by where nothing else is said.
+
+    Older releases of aiobotocore forget a way to the network, theirs and ours, where something is.
+    """
+
+    def merge(self, other_config: Any) -> Any:
+        """The configuration by *other_config*, and by this one where that says nothing."""
+        merged = super().merge(other_config)
+        merged.http_session_cls = SendingOnce
+        merged.connector_args = other_config.connector_args or merged.connector_args
+        return merged
+
+
 class RenewingOnce(AioSession):  # type: ignore[misc]  # aiobotocore ships no types
     """A session whose credentials are renewed by one request for all."""
 
@@ -245,7 +259,7 @@ def _session(options: Mapping[str, Any]) -> RenewingOnce:
     }
     session = RenewingOnce(**(options if hooks.keys() & options.keys() else {**hooks, **options}))
     # The clients that fetch credentials are made from this. What they send is a secret as well.
-    session.set_default_client_config(AioConfig(http_session_cls=SendingOnce))
+    session.set_default_client_config(_Configuration(http_session_cls=SendingOnce))
     session.register("before-call.s3", _not_redirected, unique_id=_ONCE)
     parsers = session.get_component("response_parser_factory")
     parsers.set_parser_defaults(timestamp_parser=_moment)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiobotocore.config import AioConfig
 from aiobotocore.credentials import AioRefreshableCredentials
 from aiobotocore.session import AioSession
 from botocore import handlers
@@ -50,6 +51,27 @@ def test_a_session_of_ours_has_botocores_handlers_in_their_order() -> None:
         ours, again, theirs = ([*one.prefix_search(event)] for one in called)
         assert ours == again
         assert [one for one in ours if one is not opening_of_s3._not_redirected] == theirs
+
+
+def test_an_older_aiobotocore_sends_once_as_well(
+    s3: ScriptedS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lost our way to the network: it sent a PUT again, and followed redirections."""
+
+    def merge_as_before_3(mine: AioConfig, other: AioConfig) -> AioConfig:
+        told = {**mine._user_provided_options, **other._user_provided_options}
+        known = told.keys() - {"connector_args", "http_session_cls"}
+        return AioConfig(mine.connector_args, **{name: told[name] for name in known})
+
+    monkeypatch.setattr(AioConfig, "merge", merge_as_before_3)
+    store = s3.open(config_kwargs={"connector_args": {"keepalive_timeout": 7}})
+    s3.script(error(403, "AccessDenied"))
+    s3.failure_of(put(store))
+    s3.script(CLOSED)
+    assert s3.failure_of(put(store)).reply is UNKNOWN
+    assert len(s3.received) == 2
+    client = store._bucket._client
+    assert client.meta.config.connector_args == {"keepalive_timeout": 7}
 
 
 def test_what_others_add_to_botocores_handlers_is_called(
