@@ -1,0 +1,163 @@
+"""Small requests on the connections of a session of aiohttp, without what it makes for each.
+
+aiohttp makes a request, a writer, an answer, their headers and their timers for every exchange; for
+one of a few hundred bytes that is two thirds of what a client costs. Here a message is written to a
+connection of the session's own pool whole, and aiohttp's parser reads the answer from it: the same
+connections, within the same limit, with the same timeouts, and what fails raises what the session
+would raise.
+
+What that takes is no public interface of aiohttp's, so it is looked first whether it is there.
+"""
+
+import asyncio
+import inspect
+from functools import cache
+from typing import Any, NamedTuple, Self
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
+
+MESSAGE_BYTES_MAX = 1 << 16
+"""A longer message can fill what a transport holds back, and then somebody must wait for that."""
+
+_INFORMATIONAL = frozenset(range(100, 200)) - {101}
+_PARAMETERS = frozenset({"auto_decompress", "read_timeout", "read_until_eof", "skip_payload"})
+
+
+class Received(NamedTuple):
+    """An answer, whole.
+
+    Attributes:
+        status: Of HTTP.
+        raw_headers: As they came.
+        body: As it came; nothing is decompressed.
+    """
+
+    status: int
+    raw_headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+
+class _Host(aiohttp.ClientRequest):
+    """Where connections lead, as a connector wants to be told: put together once."""
+
+    connection_key: Any = None
+
+
+class Exchanges:
+    """Exchanges of one message for one answer with one host, any number of them at a time.
+
+    Attributes:
+        headers: What aiohttp says in each of its requests, beside what it is told to.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, connector: Any, host: _Host) -> None:
+        self.headers = dict(host.headers)
+        self._session = session
+        self._connector = connector
+        self._host = host
+
+    @classmethod
+    def of(cls, session: aiohttp.ClientSession, url: URL) -> Self | None:
+        """Those on the connections of *session* with the host of *url*, through no proxy.
+
+        ``None`` where the installed aiohttp has not what it takes, and where somebody wants to be
+        told of each request.
+        """
+        connector = session.connector
+        if connector is None or session.trace_configs or not is_known():
+            return None
+        loop = asyncio.get_running_loop()
+        try:
+            told = aiohttp.ClientRequest("GET", url.origin(), loop=loop, session=session)
+            host = _Host("GET", url.origin(), loop=loop, session=session)
+            host.connection_key = told.connection_key
+        except (AttributeError, TypeError):
+            return None
+        return cls(session, connector, host)
+
+    async def send(
+        self, message: bytes, patience: aiohttp.ClientTimeout, *, is_head: bool = False
+    ) -> Received:
+        """Send *message* once, and read what it is answered.
+
+        Args:
+            message: Request line, headers and body; at most `MESSAGE_BYTES_MAX`.
+            patience: How long one waits for a connection and for each byte; it has no `total`.
+            is_head: Whether the answer has no body.
+
+        Raises:
+            aiohttp.ClientError: There was no answer, or not all of it.
+            RuntimeError: The session is closed.
+        """
+        if self._session.closed:
+            raise RuntimeError("Session is closed")
+        try:
+            connection = await self._connector.connect(self._host, [], patience)
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError("Connection timeout") from error
+        except aiohttp.ClientError:
+            raise
+        except OSError as error:
+            raise aiohttp.ClientOSError(*error.args) from error
+        transport = connection.transport
+        try:
+            received = await self._exchanged(
+                connection.protocol, transport, message, patience, is_head=is_head
+            )
+            is_heard = not transport.get_write_buffer_size()
+        except BaseException:
+            connection.close()
+            raise
+        if is_heard:
+            connection.release()
+        else:
+            # Answered before it was heard to its end: the next one would pass for the rest.
+            connection.close()
+        return received
+
+    async def _exchanged(
+        self,
+        protocol: Any,
+        transport: Any,
+        message: bytes,
+        patience: aiohttp.ClientTimeout,
+        *,
+        is_head: bool,
+    ) -> Received:
+        if transport is None or transport.is_closing():
+            raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
+        protocol.set_response_params(
+            read_until_eof=True,
+            auto_decompress=False,
+            read_timeout=patience.sock_read,
+            skip_payload=is_head,
+        )
+        transport.write(message)
+        protocol.start_timeout()
+        try:
+            told, content = await protocol.read()
+            while told.code in _INFORMATIONAL:
+                told, content = await protocol.read()
+        except HttpProcessingError as error:
+            raise aiohttp.ClientResponseError(
+                self._host.request_info, (), status=error.code, message=error.message
+            ) from error
+        return Received(told.code, told.raw_headers, await content.read())
+
+
+@cache
+def is_known() -> bool:
+    """Whether the installed aiohttp has what is asked of it here, by these names."""
+    try:
+        connect = inspect.signature(aiohttp.BaseConnector.connect).parameters
+        parameters = inspect.signature(ResponseHandler.set_response_params).parameters
+    except (AttributeError, ValueError):
+        return False
+    return (
+        [*connect] == ["self", "req", "traces", "timeout"]
+        and parameters.keys() >= _PARAMETERS
+        and all(hasattr(ResponseHandler, name) for name in ("read", "start_timeout"))
+    )
