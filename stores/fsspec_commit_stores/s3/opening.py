@@ -9,12 +9,10 @@ from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any
 
-import aiohttp
 import s3fs
 from aiobotocore.config import AioConfig
 from aiobotocore.credentials import AioRefreshableCredentials
 from aiobotocore.hooks import AioHierarchicalEmitter
-from aiobotocore.httpsession import AIOHTTPSession
 from aiobotocore.session import AioSession
 from botocore import exceptions as sdk
 from botocore import handlers
@@ -24,11 +22,11 @@ from botocore.utils import parse_timestamp
 
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
-from fsspec_commit_stores.http.bodies import WatchedRequest
 from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_error
 from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
+from fsspec_commit_stores.s3.connections import LEAVE_ASKED_FROM_BYTES, SendingOnce
 from fsspec_commit_stores.s3.credentials import chain_of
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified
@@ -41,7 +39,6 @@ _PART_BYTES_MAX = 5 << 30
 _LOADER = Loader()
 _ONCE = "fsspec-commit"
 """Of a handler that a client has from its session, if the session is ours."""
-_EXPECTED_FROM_BYTES = 1 << 20
 _RENEWED_S = 600
 """How long before their end botocore must have others; before that it only tries."""
 
@@ -108,32 +105,6 @@ def part_bytes_of(url: str, options: OpenOptions) -> int | None:
         why = "default_block_size= is the length of a part of an upload, from 5 MiB to 5 GiB"
         raise invalid_option(url, f"{why}, in bytes")
     return given
-
-
-class FollowingNothing:
-    """A session of aiohttp that leaves redirections alone, which aiobotocore lets it follow."""
-
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
-
-    async def request(self, method: str, **how: Any) -> aiohttp.ClientResponse:
-        """Send one request."""
-        return await self._session.request(method, **{**how, "allow_redirects": False})
-
-
-class SendingOnce(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no types
-    """aiobotocore's way to the network, without a second request that nobody has asked for.
-
-    aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The first
-    may have been done: its echo would come back as a refusal of the second. And it sends it again,
-    with its body and the session's token, to wherever a redirection points.
-    """
-
-    async def _get_session(self, proxy_url: str | None) -> FollowingNothing:
-        session: aiohttp.ClientSession = await super()._get_session(proxy_url)
-        session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
-        session._request_class = WatchedRequest  # noqa: SLF001  # aiobotocore has no way to say it
-        return FollowingNothing(session)
 
 
 class _Configuration(AioConfig):  # type: ignore[misc]  # aiobotocore ships no types
@@ -303,7 +274,7 @@ def _emitter(builtin: tuple[tuple[Any, ...], ...]) -> AioHierarchicalEmitter:
 def _without_expecting(params: dict[str, Any], **_: Any) -> None:
     """Send a small body at once; botocore would wait for the server's leave, a whole round trip."""
     body = params.get("body")
-    if isinstance(body, BytesIO) and body.getbuffer().nbytes < _EXPECTED_FROM_BYTES:
+    if isinstance(body, BytesIO) and body.getbuffer().nbytes < LEAVE_ASKED_FROM_BYTES:
         params.get("headers", {}).pop("Expect", None)
 
 
