@@ -20,6 +20,7 @@ from fsspec_commit_stores.http.requests import (
     raising_store_errors,
 )
 from fsspec_commit_stores.s3.answers import Answer, answer_of
+from fsspec_commit_stores.s3.checksums import CRC32, calculated_bytes_max, with_crc32
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
@@ -81,7 +82,12 @@ class Bucket(Requests):
     """
 
     def __init__(
-        self, client: Any, name: str, *, parameters: Mapping[str, Any], checksum: str | None
+        self,
+        client: Any,
+        name: str,
+        *,
+        parameters: Mapping[str, Any],
+        checksum: str | None,
     ) -> None:
         """Send through *client*.
 
@@ -93,6 +99,7 @@ class Bucket(Requests):
         """
         super().__init__(name, endpoint_of(client.meta.endpoint_url))
         self.checksum = parameters.get("ChecksumAlgorithm", checksum)
+        self._calculated_bytes_max = calculated_bytes_max(self.endpoint)
         self._client = client
         self._model = client.meta.service_model
         self._wanted = dict(parameters)
@@ -119,26 +126,13 @@ class Bucket(Requests):
             RequestFailedError: It was not done, or it is not known.
             StoreError: One of ours is unknown to the installed botocore (`Reply.REFUSED`).
         """
-        known = self._parameters(method)
-        if "Key" in known:
-            parameters["Key"] = self.key(path)
-        unknown = parameters.keys() - known
-        if unknown:
-            why = f"the installed botocore does not know {', '.join(sorted(unknown))}; upgrade it"
-            raise store_error(self.described(method, path, parameters), why, Reply.REFUSED)
+        told = self._told(method, path, parameters, as_record=as_record)
         if self.contact.is_silent:
             raise RequestFailedError(silent(self.described(method, path, parameters)), None)
-        always = self._always[method]
-        if as_record:
-            always = {name: value for name, value in always.items() if name not in _OF_DATA}
-        if "Metadata" in parameters and "Metadata" in always:
-            parameters["Metadata"] = {**always["Metadata"], **parameters["Metadata"]}
         request = OPERATIONS[method]
         with Sending(request.name) as sending:
             try:
-                answer: dict[str, Any] = await getattr(self._client, method)(
-                    Bucket=self.name, **{**always, **parameters}
-                )
+                answer: dict[str, Any] = await getattr(self._client, method)(**told)
             except Exception as error:  # noqa: BLE001  # of any class, and all are classified
                 failure = self._failed(
                     self.described(method, path, parameters), error, has_left=sending.has_left
@@ -202,6 +196,29 @@ class Bucket(Requests):
         reads = "IfMatch" in (parameters or {}) and not request.permissions.startswith(_READING)
         permissions = request.permissions + (_CONDITIONAL if reads else "")
         return S3Request(request.verb, path, permissions, self.endpoint)
+
+    def _told(
+        self, method: str, path: StorePath, parameters: Mapping[str, Any], *, as_record: bool
+    ) -> dict[str, Any]:
+        """The user's parameters and ours, as *method* is told them."""
+        known = self._parameters(method)
+        unknown = parameters.keys() - known
+        if unknown:
+            why = f"the installed botocore does not know {', '.join(sorted(unknown))}; upgrade it"
+            raise store_error(self.described(method, path, parameters), why, Reply.REFUSED)
+        always = self._always[method]
+        if as_record:
+            always = {name: value for name, value in always.items() if name not in _OF_DATA}
+        told = {"Bucket": self.name, **always, **parameters}
+        if "Key" in known:
+            told["Key"] = self.key(path)
+        if "Metadata" in parameters and "Metadata" in always:
+            told["Metadata"] = {**always["Metadata"], **parameters["Metadata"]}
+        return with_crc32(told) if "Body" in told and self._calculates(told["Body"]) else told
+
+    def _calculates(self, body: bytes) -> bool:
+        """Whether its checksum is calculated here."""
+        return self.checksum == CRC32 and len(body) <= self._calculated_bytes_max
 
     def _failed(
         self, request: S3Request, error: BaseException, *, has_left: bool = True
