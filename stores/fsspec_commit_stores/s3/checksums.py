@@ -22,7 +22,10 @@ def calculated_bytes_max(endpoint: str) -> int:
 
 
 def with_crc32(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """*parameters* with the CRC-32 of their body, instead of the wish to have one calculated."""
+    """*parameters* with the CRC-32 of their body, instead of the wish to have one calculated.
+
+    What botocore calculates differs from request to request unseen (see `templates`).
+    """
     told = dict(parameters)
     told.pop("ChecksumAlgorithm", None)
     told["ChecksumCRC32"] = b64encode(zlib.crc32(told["Body"]).to_bytes(4)).decode()

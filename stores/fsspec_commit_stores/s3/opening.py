@@ -36,6 +36,7 @@ from fsspec_commit_stores.s3.user_agent import user_agent_of
 
 _PART_BYTES_MIN = 5 << 20
 _PART_BYTES_MAX = 5 << 30
+_TEMPLATES = "request_templates"
 _LOADER = Loader()
 _ONCE = "fsspec-commit"
 """Of a handler that a client has from its session, if the session is ours."""
@@ -107,6 +108,18 @@ def part_bytes_of(url: str, options: OpenOptions) -> int | None:
     return given
 
 
+def wants_templates(url: str, options: OpenOptions) -> bool:
+    """Whether frequent requests may be made without botocore: the option `request_templates`.
+
+    Raises:
+        RequestError: It is neither yes nor no.
+    """
+    wanted = options.storage_options.get(_TEMPLATES, True)
+    if not isinstance(wanted, bool):
+        raise invalid_option(url, f"{_TEMPLATES}= takes True or False")
+    return wanted
+
+
 class _Configuration(AioConfig):  # type: ignore[misc]  # aiobotocore ships no types
     """What clients are configured by where nothing else is said.
 
@@ -149,6 +162,7 @@ async def filesystem_of(
         StoreError: There are no credentials where the options say they are.
     """
     given = private(options)
+    given.pop(_TEMPLATES, None)
     config = _mapping(given, "config_kwargs", url)
     if "http_session_cls" in config:
         raise _invalid(url, "http_session_cls= is ours: it sends once, and follows nothing")

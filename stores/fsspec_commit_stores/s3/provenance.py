@@ -26,7 +26,7 @@ _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*<(?:[\w.-]+:)?([\w.-]+)[\s/>]",
     re.DOTALL,
 )
-_FORM = "fsspec_commit.form"
+FORM = "fsspec_commit.form"
 _STREAMED = "a stream"
 _EMPTY = ""
 
@@ -55,7 +55,7 @@ def note_form(
     For its event ``before-parse``.
     """
     body = response_dict["body"]
-    customized_response_dict[_FORM] = _form(body) if isinstance(body, bytes) else _STREAMED
+    customized_response_dict[FORM] = _form(body) if isinstance(body, bytes) else _STREAMED
 
 
 class Provenance:
@@ -76,7 +76,7 @@ class Provenance:
         headers = headers_of(answer)
         status = metadata.get("HTTPStatusCode")
         is_part = in_range and status == HTTPStatus.PARTIAL_CONTENT
-        found = answer.pop(_FORM, None)
+        found = answer.pop(FORM, None)
         expected = (_STREAMED,) if request.is_streamed else request.documents or (_EMPTY,)
         if (status != request.status and not is_part) or found not in expected:
             return False

@@ -25,6 +25,7 @@ from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.sending import Sending
+from fsspec_commit_stores.s3.templates.calls import calls_of
 
 # Meant for the data: a record that is archived, or cached on the way, is one that nobody can read.
 _OF_DATA = frozenset(
@@ -88,6 +89,7 @@ class Bucket(Requests):
         *,
         parameters: Mapping[str, Any],
         checksum: str | None,
+        by_template: bool = True,
     ) -> None:
         """Send through *client*.
 
@@ -96,11 +98,12 @@ class Bucket(Requests):
             name: The bucket.
             parameters: What the user wants in every request that knows it, such as encryption.
             checksum: The algorithm to protect uploads by, unless the user names one.
+            by_template: Whether frequent requests may be made without botocore.
         """
         super().__init__(name, endpoint_of(client.meta.endpoint_url))
         self.checksum = parameters.get("ChecksumAlgorithm", checksum)
         self._calculated_bytes_max = calculated_bytes_max(self.endpoint)
-        self._client = client
+        self._call = calls_of(client, name, by_template=by_template)
         self._model = client.meta.service_model
         self._wanted = dict(parameters)
         self._known: dict[str, frozenset[str]] = {}
@@ -132,7 +135,7 @@ class Bucket(Requests):
         request = OPERATIONS[method]
         with Sending(request.name) as sending:
             try:
-                answer: dict[str, Any] = await getattr(self._client, method)(**told)
+                answer = await self._call(method, told, sending)
             except Exception as error:  # noqa: BLE001  # of any class, and all are classified
                 failure = self._failed(
                     self.described(method, path, parameters), error, has_left=sending.has_left

@@ -28,16 +28,29 @@ class Sending:
         if self._before is not None:
             _current.reset(self._before)
 
-    def note(self, event_name: str) -> None:
-        """Take notice of an event of the client."""
-        self.has_left |= event_name.endswith(self._event)
+    def note(self, event_name: str, request: Any) -> Any:
+        """Take notice of an event of the client.
+
+        Args:
+            event_name: Which.
+            request: What is to be sent.
+
+        Returns:
+            What takes the place of an answer, and may be awaited: then nothing is sent.
+        """
+        is_own = event_name.endswith(self._event)
+        self.has_left |= is_own
+        return self.instead(request) if is_own else None
+
+    def instead(self, request: Any) -> Any:  # noqa: ARG002  # it is sent
+        """What takes the place of an answer."""
+        return None
 
 
 _current: ContextVar[Sending | None] = ContextVar("sending", default=None)
 
 
-def note_sending(event_name: str, **_: Any) -> None:
+def note_sending(event_name: str, request: Any = None, **_: Any) -> Any:
     """Tell the call that is under way; for botocore's event ``before-send``."""
     sending = _current.get()
-    if sending is not None:
-        sending.note(event_name)
+    return None if sending is None else sending.note(event_name, request)

@@ -39,6 +39,7 @@ from fsspec_commit_stores.s3.opening import (
     filesystem_of,
     parameters_of,
     part_bytes_of,
+    wants_templates,
 )
 from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified, place_of
 from fsspec_commit_stores.s3.provenance import is_aws
@@ -70,6 +71,7 @@ class S3Store(HttpStore):
         ask: Ask,
         *,
         part_bytes: int | None,
+        by_template: bool,
     ) -> None:
         self._filesystem = filesystem
         self._capabilities = capabilities
@@ -78,6 +80,7 @@ class S3Store(HttpStore):
             place.bucket,
             parameters=parameters_of(filesystem),
             checksum=checksum_of(client),
+            by_template=by_template,
         )
         self._is_directory_bucket = is_directory_bucket(place.bucket)
         kept = False if self._is_directory_bucket else None
@@ -112,13 +115,17 @@ class S3Store(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        wanted_bytes = part_bytes_of(url, options)
+        wanted_bytes, by_template = part_bytes_of(url, options), wants_templates(url, options)
         filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
         endpoint = str(client.meta.endpoint_url)
         grows = is_verified(place.bucket, endpoint)
         part_bytes = wanted_bytes or (None if grows else PART_BYTES)
         facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
-        store = cls(filesystem, client, place, facts, options.ask, part_bytes=part_bytes)
+        store = cls(
+            *(filesystem, client, place, facts, options.ask),
+            part_bytes=part_bytes,
+            by_template=by_template,
+        )
         if options.choosing:
             try:
                 await options.ask(store._versions.are_kept)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    import ssl
 
 
 @dataclass(frozen=True)
@@ -53,17 +56,21 @@ class Responder:
         answering: Says what to answer.
         received: Every request so far.
         gives_leave: Whether whoever asks for leave to send a body is answered.
+        tls: What it speaks TLS by, if it does.
+        connections: How many there have been.
     """
 
     def __init__(self) -> None:
         self.gives_leave = True
+        self.tls: ssl.SSLContext | None = None
+        self.connections = 0
         self.answering: Answering = lambda _: Answer()
         self.received: list[Received] = []
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self.tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -76,7 +83,8 @@ class Responder:
     @property
     def url(self) -> str:
         assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        scheme = "http" if self.tls is None else "https"
+        return f"{scheme}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     def script(self, *answers: Answer) -> None:
         """Answer so in turn, the last one for ever."""
@@ -94,6 +102,7 @@ class Responder:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
+        self.connections += 1
         try:
             while await self._serve(reader, writer):
                 pass

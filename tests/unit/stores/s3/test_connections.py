@@ -70,7 +70,7 @@ def test_an_older_aiobotocore_sends_once_as_well(
     s3.script(CLOSED)
     assert s3.failure_of(put(store)).reply is UNKNOWN
     assert len(s3.received) == 2
-    client = store._bucket._client
+    client = store._bucket._call._client
     assert client.meta.config.connector_args == {"keepalive_timeout": 7}
 
 
@@ -185,7 +185,7 @@ def test_what_fails_before_anything_is_sent_was_not_done(s3: ScriptedS3, verb: s
     s3.run(all_of(s3.store.list_tree(PATH)))
     s3.received.clear()
     failing = Failing()
-    s3.store._bucket._client.meta.events.register_first("request-created.s3", failing)
+    s3.store._bucket._call._client.meta.events.register_first("request-created.s3", failing)
     for kind in ANY_CLASS:
         failing.kind = kind
         caught = s3.failure_of(VERBS[verb].call(s3.store))
@@ -200,7 +200,7 @@ def test_what_fails_after_that_is_in_doubt(s3: ScriptedS3, verb: str) -> None:
     s3.always(xml("ListBucketResult"))
     s3.run(all_of(s3.store.list_tree(PATH)))
     failing = Failing()
-    s3.store._bucket._client.meta.events.register_first("response-received.s3", failing)
+    s3.store._bucket._call._client.meta.events.register_first("response-received.s3", failing)
     for kind in ANY_CLASS:
         failing.kind = kind
         caught = s3.failure_of(VERBS[verb].call(s3.store))
