@@ -7,10 +7,14 @@ whether it is so; what one of them does not do is a row in `tests/servers/gaps.p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Expect
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.files import FilesContract
 from fsspec_commit.testing.store_contract.listings import ListingsContract
@@ -18,11 +22,16 @@ from fsspec_commit.testing.store_contract.puts import PutsContract
 from fsspec_commit.testing.store_contract.uploads import UploadsContract
 from fsspec_commit.testing.store_contract.writers import WritersContract
 from fsspec_commit_stores.s3 import S3Store
+from fsspec_commit_stores.s3.templates.calls import TemplatedCalls
 from tests.contract.on_bucket import OnBucket
 from tests.scenes.places import keep_versions
 from tests.sweeps import some_tests_by_day
+from tests.unit.stores.s3.templates.sent import SentByTemplate
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
     from fsspec_commit.store import Capabilities
     from tests.servers.plugin import S3Bucket
     from tests.servers.server import Server
@@ -60,6 +69,56 @@ class OnServer(OnBucket):
     @pytest.fixture
     def bucket(self, s3_bucket: S3Bucket) -> S3Bucket:
         return s3_bucket
+
+    @pytest.fixture(autouse=True)
+    def no_shape_is_left_to_botocore(self, store: S3Store) -> Iterator[None]:
+        """So that what is shown here is shown of requests by template."""
+        yield
+        calls = store._bucket._call
+        if isinstance(calls, TemplatedCalls):
+            known = calls._templates._known
+            assert [shape for shape, template in known.items() if template is None] == []
+
+
+class TestFrequentRequests(OnServer):
+    """Each goes by template, and once, on each server."""
+
+    @pytest.mark.parametrize("length", [1, 1 << 17, 1 << 20], ids=["short", "long", "asking leave"])
+    def test_each_goes_by_template(
+        self,
+        runner: asyncio.Runner,
+        store: S3Store,
+        monkeypatch: pytest.MonkeyPatch,
+        length: int,
+    ) -> None:
+        sent = SentByTemplate(monkeypatch)
+        path, nonce = StorePath(f"{store.root}/a b/\u00fc+%.parquet"), SYSTEM_IDS.nonce()
+        body = bytes(length)
+
+        async def upload() -> None:
+            begun = await store.uploads.start(path, nonce)
+            part = await store.uploads.put_part(begun, 1, body)
+            whole = replace(begun, parts=(part,))
+            await store.uploads.complete(whole, expecting=Expect.ABSENT)
+            await store.put(path, body, expecting=Expect.ANYTHING, within=None, nonce=nonce)
+
+        runner.run(upload())
+        assert sent.count == 4
+        found = runner.run(store.read(path, limit_bytes=length))
+        assert found is not None
+        assert found.data == body
+
+
+@pytest.mark.slow
+class TestS3StoreByBotocore(OnServer, StoreContract):
+    """All of it once more where nothing goes by template."""
+
+    page_entries = 100
+
+    @pytest.fixture
+    def everywhere(self) -> dict[str, Any]:
+        short = {"MaxKeys": self.page_entries}
+        return {"request_templates": False, "s3_additional_kwargs": short}
 
 
 @some_tests_by_day(3)
