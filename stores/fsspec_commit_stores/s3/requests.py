@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from botocore.exceptions import ClientError
+from botocore.model import OperationNotFoundError
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
@@ -204,8 +205,11 @@ class Bucket(Requests):
         self, method: str, path: StorePath, parameters: Mapping[str, Any], *, as_record: bool
     ) -> dict[str, Any]:
         """The user's parameters and ours, as *method* is told them."""
-        known = self._parameters(method)
-        unknown = parameters.keys() - known
+        try:
+            known = self._parameters(method)
+            unknown = parameters.keys() - known
+        except OperationNotFoundError:
+            known, unknown = frozenset[str](), {OPERATIONS[method].name}
         if unknown:
             why = f"the installed botocore does not know {', '.join(sorted(unknown))}; upgrade it"
             raise store_error(self.described(method, path, parameters), why, Reply.REFUSED)

@@ -18,6 +18,7 @@ from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Expect, OpenOptions
 from fsspec_commit.store.registry import adapter
 from fsspec_commit_stores.s3 import S3Store, opening
+from fsspec_commit_stores.s3.renaming import S3Renames
 from tests.unit.stores.responder import Answer, Received
 from tests.unit.stores.s3.answers import MARK, error, tag, xml
 
@@ -349,3 +350,19 @@ def test_a_moment_is_what_botocore_makes_of_it(text: str) -> None:
 def test_what_is_no_moment_is_refused_as_botocore_does() -> None:
     with pytest.raises(ValueError, match="Invalid timestamp"):
         opening._moment("todayZ")
+
+
+def test_a_client_that_knows_no_renames_renames_nothing(
+    s3: ScriptedS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """botocore learnt of them in 1.38. What it says of an older one left the adapter as it was."""
+    bucket = s3.store._bucket
+    monkeypatch.delitem(bucket._model._service_description["operations"], "RenameObject")
+    source, target = bucket.path("out/a"), bucket.path("out/b")
+    renamed = S3Renames(bucket).rename(
+        source, target, token=None, expecting=Expect.ABSENT, within=s3.store.root
+    )
+    caught = s3.failure_of(renamed)
+    assert caught.reply is Reply.REFUSED
+    assert "the installed botocore does not know RenameObject; upgrade it" in str(caught)
+    assert s3.received == []
