@@ -20,6 +20,7 @@ from tests.servers.installation import (
     remove_all,
 )
 from tests.servers.kinds import EVERY_RUN, NIGHTLY
+from tests.servers.library_versions import OLDEST_LIBRARIES
 from tests.servers.pyspark_versions import PYSPARK_VERSIONS
 from tests.servers.tlc import TLC
 
@@ -46,7 +47,7 @@ def _install(*, nightly: bool) -> int:
     print(f"servers are kept in {installation.SERVERS}", flush=True)
     missing = False
     needed = [*(kind.installation for kind in EVERY_RUN), *OTHER_STORES, *PEERS]
-    peers = (HADOOP_ON_GCS, BARE_DISK, *PYSPARK_VERSIONS)
+    peers = (HADOOP_ON_GCS, BARE_DISK, OLDEST_LIBRARIES, *PYSPARK_VERSIONS)
     by_night = [*(kind.installation for kind in NIGHTLY), *peers]
     further = by_night if nightly else []
     for one in (*needed, *further):

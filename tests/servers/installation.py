@@ -158,6 +158,25 @@ class PythonPackage(Installation):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PinnedEnvironment(Installation):
+    """All that is in ``constraints/<name>.txt``, and nothing else; nothing of ours either."""
+
+    @property
+    def toolchain(self) -> None:
+        return None
+
+    @property
+    def _made_with(self) -> str:
+        return f"{super()._made_with} {os.path.realpath(sys.executable)}"
+
+    def _install(self) -> None:
+        python = str(self.folder / "bin" / "python")
+        _run(sys.executable, "-m", "venv", "--without-pip", str(self.folder))
+        pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
+        _run(*pip, "--no-deps", "--requirement", str(self._constraints))
+
+
+@dataclass(frozen=True, kw_only=True)
 class OwnServer(Installation):
     """A package of the tests, run with `-m` by the Python that runs them: nothing is installed."""
 

@@ -74,7 +74,14 @@ STILL_PENDING = (
 OTHER_PENDING = "<Upload><Key>out/a</Key><UploadId>other</UploadId></Upload>"
 
 
-@pytest.mark.parametrize("verb", ASKED)
+@pytest.fixture(params=ASKED)
+def verb(request: pytest.FixtureRequest, s3: ScriptedS3) -> str:
+    asked: str = request.param
+    if asked == "rename" and "RenameObject" not in s3.store._bucket._model.operation_names:
+        pytest.skip("botocore learnt of it in 1.38")
+    return asked
+
+
 def test_nobody_elses_answer_says_what_was_done(s3: ScriptedS3, verb: str) -> None:
     for name, answer in IMPOSTORS.items():
         if (verb, name) in AS_DOCUMENTED:
@@ -86,7 +93,6 @@ def test_nobody_elses_answer_says_what_was_done(s3: ScriptedS3, verb: str) -> No
         assert not isinstance(caught, FileNotFoundError | FileExistsError | PermissionError)
 
 
-@pytest.mark.parametrize("verb", ASKED)
 def test_of_whom_marks_answers_none_without_a_mark_is_believed(s3: ScriptedS3, verb: str) -> None:
     """By then the page may have an etag, and even the very form of S3's."""
     s3.script(Answer(200, headers={**MARK, "ETag": '"e1"'}))

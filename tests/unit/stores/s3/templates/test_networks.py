@@ -126,7 +126,6 @@ class TestTls:
         told = ways.outcome(times=2, endpoint_url=server.url, **verify)
         assert not any("Reply" in one for one in told)
         assert len(server.received) == 4
-        assert server.connections == 2
 
     def test_not_trusted(self, ways: Ways, server: Responder) -> None:
         [told] = ways.outcome(endpoint_url=server.url)
