@@ -107,6 +107,9 @@ class TestFrequentRequests(OnServer):
         found = runner.run(store.read(path, limit_bytes=length))
         assert found is not None
         assert found.data == body
+        assert runner.run(store.stat(path)) == found.entry
+        runner.run(store.delete(path, expecting=Expect.ANYTHING))
+        assert sent.count == 7
 
 
 @pytest.mark.slow

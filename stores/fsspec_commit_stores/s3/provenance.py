@@ -27,7 +27,7 @@ _ROOT = re.compile(
     re.DOTALL,
 )
 FORM = "fsspec_commit.form"
-_STREAMED = "a stream"
+STREAMED = "a stream"
 _EMPTY = ""
 
 
@@ -55,7 +55,7 @@ def note_form(
     For its event ``before-parse``.
     """
     body = response_dict["body"]
-    customized_response_dict[FORM] = _form(body) if isinstance(body, bytes) else _STREAMED
+    customized_response_dict[FORM] = _form(body) if isinstance(body, bytes) else STREAMED
 
 
 class Provenance:
@@ -77,7 +77,7 @@ class Provenance:
         status = metadata.get("HTTPStatusCode")
         is_part = in_range and status == HTTPStatus.PARTIAL_CONTENT
         found = answer.pop(FORM, None)
-        expected = (_STREAMED,) if request.is_streamed else request.documents or (_EMPTY,)
+        expected = (STREAMED,) if request.is_streamed else request.documents or (_EMPTY,)
         if (status != request.status and not is_part) or found not in expected:
             return False
         if request.has_etag and "etag" not in headers:

@@ -11,7 +11,7 @@ the place of what the network would.
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import aiohttp
 from aiobotocore.httpsession import AIOHTTPSession
@@ -24,6 +24,9 @@ from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.sending import Sending
 
 _HOW = frozenset({"chunked", "data", "headers", "proxy", "proxy_headers", "url"})
+
+Outcome: TypeAlias = Received | aiohttp.ClientResponse | Exception
+"""What a request has come to: an answer, one that is still to be read, or none."""
 
 
 class UnreadAnswerError(Exception):
@@ -81,7 +84,7 @@ class Rehearsals:
         return stage.caught
 
     async def retell(
-        self, method: str, parameters: Mapping[str, Any], outcome: Received | Exception
+        self, method: str, parameters: Mapping[str, Any], outcome: Outcome
     ) -> dict[str, Any]:
         """What the client's *method* makes of what a request has come to that was sent for it.
 
@@ -98,6 +101,8 @@ class Rehearsals:
                     raise
             else:
                 return answer
+        if isinstance(outcome, aiohttp.ClientResponse):
+            outcome.close()
         # Outside: what failed had nothing to do with the request, and must not pass for its end.
         raise UnreadAnswerError
 
@@ -158,7 +163,7 @@ class _Catching(_Stage):
 class _Retelling(_Stage):
     """Tells what a request has come to, once: nobody has asked a second time."""
 
-    def __init__(self, connections: SendingOnce, outcome: Received | Exception) -> None:
+    def __init__(self, connections: SendingOnce, outcome: Outcome) -> None:
         super().__init__(connections)
         self.is_told = False
         self._outcome = outcome
@@ -172,7 +177,9 @@ class _Retelling(_Stage):
         self.is_told = True
         if isinstance(self._outcome, Exception):
             raise self._outcome
-        return _Answer(self._outcome, how["url"])
+        if isinstance(self._outcome, Received):
+            return _Answer(self._outcome, how["url"])
+        return self._outcome
 
 
 class _Answer:

@@ -21,14 +21,17 @@ _DOCUMENT = re.compile(
 # As UTF-8, and some that are no characters of XML's begin with it.
 _NO_CHARACTERS = b"\xef\xbf"
 _FIELDS = re.compile(rb"<(\w+)>(" + _TEXT + rb")</")
+_NUMBER = re.compile("[0-9]{1,18}")
+_TIME = re.compile("[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
+_OF_METADATA = "x-amz-meta-"
 _ESCAPED = re.compile(r"(?:[^&]|&(?:amp|apos|gt|lt|quot|#34|#38|#39|#60|#62);)*")
 
 
 class Successes:
     """Reads those to one operation.
 
-    As botocore would read them: the fields that are texts, whichever of them anybody looks at, and
-    the headers. At the others, a truth or a number, nobody does.
+    As botocore would read them: the fields that are texts and whole numbers, whichever of them
+    anybody looks at, the metadata, and the headers. At the others, a truth or a time, nobody does.
     """
 
     def __init__(self, request: Operation, model: Any) -> None:
@@ -36,8 +39,8 @@ class Successes:
         self._request = request
         self._in_headers: dict[str, str] = {}
         self._in_body: dict[str, str] = {}
-        # What botocore cannot make a number of, it does not believe.
-        self._numbers: set[str] = set()
+        self._numbers: dict[str, str] = {}
+        self._times: set[str] = set()
         self._others: set[str] = set()
         for field, shape in model.output_shape.members.items():
             name = str(shape.serialization.get("name", field))
@@ -46,33 +49,57 @@ class Successes:
                 texts = self._in_headers if is_in_header else self._in_body
                 texts[name.lower() if is_in_header else name] = field
             elif is_in_header and shape.type_name in {"integer", "long"}:
-                self._numbers.add(name.lower())
-            elif shape.type_name != "boolean":
+                self._numbers[name.lower()] = field
+            elif is_in_header and shape.type_name == "timestamp":
+                self._times.add(name.lower())
+            elif shape.type_name not in {"boolean", "map"} and field != "Body":
                 self._others.add(name.lower())
+        self._has_metadata = "Metadata" in model.output_shape.members
 
     def read(self, received: Received) -> dict[str, Any] | None:
         """What *received* says; ``None`` where it may be no such success."""
+        try:
+            told = self._document(received.body)
+        except UnicodeDecodeError:
+            return None
+        return None if told is None else self.read_headers(received, told)
+
+    def read_headers(self, received: Received, told: dict[str, Any]) -> dict[str, Any] | None:
+        """What the headers of *received* say, beside what was *told*."""
         if received.status != self._request.status:
             return None
         headers: dict[str, str] = {}
+        metadata: dict[str, str] = {}
         try:
-            told = self._document(received.body)
-            if told is None:
-                return None
             for raw_name, raw_value in received.raw_headers:
-                name = raw_name.decode().lower()
+                name, value = raw_name.decode().lower(), raw_value.decode()
+                headers[name] = value
                 field = self._in_headers.get(name)
-                value = headers[name] = raw_value.decode()
                 if field is not None:
                     if field in told:
                         return None
                     told[field] = value
-                elif name in self._others or (name in self._numbers and not value.isdecimal()):
+                elif name.startswith(_OF_METADATA):
+                    metadata[name.removeprefix(_OF_METADATA)] = value
+                elif not self._is_known(name, value, told):
                     return None
         except UnicodeDecodeError:
             return None
+        if self._has_metadata:
+            told["Metadata"] = metadata
         told["ResponseMetadata"] = {"HTTPStatusCode": received.status, "HTTPHeaders": headers}
         return told
+
+    def _is_known(self, name: str, value: str, told: dict[str, Any]) -> bool:
+        """Whether botocore would make something of *value*, and no text; a number is *told*."""
+        number = self._numbers.get(name)
+        if number is not None:
+            if number in told or _NUMBER.fullmatch(value) is None:
+                return False
+            told[number] = int(value)
+            return True
+        is_time = name in self._times
+        return name not in self._others and not (is_time and _TIME.fullmatch(value) is None)
 
     def _document(self, body: bytes) -> dict[str, Any] | None:
         if not self._request.documents:

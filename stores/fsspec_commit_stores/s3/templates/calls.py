@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
+import aiohttp
 import botocore
 from yarl import URL
 
@@ -13,18 +14,31 @@ from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Received
 from fsspec_commit_stores.s3.connections import SendingOnce
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.places import is_directory_bucket
-from fsspec_commit_stores.s3.rehearsals import Rehearsals
+from fsspec_commit_stores.s3.provenance import FORM, STREAMED
+from fsspec_commit_stores.s3.rehearsals import Outcome, Rehearsals
 from fsspec_commit_stores.s3.sending import Sending
 from fsspec_commit_stores.s3.templates.answers import Successes
+from fsspec_commit_stores.s3.templates.contents import content_of
 from fsspec_commit_stores.s3.templates.handlers import Handlers
 from fsspec_commit_stores.s3.templates.known import Templates
 from fsspec_commit_stores.s3.templates.samples import shape_of
 from fsspec_commit_stores.s3.templates.template import Filled, Template
 
 FREQUENT = frozenset(
-    {"complete_multipart_upload", "create_multipart_upload", "put_object", "upload_part"}
+    {
+        "complete_multipart_upload",
+        "create_multipart_upload",
+        "delete_object",
+        "get_object",
+        "head_object",
+        "put_object",
+        "upload_part",
+    }
 )
-"""What is sent once a file or more often."""
+"""What is sent once a file, or a task."""
+_READING = "get_object"
+_LOOKING = "head_object"
+_PART = "Range"
 BODY_BYTES_MAX = 8 << 20
 """Beside the work for a longer body, botocore's is little."""
 
@@ -88,22 +102,37 @@ class TemplatedCalls(Calls):
             Exception: Of any class: it was not done, or it is not known. *sending* says whether it
                 has left.
         """
-        found = None
-        if method in FREQUENT and len(parameters.get("Body", b"")) <= BODY_BYTES_MAX:
-            found = await self._filled(method, parameters)
+        is_frequent = method in FREQUENT and _PART not in parameters
+        if not is_frequent or len(parameters.get("Body", b"")) > BODY_BYTES_MAX:
+            return await super().__call__(method, parameters, sending)
+        found = await self._filled(method, parameters)
         if found is None:
             return await super().__call__(method, parameters, sending)
         sending.has_left = True
-        outcome: Received | Exception
+        outcome: Outcome
         try:
-            outcome = await _sent(*found)
+            outcome = await _sent(method, *found)
         except Exception as error:  # noqa: BLE001  # of any class, and botocore is told of all
             outcome = error
         else:
-            answer = self._successes[method].read(outcome)
+            template, _ = found
+            answer = self._understood(method, template, outcome)
             if answer is not None:
                 return answer
         return await self._rehearsals.retell(method, parameters, outcome)
+
+    def _understood(
+        self, method: str, template: Template, outcome: Received | aiohttp.ClientResponse
+    ) -> dict[str, Any] | None:
+        """What an answer says that is plainly the success."""
+        if isinstance(outcome, Received):
+            return self._successes[method].read(outcome)
+        received = Received(outcome.status, outcome.raw_headers, b"")
+        told = self._successes[method].read_headers(received, {FORM: STREAMED})
+        if told is None:
+            return None
+        told["Body"] = content_of(outcome, told, is_compared=template.asks_for_checksum)
+        return None if told["Body"] is None else told
 
     async def _filled(
         self, method: str, parameters: Mapping[str, Any]
@@ -154,14 +183,19 @@ def calls_of(client: Any, bucket: str, *, by_template: bool) -> Calls:
     return Calls(client)
 
 
-async def _sent(template: Template, filled: Filled) -> Received:
-    """What *filled* is answered, which is sent once; nothing is followed."""
+async def _sent(
+    method: str, template: Template, filled: Filled
+) -> Received | aiohttp.ClientResponse:
+    """What *filled* is answered, which is sent once; nothing is followed.
+
+    Of a content only the headers have come, of all else all of it.
+    """
     session, values, exchanges = template.session, filled.values, template.exchanges
-    if exchanges is not None and session.timeout.total is None:
+    if exchanges is not None and session.timeout.total is None and method != _READING:
         message = (template.message % values).encode() + filled.body
         if len(message) <= MESSAGE_BYTES_MAX:
-            return await exchanges.send(message, session.timeout)
-    async with session.request(
+            return await exchanges.send(message, session.timeout, is_head=method == _LOOKING)
+    answer = await session.request(
         template.method,
         URL(template.url % values, encoded=True),
         headers={name: text % values for name, text in template.headers.items()},
@@ -169,5 +203,8 @@ async def _sent(template: Template, filled: Filled) -> Received:
         data=BytesIO(filled.body) if filled.body else None,
         allow_redirects=False,
         **template.proxy,
-    ) as answer:
+    )
+    if method == _READING:
+        return answer
+    async with answer:
         return Received(answer.status, answer.raw_headers, await answer.read())

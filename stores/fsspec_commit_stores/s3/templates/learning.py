@@ -131,8 +131,6 @@ def check(
     values = {**filled.values, INVOCATION: caught.headers.get(INVOCATION, "")}
     ours = {name.lower(): value % values for name, value in template.headers.items()}
     theirs = {name.lower(): value for name, value in caught.headers.items()}
-    if LENGTH not in theirs:
-        del ours[LENGTH]
     different = sorted(
         name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)
     )
@@ -204,8 +202,8 @@ def _headers(caught: Caught, marks: Mapping[str, str], metadata: Mapping[str, st
         by_name[name] = as_sent[sent] = f"%({gap})s" if gap else _text(value)
     if not {AUTHORIZATION, DATE, DIGEST} <= by_name.keys():
         raise DeclinedError("it is not signed by version 4 for S3")
-    if LENGTH not in by_name:
-        as_sent["Content-Length"] = f"%({LENGTH})s"
+    if body and LENGTH not in by_name:
+        raise DeclinedError("it does not say how long the body is")
     return _Headers(as_sent, by_name, tuple(in_headers), in_metadata)
 
 

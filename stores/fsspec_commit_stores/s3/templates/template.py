@@ -25,6 +25,7 @@ DATE = "x-amz-date"
 DIGEST = "x-amz-content-sha256"
 TOKEN = "x-amz-security-token"  # noqa: S105  # the name of a header
 
+_MODE = "x-amz-checksum-mode"
 UNSIGNED_BODY = "UNSIGNED-PAYLOAD"
 # What every way of writing a header leaves as it stands, and a signature takes as it stands.
 _PLAIN = re.compile("[!-~]+(?: [!-~]+)*")
@@ -92,6 +93,11 @@ class Template:
     session: aiohttp.ClientSession
     proxy: Mapping[str, Any]
     exchanges: Exchanges | None
+
+    @property
+    def asks_for_checksum(self) -> bool:
+        """Whether what is answered is to be compared."""
+        return any(name.lower() == _MODE for name in self.headers)
 
     def fill(self, parameters: Mapping[str, Any], moment: Moment) -> Filled | None:
         """The request with *parameters*, signed; ``None`` where botocore knows better."""

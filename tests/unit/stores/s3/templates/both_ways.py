@@ -167,6 +167,10 @@ def verbs_of(content: Content, bucket: str = "bucket") -> dict[str, Callable[[S3
             path, content.body, expecting=Token(content.etag), within=None, nonce=nonce
         ),
         "write": lambda s: write(s, path, content.body),
+        "delete": lambda s: s.delete(path, expecting=Token(content.etag)),
+        "delete any": lambda s: s.delete(path, expecting=Expect.ANYTHING),
+        "look": lambda s: s.stat(path),
+        "read": lambda s: s.read(path, limit_bytes=9),
     }
 
 

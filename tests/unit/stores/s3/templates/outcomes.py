@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsspec_commit.errors import StoreError
-from fsspec_commit.store import Expect
+from fsspec_commit.store import Expect, Token
 from fsspec_commit_stores.s3 import S3Store
+from fsspec_commit_stores.s3.contents import NONCE_NAME
 from tests.unit.stores.responder import Answer
 from tests.unit.stores.s3.answers import MARK, tag
 from tests.unit.stores.s3.verbs import UPLOAD
@@ -18,6 +19,14 @@ from tests.unit.stores.verbs import NONCE, PATH, uploads
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 NAMESPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 ETAG = {"ETag": '"e1"', **MARK}
+
+STANDING = {
+    **ETAG,
+    f"x-amz-meta-{NONCE_NAME}": NONCE,
+    "Last-Modified": "Tue, 24 Nov 2026 14:00:00 GMT",
+    "x-amz-checksum-crc32": "/sUwqQ==",
+}
+"""What is said of a file that stands there."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,11 @@ FREQUENT = {
     "complete": Frequent(
         lambda s: uploads(s).finish(UPLOAD, expecting=Expect.ABSENT),
         document("CompleteMultipartUploadResult", "<ETag>&quot;e1-1&quot;</ETag>"),
+    ),
+    "delete": Frequent(lambda s: s.delete(PATH, expecting=Token("e1")), Answer(204, headers=MARK)),
+    "look": Frequent(lambda s: s.stat(PATH), Answer(200, headers=STANDING)),
+    "read": Frequent(
+        lambda s: s.read(PATH, limit_bytes=9), Answer(200, b"content", headers=STANDING)
     ),
 }
 

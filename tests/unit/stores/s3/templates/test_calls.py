@@ -16,10 +16,10 @@ from fsspec_commit_stores.s3 import S3Store, sending
 from fsspec_commit_stores.s3.templates import calls, known, learning
 from fsspec_commit_stores.s3.templates.samples import Shape
 from tests.unit.stores.responder import Answer
-from tests.unit.stores.s3.answers import MARK
+from tests.unit.stores.s3.answers import MARK, xml
 from tests.unit.stores.s3.templates.outcomes import FREQUENT
 from tests.unit.stores.s3.templates.sent import SentByTemplate
-from tests.unit.stores.verbs import PATH, put
+from tests.unit.stores.verbs import PATH, all_of, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +55,16 @@ def test_from_the_first_one_on(s3: ScriptedS3, sent: SentByTemplate, caplog: Any
 
 
 def test_what_is_not_frequent_is_botocores(s3: ScriptedS3, sent: SentByTemplate) -> None:
-    s3.answering = lambda _: Answer(204, headers=MARK)
-    s3.run(s3.store.delete(PATH, expecting=Expect.ANYTHING))
+    s3.always(xml("ListBucketResult"))
+    s3.run(all_of(s3.store.list_tree(PATH)))
+    s3.answering = lambda _: Answer(
+        206, b"c", {"ETag": '"e"', "Content-Range": "bytes 0-0/9", **MARK}
+    )
+    for start in range(40):
+        s3.failure_of(s3.store.read_range(PATH, start=start + 1, length=1))
     assert sent.count == 0
-    assert len(s3.received) == 1
+    assert len(s3.received) == 42
+    assert s3.store._bucket._call._templates._known == {}  # type: ignore[attr-defined]
 
 
 def test_the_user_can_turn_it_off(s3: ScriptedS3, sent: SentByTemplate, caplog: Any) -> None:

@@ -29,15 +29,18 @@ class Twice:
 
     def outcomes(self, frequent: Frequent, answer: Answer) -> tuple[str, str]:
         """What each is told of *answer*, when a first request has been answered well."""
-        told = []
+        told, asked = [], []
         for store, by_template in self._stores:
             self._s3.script(frequent.success, answer)
             self._s3.run(call(frequent, store))
             self._s3.received.clear()
             before = self._sent.count
             told.append(self._s3.run(outcome_of(call(frequent, store))))
-            assert self._sent.count - before == by_template
-            assert len(self._s3.received) == 1
+            assert (self._sent.count > before) is by_template
+            asked.append([(one.method, one.target) for one in self._s3.received])
+        assert asked[0] == asked[1]
+        # A look that is refused without a mark is followed by a read, and that by a listing.
+        assert len(asked[0]) == 1 or frequent in LOOKS
         [ours, theirs] = told
         return ours, theirs
 
@@ -57,6 +60,7 @@ def frequent(request: pytest.FixtureRequest) -> Frequent:
     return FREQUENT[request.param]
 
 
+LOOKS = (FREQUENT["look"], FREQUENT["read"])
 RETRY = {"Retry-After": "7", **MARK}
 ODD = {
     "a success": None,
@@ -108,11 +112,12 @@ def test_each_error_is_classified_alike(twice: Twice, frequent: Frequent) -> Non
     for status, code in ScriptedS3.errors:
         ours, theirs = twice.outcomes(frequent, error(status, code))
         assert ours == theirs
-        assert ours.startswith(f"{ScriptedS3.errors[status, code]}")
+        if frequent not in LOOKS:
+            assert ours.startswith(f"{ScriptedS3.errors[status, code]}")
 
 
 def test_so_is_each_answer_by_somebody_else(twice: Twice, frequent: Frequent) -> None:
     for name, answer in IMPOSTORS.items():
         ours, theirs = twice.outcomes(frequent, answer)
         assert ours == theirs, name
-        assert "Reply.UNKNOWN" in ours, name
+        assert "Reply.UNKNOWN" in ours or frequent in LOOKS, name
