@@ -42,6 +42,7 @@ TESTS = (
     "tests/contract/test_memory.py",
     "tests/contract/test_planted_lies.py",
     "tests/protocol",
+    "tests/specs",
     "tests/integration/write_dataset",
     "tests/integration/test_accept_loss.py",
     "tests/integration/test_adoption.py",

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import pytest
 
 TEST_MAX_S = 2.0
-"""Tests that take longer kill nothing."""
+"""Tests that take more of a processor kill nothing, however busy the machine is by others."""
+WAITS_MAX_S = 10.0
+"""Nor do those that take longer than this by the clock."""
 CASES_MAX = 5
 """Of the cases of a test so many are run, spread over all of them."""
 ALL_CASES = "tests/mutation/"
@@ -50,6 +52,15 @@ class Reached:
             known = self.tests.setdefault(path, {})
             for line, tests in lines.items():
                 known.setdefault(line, set()).update(tests)
+
+    def note(self, test: str, seconds: float, seen: coverage.CoverageData) -> None:
+        """What a test that has passed reaches, by what was *seen* of all of them."""
+        self.seconds[test] = seconds
+        seen.set_query_context(test)
+        for path in seen.measured_files():
+            known = self.tests.setdefault(path, {})
+            for line in seen.lines(path) or ():
+                known.setdefault(line, set()).add(test)
 
     def by(self, mutant: Mutant) -> list[str]:
         """The tests that reach a mutant."""
@@ -80,20 +91,18 @@ def watch(tests: Sequence[str], fails: Callable[[str], bool], room: Path) -> int
         config_file=False,
         include=[f"{ROOT}/{package}/*" for package in PACKAGES],
     )
+    watching.set_option("run:disable_warnings", ["no-data-collected"])
     reached = Reached()
 
     def write(*_: object) -> None:
+        # Of what is watched nothing is asked here: the test that is broken off may hold its lock.
         try:
-            watching.stop()
-            data = watching.get_data()
-            for path in data.measured_files():
-                lines = data.contexts_by_lineno(path).items()
-                reached.tests[path] = {line: reached.seconds.keys() & {*by} for line, by in lines}
             (room / "reached").write_bytes(pickle.dumps(reached))
         finally:
             os._exit(0)  # Whatever test this is in the midst of.
 
     signal.signal(signal.SIGALRM, write)
+    signal.signal(signal.SIGPROF, write)
     watching.start()
     for test in tests:
         if sys.gettrace() is None:
@@ -101,11 +110,13 @@ def watch(tests: Sequence[str], fails: Callable[[str], bool], room: Path) -> int
         watching.switch_context(test)
         reached.asked.add(test)
         begin = time.monotonic()
-        signal.setitimer(signal.ITIMER_REAL, TEST_MAX_S)
+        signal.setitimer(signal.ITIMER_REAL, WAITS_MAX_S)
+        signal.setitimer(signal.ITIMER_PROF, TEST_MAX_S)
         failed = fails(test)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         took = time.monotonic() - begin
-        if not failed and took <= TEST_MAX_S:
-            reached.seconds[test] = took
+        if not failed:
+            reached.note(test, took, watching.get_data())
     write()
     return 0

@@ -31,6 +31,8 @@ Verdict: TypeAlias = Literal["killed", "hung", "survived", "unreached", "no func
 HUNG_MIN_S = 10.0
 HUNG_TIMES = 30
 """How much longer than alone a test takes before it is called hung."""
+WAITS_TIMES = 5
+"""How much longer than it may work a mutant may take by the clock."""
 PARTS = 15
 """Into how many forks they are divided for each worker, each with some of all of them."""
 _ANYWHERE = ""
@@ -70,7 +72,7 @@ class Trials:
         done: Told of each.
         workers: How many forks there are at once.
         within_s: No mutant is begun after this time, once it is known what the tests reach.
-        mutant_max_s: No test of a mutant is begun after this time.
+        mutant_max_s: No test of a mutant is begun after so much time of a processor.
         learnt: A file that keeps what the tests reach, as long as no source changes.
     """
 
@@ -155,14 +157,15 @@ class Trials:
 
     def _try(self, mutant: Mutant, tests: Sequence[str], room: Path) -> int:
         """Run the tests over a mutant till one fails."""
-        begin = time.monotonic()
+        begin, worked_s = time.monotonic(), time.process_time()
         try:
             live_function(mutant).__code__ = code_of(mutant)
         except (ValueError, SyntaxError):
             return _NO_FUNCTION
         with (room / "run").open("w", buffering=1) as run:
             for test in tests:
-                if time.monotonic() - begin > self._mutant_max_s:
+                waited_s = (time.monotonic() - begin) / WAITS_TIMES
+                if max(time.process_time() - worked_s, waited_s) > self._mutant_max_s:
                     break
                 run.write(f"{test}\n")
                 end_after(max(HUNG_MIN_S, HUNG_TIMES * self._reached.seconds[test]))

@@ -1,0 +1,80 @@
+"""What is learnt of tests before mutants are tried: what each reaches, and that a slow one ends."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from typing import TYPE_CHECKING
+
+import coverage
+
+from fsspec_commit.protocol import file_names
+from tests.mutation import reached
+from tests.mutation.forks import Fork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import pytest
+
+PATIENCE_S = 60
+
+
+def learn(room: Path, tests: Mapping[str, Callable[[], object]]) -> reached.Reached:
+    """Have *tests* watched, each of which passes if it ends."""
+
+    def fails(test: str) -> bool:
+        tests[test]()
+        return False
+
+    fork = Fork(lambda _: reached.watch([*tests], fails, room))
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while os.waitpid(fork.pid, os.WNOHANG) == (0, 0):
+            assert time.monotonic() < deadline, "it hangs"
+            time.sleep(0.01)
+    finally:
+        fork.end()
+    found: reached.Reached = pickle.loads((room / "reached").read_bytes())
+    return found
+
+
+def reach() -> None:
+    assert repr(file_names.FileNames()) == "<FileNames of 0 files>"
+
+
+def work_on() -> None:
+    while True:
+        pass
+
+
+def work_on_with_the_lock_of_the_watch() -> None:
+    """As where a signal interrupts it just when it notes a line."""
+    watching = coverage.Coverage.current()
+    assert watching is not None
+    assert watching._collector is not None
+    watching._collector.data_lock.acquire()  # type: ignore[union-attr]  # it has one
+    work_on()
+
+
+def test_one_that_is_too_slow_ends_it_and_what_came_before_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its deadline once came in the middle of the watch's own work, and it hung for ever."""
+    monkeypatch.setattr(reached, "TEST_MAX_S", 0.2)
+    for slow in (work_on, work_on_with_the_lock_of_the_watch):
+        learnt = learn(tmp_path, {"quick": reach, "slow": slow, "never asked": reach})
+        assert learnt.asked == {"quick", "slow"}
+        assert learnt.seconds.keys() == {"quick"}
+        assert learnt.tests[file_names.__file__]
+
+
+def test_one_that_waits_is_not_too_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that is busy by others all tests take long by the clock."""
+    monkeypatch.setattr(reached, "TEST_MAX_S", 0.2)
+    waiting = {"waits": lambda: time.sleep(0.5), "reaches": reach}
+    assert learn(tmp_path, waiting).seconds.keys() == waiting.keys()
+    monkeypatch.setattr(reached, "WAITS_MAX_S", 0.2)
+    assert learn(tmp_path, waiting).asked == {"waits"}
