@@ -25,6 +25,7 @@ TESTS = (
     "tests/mutation/killers.py",
     "tests/unit/effects",
     "tests/unit/hadoop",
+    "tests/unit/protocol",
     "tests/unit/records",
     "tests/unit/store",
     "tests/unit/testing",
