@@ -1,0 +1,117 @@
+"""Drivers of several jobs on one loop in virtual time: each does something before its calls.
+
+Everything here is a coroutine: a test runs one by :func:`tests.unit.effects.virtual_time.run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from fsspec_commit.destination import OpenDestination, open_destination
+from fsspec_commit.ids import IdSource
+from fsspec_commit.location import locate
+from fsspec_commit.names import Target
+from fsspec_commit.new_job import new_job_at
+from fsspec_commit.protocol.attempt import commit_attempt
+from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.store import OpenOptions
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.protocol.bound_job import BoundJob
+    from fsspec_commit.records.job import TaskCommit
+
+T = TypeVar("T")
+Hook: TypeAlias = "Callable[[str, StorePath], Awaitable[None]]"
+BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+class Clock:
+    """Ids of jobs in the order in which they start, and times a second apart."""
+
+    def __init__(self) -> None:
+        self.moment = BEGIN
+        self.ids = IdSource(random.Random(5), self._now)
+
+    def _now(self) -> datetime:
+        return self.moment + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+class Stop:
+    """Stops a driver before a call, once: it makes no other one, either, until it is let go.
+
+    Attributes:
+        reached: Set when it stands there.
+        passed: Set to let it go on.
+        calls: Every call of the driver, by verb and path.
+    """
+
+    def __init__(self, verb: str, part: str) -> None:
+        self._verb, self._part = verb, part
+        self.reached, self.passed = asyncio.Event(), asyncio.Event()
+        self.calls: list[tuple[str, str]] = []
+
+    async def __call__(self, verb: str, path: StorePath) -> None:
+        self.calls.append((verb, path))
+        if verb == self._verb and self._part in path:
+            self.reached.set()
+        if self.reached.is_set():
+            await self.passed.wait()
+
+
+class Then:
+    """Does something before a call, once."""
+
+    def __init__(self, verb: str, part: str, do: Callable[[], Awaitable[object]]) -> None:
+        self._verb, self._part, self._do = verb, part, do
+        self.done = False
+
+    async def __call__(self, verb: str, path: StorePath) -> None:
+        if not self.done and verb == self._verb and self._part in path:
+            self.done = True
+            await self._do()
+
+
+async def opened(url: str, clock: Clock, hook: Hook | None = None) -> OpenDestination:
+    """A destination, each call to which is told to *hook* before it is made."""
+
+    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
+        if hook is not None:
+            await hook(verb, path)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        return await open_destination(locate(url), OpenOptions(choosing=True), ids=clock.ids)
+
+
+async def started(url: str, clock: Clock, hook: Hook | None = None, **options: Any) -> Driver:
+    """A driver of a job, by default of one that adds files; later ones have later ids."""
+    clock.moment += timedelta(seconds=1)
+    to = await opened(url, clock, hook)
+    new = await new_job_at(to, {"mode": "append", **options}, ids=clock.ids)  # type: ignore[typeddict-item]  # as a test says
+    driver = Driver()
+    await driver.start(new.store, new.with_new_id)
+    return driver
+
+
+async def wrote(driver: Driver, *names: str, task: int = 0) -> TaskCommit:
+    """The message of a task that has written files, which hold their names."""
+    job = driver.started()
+    return await attempt(job, names, task)
+
+
+async def attempt(job: BoundJob, names: Iterable[str], task: int = 0) -> TaskCommit:
+    layout = job.layout.attempt(task, job.store.ids.attempt_id())
+    output = job.committer.attempt(layout)
+    for name in names:
+        writer = output.writer(job.final_name(Target(name), layout))
+        await writer.write(name.encode())
+        await writer.finish()
+    return await commit_attempt(layout, output, job.store, rows=None, collect=job.record.collect)
