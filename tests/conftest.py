@@ -21,6 +21,7 @@ pytest_plugins = [
     "tests.nights",
     "tests.sharing",
     "tests.sweeps",
+    "tests.unforeseen",
     "tests.servers.plugin",
     "tests.servers.azure.plugin",
     "tests.servers.gcs.plugin",

@@ -263,6 +263,7 @@ def write(url: str, **options: Unpack[fc.JobOptions]) -> None:
                 file.write(name)
 
 
+@pytest.mark.unforeseen("KeyError", "RuntimeError")
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("once", [True, False], ids=["once", "from there on"])
 @some_by_day(5)

@@ -202,6 +202,7 @@ def test_a_phase_keeps_where_it_happened() -> None:
     assert phase(CommitFailedError, StoreError("x", stage="claim")).stage == "claim"
 
 
+@pytest.mark.unforeseen("KeyError")
 @pytest.mark.parametrize("kind", OUTCOMES)
 @pytest.mark.parametrize("decorator", [failing_as, unforeseen_as])
 def test_a_phase_says_what_an_error_that_nobody_foresaw_leaves_open(

@@ -279,6 +279,7 @@ def test_what_cannot_be_known_says_what_it_is_about() -> None:
     assert isinstance(caught.value.__cause__, StoreError)
 
 
+@pytest.mark.unforeseen("KeyError")
 def test_an_error_that_an_adapter_lets_out_is_unknown_and_every_slot_is_given_back() -> None:
     one = Pace(IDS, in_flight_max=1)
 
