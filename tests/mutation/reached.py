@@ -25,9 +25,15 @@ TEST_MAX_S = 2.0
 """Tests that take more of a processor kill nothing, however busy the machine is by others."""
 WAITS_MAX_S = 10.0
 """Nor do those that take longer than this by the clock."""
-CASES_MAX = 5
+CASES_MAX = 12
 """Of the cases of a test so many are run, spread over all of them."""
-ALL_CASES = "tests/mutation/"
+ALL_CASES = (
+    "tests/mutation/",
+    "tests/unit/effects/",
+    "tests/unit/protocol/",
+    "tests/integration/test_mistakes.py",
+)
+"""Each of them is quick, and a row of a table of its own."""
 
 
 @dataclass
