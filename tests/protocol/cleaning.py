@@ -1,0 +1,85 @@
+"""A clean of a bucket, in virtual time, and what is put there for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.protocol.clean import CleanReport, clean
+from fsspec_commit.selection import leftover_uploads, retiring
+from fsspec_commit.store import AtomicRename, Expect
+from tests.protocol.in_virtual_time import opened, started
+
+if TYPE_CHECKING:
+    from fsspec_commit.layout import JobLayout
+    from tests.flat.bucket import Bucket
+    from tests.protocol.in_virtual_time import Clock, Hook
+
+DEAD = "20261101T000000-0123456789abcdef"
+"""A job of which nothing is known."""
+NONCES = NONCE, OTHER_NONCE = Nonce("0" * 32), Nonce("1" * 32)
+
+
+def url(bucket: Bucket) -> str:
+    return f"flat://{bucket.name}/out"
+
+
+def destination(bucket: Bucket) -> DestinationLayout:
+    return DestinationLayout(StorePath(f"{bucket.name}/out"))
+
+
+def put(bucket: Bucket, path: StorePath | str, data: bytes = b"12345") -> None:
+    if bucket.habits.renames is AtomicRename.DIRECTORY:
+        bucket.make_directory(StorePath(path.rpartition("/")[0]))
+    bucket.put(StorePath(path), data, None, Expect.ANYTHING)
+
+
+def size_of(bucket: Bucket, layout: JobLayout) -> int:
+    """The bytes of an area."""
+    found = (bucket.get(path) for path in bucket.keys(f"{layout.area}/"))
+    return sum(len(one.data) for one in found if one is not None)
+
+
+async def dead(bucket: Bucket, clock: Clock, count: int = 1) -> list[JobLayout]:
+    """Jobs whose drivers have died."""
+    return [(await started(url(bucket), clock)).started().layout for _ in range(count)]
+
+
+async def void(bucket: Bucket, clock: Clock) -> JobLayout:
+    """The area of a job that is over, to which a late task has written."""
+    [layout] = await dead(bucket, clock)
+    bucket.delete(layout.spec, Expect.ANYTHING)
+    put(bucket, f"{layout.area}/tasks/0/left")
+    return layout
+
+
+class Fails:
+    """Fails each call of a verb, on paths with a part, in one way: by default it is refused."""
+
+    def __init__(self, verb: str, part: str, error: BaseException | None = None) -> None:
+        self._verb, self._part = verb, part
+        self._error = error or StoreError("not yours", reply=Reply.REFUSED)
+
+    async def __call__(self, verb: str, path: StorePath) -> None:
+        if verb == self._verb and self._part in path:
+            raise self._error
+
+
+async def cleaned(
+    bucket: Bucket, clock: Clock, hook: Hook | None = None, *, age_s: float = 0, **how: Any
+) -> CleanReport:
+    """A clean of what is older than *age_s*; by default it removes that."""
+    to = await opened(url(bucket), clock, hook)
+    facts = to.store.capabilities
+    return await clean(
+        to.store,
+        older_than=timedelta(seconds=age_s),
+        bind=to.bind,
+        check=to.check,
+        retirement=retiring(to.store, facts),
+        leftovers=leftover_uploads(to.store, facts),
+        **{"dry_run": False, **how},
+    )
