@@ -101,13 +101,14 @@ def test_what_another_program_has_written_for_a_job_is_counted_and_goes(bucket: 
         for layout in (open_one, late, young):
             put(bucket, f"{layout.magic_directory}/tasks/0/0/__base/a.txt")
         bucket.delete(late.spec, Expect.ANYTHING)
+        put(bucket, f"{late.area}/left")
         bucket.delete(young.spec, Expect.ANYTHING)
         clock.moment += timedelta(seconds=9)
-        size_bytes = size_of(bucket, open_one) + 2 * 5
+        size_bytes = size_of(bucket, open_one) + 3 * 5
         for dry_run in (True, False):
             report = await cleaned(bucket, clock, age_s=10, dry_run=dry_run)
             assert report.aborted == (open_one.job_id,)
-            assert report.deleted == (f"__magic_job-{late.job_id}",)
+            assert report.deleted == (late.job_id, f"__magic_job-{late.job_id}")
             assert report.bytes == size_bytes
         assert [key for key in bucket.keys("") if "__magic" in key] == [
             f"{young.magic_directory}/tasks/0/0/__base/a.txt"

@@ -98,6 +98,7 @@ def test_p5_p6_p10_nobody_touches_a_job_of_a_newer_version(
                 assert not changed(stood, state_of(place), job_id, but="data"), operation
             else:
                 assert job_id in told, operation
+                assert "damaged, " not in told, operation
                 assert not changed(stood, state_of(place), job_id), operation
         put_back(place, newer)
         assert [(info.state, info.job_id) for info in fc.jobs(place.url)] == [("newer", job_id)]
