@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.clean import CleanReport, clean
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.store import AtomicRename, Expect
-from tests.protocol.in_virtual_time import opened, started
+from tests.protocol.in_virtual_time import opened, started, straight
 
 if TYPE_CHECKING:
     from fsspec_commit.layout import JobLayout
@@ -56,20 +55,8 @@ async def void(bucket: Bucket, clock: Clock) -> JobLayout:
     return layout
 
 
-class Fails:
-    """Fails each call of a verb, on paths with a part, in one way: by default it is refused."""
-
-    def __init__(self, verb: str, part: str, error: BaseException | None = None) -> None:
-        self._verb, self._part = verb, part
-        self._error = error or StoreError("not yours", reply=Reply.REFUSED)
-
-    async def __call__(self, verb: str, path: StorePath) -> None:
-        if verb == self._verb and self._part in path:
-            raise self._error
-
-
 async def cleaned(
-    bucket: Bucket, clock: Clock, hook: Hook | None = None, *, age_s: float = 0, **how: Any
+    bucket: Bucket, clock: Clock, hook: Hook = straight, *, age_s: float = 0, **how: Any
 ) -> CleanReport:
     """A clean of what is older than *age_s*; by default it removes that."""
     to = await opened(url(bucket), clock, hook)

@@ -1,4 +1,4 @@
-"""Drivers of several jobs on one loop in virtual time: each does something before its calls.
+"""Drivers of several jobs on one loop in virtual time, and what happens at their calls.
 
 Everything here is a coroutine: a test runs one by :func:`tests.unit.effects.virtual_time.run`.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fsspec_commit.destination import OpenDestination, open_destination
+from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.location import locate
 from fsspec_commit.names import Target
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.records.job import TaskCommit
 
-T = TypeVar("T")
-Hook: TypeAlias = "Callable[[str, StorePath], Awaitable[None]]"
+Call: TypeAlias = "Callable[[], Awaitable[Any]]"
+Hook: TypeAlias = "Callable[[str, StorePath, Call], Awaitable[Any]]"
+"""Carries a call: it may do something before, answer itself, or raise."""
 BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
 
 
@@ -58,12 +61,13 @@ class Stop:
         self.reached, self.passed = asyncio.Event(), asyncio.Event()
         self.calls: list[tuple[str, str]] = []
 
-    async def __call__(self, verb: str, path: StorePath) -> None:
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
         self.calls.append((verb, path))
         if verb == self._verb and self._part in path:
             self.reached.set()
         if self.reached.is_set():
             await self.passed.wait()
+        return await call()
 
 
 class Then:
@@ -73,25 +77,63 @@ class Then:
         self._verb, self._part, self._do = verb, part, do
         self.done = False
 
-    async def __call__(self, verb: str, path: StorePath) -> None:
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
         if not self.done and verb == self._verb and self._part in path:
             self.done = True
             await self._do()
-
-
-async def opened(url: str, clock: Clock, hook: Hook | None = None) -> OpenDestination:
-    """A destination, each call to which is told to *hook* before it is made."""
-
-    async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        if hook is not None:
-            await hook(verb, path)
         return await call()
 
-    with wrapping(lambda store: WrappedStore(store, carry)):
+
+class Fails:
+    """Fails each call of a verb, on paths with a part, in one way: by default it is refused."""
+
+    def __init__(self, verb: str, part: str, error: BaseException | None = None) -> None:
+        self._verb, self._part = verb, part
+        self._error = error or StoreError("not yours", reply=Reply.REFUSED)
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if verb == self._verb and self._part in path:
+            raise self._error
+        return await call()
+
+
+class Hides:
+    """Says that there is no file of a name, as a proxy may; listings leave it out as well.
+
+    Attributes:
+        hidden: What is hidden now: each call on it counts it down, until it is at 0.
+    """
+
+    def __init__(self, **hidden: int) -> None:
+        self.hidden = Counter(hidden)
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        answer = await call()
+        if verb in {"read", "stat"} and self._hides(path):
+            return None
+        if verb == "list_children":
+            return [child for child in answer if not self._hides(child.path)]
+        return answer
+
+    def _hides(self, path: str) -> bool:
+        name = path.rpartition("/")[2].replace(".", "_")
+        is_hidden = self.hidden[name] > 0
+        self.hidden[name] -= is_hidden
+        return is_hidden
+
+
+async def straight(verb: str, path: StorePath, call: Call) -> Any:
+    """A call that nothing happens to."""
+    return await call()
+
+
+async def opened(url: str, clock: Clock, hook: Hook = straight) -> OpenDestination:
+    """A destination, each call to which is carried by *hook*."""
+    with wrapping(lambda store: WrappedStore(store, hook)):  # type: ignore[arg-type]  # one of any type
         return await open_destination(locate(url), OpenOptions(choosing=True), ids=clock.ids)
 
 
-async def started(url: str, clock: Clock, hook: Hook | None = None, **options: Any) -> Driver:
+async def started(url: str, clock: Clock, hook: Hook = straight, **options: Any) -> Driver:
     """A driver of a job, by default of one that adds files; later ones have later ids."""
     clock.moment += timedelta(seconds=1)
     to = await opened(url, clock, hook)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +15,6 @@ from tests.protocol.cleaning import (
     NONCE,
     NONCES,
     OTHER_NONCE,
-    Fails,
     cleaned,
     dead,
     destination,
@@ -24,13 +23,14 @@ from tests.protocol.cleaning import (
     url,
     void,
 )
-from tests.protocol.in_virtual_time import Clock, Stop, Then, started, wrote
+from tests.protocol.in_virtual_time import Clock, Fails, Stop, Then, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsspec_commit.layout import StorePath
+    from tests.protocol.in_virtual_time import Call
 
 KINDS = ("gcs", "gen2", "versioned", "minio")
 with_directories = pytest.mark.parametrize("bucket", ["gen2"], indirect=True)
@@ -270,11 +270,12 @@ def test_one_that_another_has_just_ended_is_not_said_to_be_aborted(bucket: Bucke
         [layout] = await dead(bucket, clock)
         reads = 0
 
-        async def end(verb: str, path: StorePath) -> None:
+        async def end(verb: str, path: StorePath, call: Call) -> Any:
             nonlocal reads
             reads += (verb, path) == ("read", layout.spec)
             if reads == 2:  # To see that it can be bound, and then to abort it.
                 bucket.objects.pop(layout.spec, None)
+            return await call()
 
         report = await cleaned(bucket, clock, end)
         assert reads >= 2

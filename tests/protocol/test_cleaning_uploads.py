@@ -17,7 +17,6 @@ from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
 from tests.protocol.cleaning import (
     NONCE,
-    Fails,
     cleaned,
     dead,
     destination,
@@ -26,7 +25,7 @@ from tests.protocol.cleaning import (
     url,
     void,
 )
-from tests.protocol.in_virtual_time import Clock, started, wrote
+from tests.protocol.in_virtual_time import Clock, Fails, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol import sign_of_life
 from fsspec_commit.store import Expect
 from tests.flat.bucket import GCS, VERSIONED, make_bucket, remove_bucket
-from tests.protocol.in_virtual_time import Clock, Stop, Then, started, wrote
+from tests.protocol.in_virtual_time import Clock, Stop, Then, started, straight, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fsspec_commit.protocol.driver import Driver
     from tests.flat.bucket import Bucket
-    from tests.protocol.in_virtual_time import Hook
+    from tests.protocol.in_virtual_time import Call, Hook
 
 FENCE_S = sign_of_life.FENCE_S
 pytestmark = pytest.mark.guarantees("P11")
@@ -71,7 +71,7 @@ async def commit(driver: Driver, name: str, *, wait_s: float = 60) -> None:
     await driver.commit([await wrote(driver, f"{name}.txt")], wait_s=wait_s)
 
 
-async def two(bucket: Bucket, stop: Stop, *, which: str, hook: Hook | None = None) -> Two:
+async def two(bucket: Bucket, stop: Stop, *, which: str, hook: Hook = straight) -> Two:
     clock = Clock()
     hooks = {which: stop}
     older, newer = [
@@ -181,9 +181,8 @@ def test_a_newer_one_that_decides_just_before_its_fence_is_waited_for(bucket: Bu
         stop = Stop("create", "/decision")
         published = Stop("create", "/published")
 
-        async def both(verb: str, path: StorePath) -> None:
-            await stop(verb, path)
-            await published(verb, path)
+        async def both(verb: str, path: StorePath, call: Call) -> Any:
+            return await stop(verb, path, lambda: published(verb, path, call))
 
         async def goes_on() -> None:
             stop.passed.set()
