@@ -263,6 +263,35 @@ def test_what_finds_its_name_taken_again_is_kept(destination: Path, published: s
 
 
 @pytest.mark.guarantees("P8", "P9")
+def test_what_finds_its_name_taken_again_at_once_is_kept_as_well(destination: Path) -> None:
+    """While the driver deletes: a slow one has taken the newer file, and a third one has come."""
+    old = destination / "old.txt"
+
+    def take() -> None:
+        replace(old, b"newer")
+        taken_by_a_slow_driver(destination, old.name)
+        replace(old, b"newest")
+
+    with (
+        before(at("rename", "/trash/old.txt"), take),
+        pytest.raises(fc.PartialCommitError, match="1 replaced files remain: ") as caught,
+    ):
+        write(destination)
+    error = caught.value
+    [taken] = destination.glob("_commit/2*/trash/old.txt")
+    [job] = fc.jobs(destination)
+    assert (error.stage, error.path, error.job_id) == ("replace", str(old), job.job_id)
+    assert f"look at '{taken}'" in str(error)
+    assert f"fsspec-commit resume {destination} {job.job_id}" in str(error)
+    assert error.__cause__ is not error
+    assert (old.read_bytes(), taken.read_bytes()) == (b"newest", b"newer")
+    taken.unlink()  # The person has looked.
+    fc.resume(destination, job.job_id)
+    assert old.read_bytes() == b"newest"
+    assert fc.jobs(destination) == []
+
+
+@pytest.mark.guarantees("P8", "P9")
 def test_who_dies_before_giving_it_back_leaves_it_to_the_next(
     destination: Path, published: str
 ) -> None:

@@ -138,6 +138,12 @@ def test_an_odd_name_of_a_disk_is_a_name() -> None:
     assert not index.holds("a")
 
 
+def test_names_that_are_repeated_are_told_in_the_order_in_which_they_come_again() -> None:
+    index, names = NameIndex(), ["a", "b", "c", "b", "a", "d", "b"]
+    index.extend(names)
+    assert repeated_names(names, index.freeze()) == ["b", "a", "b"]
+
+
 def test_digests_that_have_one_half_in_common_are_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -166,22 +172,27 @@ def test_an_index_takes_little_more_than_18_bytes_a_name() -> None:
     assert peak < 30 * 50_000
 
 
-def test_a_token_takes_little_and_nothing_is_held_of_those_that_were_asked_for() -> None:
-    index = NameIndex()
-    for task in range(30):
-        index.extend(of_task(task))
+def test_a_token_takes_little_and_nothing_is_held_of_those_that_were_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In two groups of names at most: they are asked for in about the order of the index."""
+    monkeypatch.setattr("fsspec_commit.protocol.file_names._GROUP", 250)
+    tasks, index = range(4), NameIndex()
+    for task in tasks:
+        for name in of_task(task):
+            index.extend([name])
     index.freeze()
     tokens = NameTokens(index)
     tracemalloc.start()
     try:
-        for task in reversed(range(30)):
+        for task in reversed(tasks):
             for number, name in enumerate(of_task(task)):
                 tokens.add(name, f"{task:x}41a6-18ea0bc0f7b{task * 7 + number * 31:05x}-1fa")
         held, _ = tracemalloc.get_traced_memory()
-        for task in range(30):
+        for task in tasks:
             assert all(tokens.get(name) is not None for name in of_task(task))
         again, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < 20 * 30_000
-    assert again - held < 4_000_000
+    assert held < 30 * 1000 * len(tasks)
+    assert again - held < 250_000
