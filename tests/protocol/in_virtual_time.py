@@ -100,15 +100,22 @@ class Fails:
 class Hides:
     """Says that there is no file of a name, as a proxy may; listings leave it out as well.
 
+    Args:
+        by: Which calls do so.
+        hidden: The names, with "_" for ".", and how often each is hidden.
+
     Attributes:
         hidden: What is hidden now: each call on it counts it down, until it is at 0.
     """
 
-    def __init__(self, **hidden: int) -> None:
+    def __init__(self, *by: str, **hidden: int) -> None:
+        self._by = by or ("read", "stat", "list_children")
         self.hidden = Counter(hidden)
 
     async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
         answer = await call()
+        if verb not in self._by:
+            return answer
         if verb in {"read", "stat"} and self._hides(path):
             return None
         if verb == "list_children":
