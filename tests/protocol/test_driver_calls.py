@@ -193,11 +193,21 @@ def test_of_two_that_commit_it_at_once_one_does(bucket: Bucket) -> None:
 
 @pytest.mark.guarantees("P7")
 def test_a_decision_that_is_refused_leaves_it_open(bucket: Bucket) -> None:
+    """So is a failure after it one of an open job, which nothing can decide any more."""
+
     async def main() -> None:
-        driver = await started(url(bucket), Clock(), Fails("create", "/decision"))
-        with pytest.raises(StoreError, match="not yours") as caught:
-            await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
-        assert (caught.value.outcome, driver.state) == ("not_committed", "open")
+        parts = ["/decision", "/claim-"]
+
+        async def refuses(verb: str, path: StorePath, call: Call) -> Any:
+            return await Fails("create", parts[0])(verb, path, call)
+
+        driver = await started(url(bucket), Clock(), refuses)
+        message = await wrote(driver, "a.txt")
+        while parts:
+            with pytest.raises(CommitError, match="not yours") as caught:
+                await driver.commit([message], wait_s=0)
+            assert (caught.value.outcome, driver.state) == ("not_committed", "open")
+            del parts[0]
 
     run(main())
 
@@ -235,10 +245,14 @@ class Late:
             if self.is_silent:
                 self._first = self._first or call
                 raise StoreError("no answer")
-            first, self._first = self._first, None
-            if first is not None:
-                await first()
+            await self.comes()
         return await call()
+
+    async def comes(self) -> None:
+        """The request that was not answered."""
+        first, self._first = self._first, None
+        if first is not None:
+            await first()
 
 
 @pytest.mark.guarantees("P3", "P7", "P8")
@@ -273,6 +287,36 @@ def test_a_decision_that_comes_late_is_finished_with_the_files_that_it_names(
             assert caught.value.outcome == "committed"
         names = {key.rpartition("/")[2] for key in bucket.keys("") if "/_commit/" not in key}
         assert names == {"first.txt", "_SUCCESS"}
+
+    run(main())
+
+
+@pytest.mark.guarantees("P7", "P8")
+def test_a_decision_that_came_late_and_was_finished_by_another_is_committed(
+    bucket: Bucket,
+) -> None:
+    """Between two looks of its own driver, which had not been told that it stands."""
+
+    async def main() -> None:
+        clock, late, reads = Clock(), Late(), 0
+
+        async def hook(verb: str, path: StorePath, call: Call) -> Any:
+            nonlocal reads
+            reads += verb == "read" and path.endswith("/decision") and not late.is_silent
+            if reads == 2:
+                reads += 1
+                await resume_job((await opened(url(bucket), clock)).bind(driver.started().record))
+            return await late(verb, path, call)
+
+        driver = await started(url(bucket), clock, hook)
+        message = await wrote(driver, "a.txt")
+        with pytest.raises(CommitStateUnknownError):
+            await driver.commit([message], wait_s=0)
+        late.is_silent = False
+        await late.comes()
+        with pytest.raises(JobNotActiveError) as caught:
+            await driver.commit([message], wait_s=0)
+        assert (caught.value.outcome, driver.state) == ("committed", "settled")
 
     run(main())
 
