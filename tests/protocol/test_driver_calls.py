@@ -71,12 +71,18 @@ async def new(bucket: Bucket, hook: Hook = straight, **options: Any) -> NewJob:
     return await new_job_at(to, {"mode": "append", **options}, ids=clock.ids)  # type: ignore[typeddict-item]  # as a test says
 
 
+async def slow(verb: str, path: StorePath, call: Call) -> Any:
+    """Others go on while it is asked."""
+    await asyncio.sleep(0.1)
+    return await call()
+
+
 def test_of_two_that_start_it_at_once_one_does(bucket: Bucket, closed: list[FlatStore]) -> None:
     """The other one has opened a store for nothing."""
 
     async def main() -> None:
         driver = Driver()
-        jobs = [await new(bucket) for _ in range(2)]
+        jobs = [await new(bucket, slow) for _ in range(2)]
         starting = [driver.start(job.store, job.with_new_id) for job in jobs]
         assert [*await asyncio.gather(*starting)] == [True, False]
         assert (driver.state, len(closed)) == ("open", 1)
@@ -174,7 +180,7 @@ def test_one_whose_start_is_not_answered_begins_under_another_id(
 
 def test_of_two_that_abort_it_at_once_one_does(bucket: Bucket) -> None:
     async def main() -> None:
-        driver = await started(url(bucket), Clock())
+        driver = await started(url(bucket), Clock(), slow)
         assert [*await asyncio.gather(driver.abort(), driver.abort())] == [True, False]
         assert driver.state == "aborted"
 
@@ -183,7 +189,7 @@ def test_of_two_that_abort_it_at_once_one_does(bucket: Bucket) -> None:
 
 def test_of_two_that_commit_it_at_once_one_does(bucket: Bucket) -> None:
     async def main() -> None:
-        driver = await started(url(bucket), Clock())
+        driver = await started(url(bucket), Clock(), slow)
         message = await wrote(driver, "a.txt")
         both = [driver.commit([message], wait_s=0) for _ in range(2)]
         assert [*await asyncio.gather(*both)] == [True, False]

@@ -196,11 +196,13 @@ def test_what_took_how_long_is_in_the_result(bucket: Bucket) -> None:
             driver = await started(url(bucket), clock, slow, mode="ignore")
             message = await wrote(driver, "a.txt")
             began = asyncio.get_running_loop().time()
-            assert await driver.commit([message], wait_s=0)
+            told = list[int]()
+            assert await driver.commit([message], wait_s=0, announce=told.append)
             took_s = asyncio.get_running_loop().time() - began
             result = driver.result
             assert result is not None
             assert result.state == state
+            assert told == ([1] if state == "committed" else [])
             assert result.duration_s == took_s > 1
             assert result.statistics["op_create"] > 0
             assert bool(result.statistics.get("committer_jobs_completed")) is (state == "committed")
