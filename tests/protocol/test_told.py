@@ -104,6 +104,10 @@ def test_who_cannot_finish_is_told_how_far_it_came(
         assert driver.state == "deciding"
         again = await opened(url(bucket), Clock())
         await resume_job(again.bind(job.record))
+        for _ in range(2):
+            with pytest.raises(JobNotActiveError, match="finished by somebody else") as over:
+                await driver.commit([], wait_s=0)
+            assert (over.value.outcome, over.value.stage) == ("committed", "finish")
         return error, job
 
     told = run(main())[0]
