@@ -13,6 +13,7 @@ from fsspec_commit.store import AtomicRename, Expect
 from tests.protocol.in_virtual_time import opened, started, straight
 
 if TYPE_CHECKING:
+    from fsspec_commit.destination import OpenDestination
     from fsspec_commit.layout import JobLayout
     from tests.flat.bucket import Bucket
     from tests.protocol.in_virtual_time import Clock, Hook
@@ -59,7 +60,11 @@ async def cleaned(
     bucket: Bucket, clock: Clock, hook: Hook = straight, *, age_s: float = 0, **how: Any
 ) -> CleanReport:
     """A clean of what is older than *age_s*; by default it removes that."""
-    to = await opened(url(bucket), clock, hook)
+    return await cleaned_at(await opened(url(bucket), clock, hook), age_s=age_s, **how)
+
+
+async def cleaned_at(to: OpenDestination, *, age_s: float = 0, **how: Any) -> CleanReport:
+    """The same of a destination that is open."""
     facts = to.store.capabilities
     return await clean(
         to.store,

@@ -10,14 +10,16 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import Target
+from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.store import Expect, Unusable
 from fsspec_commit.testing import Crash
-from tests.flat.bucket import HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
 from tests.protocol.cleaning import (
     NONCE,
     cleaned,
+    cleaned_at,
     dead,
     destination,
     put,
@@ -25,19 +27,20 @@ from tests.protocol.cleaning import (
     url,
     void,
 )
-from tests.protocol.in_virtual_time import Clock, Fails, started, wrote
+from tests.protocol.in_virtual_time import BEGIN, Clock, Fails, opened, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from fsspec_commit.layout import JobLayout
+    from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.store import PendingUpload
 
 
 @pytest.fixture(params=["versioned", "unversioned"])
 def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(HABITS[request.param])
+    bucket = make_bucket(ALL_HABITS[request.param])
     yield bucket
     remove_bucket(bucket)
 
@@ -238,5 +241,99 @@ def test_one_of_the_marker_of_which_the_store_says_no_age_is_only_shown(bucket: 
         report = await cleaned(bucket, Clock())
         assert [line.partition(":")[0] for line in report.shown] == ["_SUCCESS"]
         assert len(bucket.uploads) == 1
+
+    run(main())
+
+
+def old_marker(bucket: Bucket, at: str = "out") -> None:
+    """An upload of the marker that nobody has recorded, older than all jobs."""
+    upload = begun(bucket, f"{bucket.name}/{at}/_SUCCESS")
+    bucket.uploads[upload.upload_id].begun = BEGIN - timedelta(days=1)
+
+
+async def decided(bucket: Bucket, clock: Clock) -> BoundJob:
+    driver = await started(url(bucket), clock, Fails("create", "/published", Crash()))
+    message = await wrote(driver, "a.txt")
+    with pytest.raises(Crash):
+        await driver.commit([message], wait_s=0)
+    return (await opened(url(bucket), clock)).bind(driver.started().record)
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("recorded", [True, False])
+def test_the_marker_that_a_decision_names_stays(bucket: Bucket, *, recorded: bool) -> None:
+    """Also where somebody has removed the record of its upload: the decision says whose it is."""
+
+    async def main() -> None:
+        clock = Clock()
+        job = await decided(bucket, clock)
+        old_marker(bucket)
+        if not recorded:
+            [record] = [key for key in bucket.keys("") if "/_SUCCESS-" in key]
+            bucket.delete(record, Expect.ANYTHING)
+        assert (await cleaned(bucket, clock)).deleted == ("upload of _SUCCESS",)
+        assert (await resume_job(job)).warnings == ()
+        assert destination(bucket).success in bucket.keys("")
+        assert bucket.uploads == {}
+
+    run(main())
+
+
+@pytest.mark.guarantees("P6")
+def test_one_of_the_marker_goes_whatever_is_left_of_jobs_that_cannot_decide(
+    bucket: Bucket,
+) -> None:
+    """Of a job that is over, or of one that leaves no marker."""
+
+    async def main() -> None:
+        clock = Clock()
+        layout = await void(bucket, clock)
+        clock.moment += timedelta(seconds=9)
+        old_marker(bucket)
+        report = await cleaned(bucket, clock, age_s=3_600)
+        assert (report.deleted, bucket.uploads) == (("upload of _SUCCESS",), {})
+        assert size_of(bucket, layout)
+        driver = await started(
+            url(bucket), clock, Fails("create", "/published", Crash()), success="none"
+        )
+        message = await wrote(driver, "a.txt")
+        with pytest.raises(Crash):
+            await driver.commit([message], wait_s=0)
+        old_marker(bucket)
+        assert "upload of _SUCCESS" in (await cleaned(bucket, clock)).deleted
+
+    run(main())
+
+
+@pytest.mark.guarantees("P10")
+@pytest.mark.parametrize("above", ["top", "top/mid"])
+def test_one_of_the_marker_may_be_of_a_destination_anywhere_above(
+    bucket: Bucket, above: str
+) -> None:
+    """Whose job may write any hidden name, such as this one."""
+
+    async def main() -> None:
+        clock, inner = Clock(), f"flat://{bucket.name}/top/mid/out"
+        outer = await started(f"flat://{bucket.name}/{above}", clock)
+        old_marker(bucket, "top/mid/out")
+        to = await opened(inner, clock)
+        assert [line.partition(":")[0] for line in (await cleaned_at(to)).shown] == ["_SUCCESS"]
+        await outer.abort()
+        assert (await cleaned_at(await opened(inner, clock))).deleted == ("upload of _SUCCESS",)
+
+    run(main())
+
+
+@pytest.mark.parametrize("bucket", ["express"], indirect=True)
+def test_where_markers_are_renamed_an_upload_of_one_is_nobodys(bucket: Bucket) -> None:
+    """The decision names a file."""
+
+    async def main() -> None:
+        clock = Clock()
+        job = await decided(bucket, clock)
+        old_marker(bucket)
+        report = await cleaned(bucket, clock)
+        assert report.deleted == ("upload of _SUCCESS",)
+        assert (await resume_job(job)).warnings == ()
 
     run(main())

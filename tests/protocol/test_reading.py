@@ -22,6 +22,7 @@ from fsspec_commit.protocol import snapshot
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.snapshot import Reader, committed_files
+from fsspec_commit.records import entries
 from fsspec_commit.store import Unusable
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
@@ -202,6 +203,68 @@ def test_of_what_is_published_nothing_is_read_that_hides_nothing(bucket: Bucket)
         assert await read(bucket, calls) == {OLD, "new"}
         looks, records = 2, 3  # The decision, job.json after it, and that it is published.
         assert [verb for verb, _ in calls.calls].count("read") == looks * records
+
+    run(main())
+
+
+@pytest.mark.parametrize("names", ["unique", "exact"])
+def test_a_job_that_ends_at_any_call_of_a_reader_is_read_as_one_or_the_other(
+    bucket: Bucket, names: str
+) -> None:
+    async def main() -> None:
+        new, shown = {"unique": "new", "exact": "new.txt"}[names], set[str]()
+        nth = calls = 0
+        while calls >= nth:
+            nth, calls = nth + 1, 0
+            for key in bucket.keys(f"{bucket.name}/out/"):
+                bucket.objects.pop(key)
+            put(bucket, f"{bucket.name}/out/{OLD}", b"old")
+            job = await stopped(bucket, "/published", names=names)
+
+            async def finish(
+                verb: str, path: StorePath, call: Any, nth: int = nth, job: BoundJob = job
+            ) -> Any:
+                nonlocal calls
+                calls += 1
+                if calls == nth:
+                    await resume_job(job)
+                return await call()
+
+            [name] = await read(bucket, finish)
+            shown.add(name)
+        assert shown == {OLD, new}
+        assert nth > 5
+
+    run(main())
+
+
+def test_the_names_of_new_files_say_that_they_do_not_count_yet(bucket: Bucket) -> None:
+    """No manifest is read; and a file in a directory that is called like them counts."""
+
+    async def main() -> None:
+        job = await stopped(bucket, "/published")
+        put(bucket, f"{bucket.name}/out/day-{job.record.job_id}-0/old.txt")
+        put(bucket, f"{bucket.name}/out/half-{job.record.job_id}-0.txt")
+        calls = Stop("never", "")
+        assert await read(bucket, calls) == {OLD, "day"}
+        assert not [path for _, path in calls.calls if "/manifests" in path]
+
+    run(main())
+
+
+def test_none_of_many_exact_names_counts_yet(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "_BATCH_MAX", 1)
+
+    async def main() -> None:
+        clock = Clock()
+        hook = Fails("create", "/published", Crash())
+        driver = await started(url(bucket), clock, hook, mode="overwrite", names="exact")
+        message = await wrote(driver, "a", "b", "c", OLD)
+        with pytest.raises(Crash):
+            await driver.commit([message], wait_s=0)
+        assert await read(bucket) == {OLD}
 
     run(main())
 
