@@ -7,6 +7,7 @@ expected. A test that plans such an exception names its class: `mark.unforeseen(
 
 from __future__ import annotations
 
+from functools import wraps
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ _seen: list[tuple[str, str]] = []
 
 
 def _noting(convert: Callable[[Exception], object]) -> Callable[[Exception], object]:
+    @wraps(convert)
     def noted(error: Exception) -> object:
         _seen.append((type(error).__name__, "".join(format_exception(error))))
         return convert(error)
