@@ -1,0 +1,239 @@
+"""``_SUCCESS``: which one a job leaves, and what it says when the one that it prepared is gone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.ids import Nonce
+from fsspec_commit.protocol import success
+from fsspec_commit.protocol.abort import abort_job
+from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.store import Expect
+from fsspec_commit.testing import Crash
+from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.protocol.cleaning import destination, put, url
+from tests.protocol.in_virtual_time import Clock, Fails, opened, started, straight, wrote
+from tests.unit.effects.virtual_time import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.protocol.bound_job import BoundJob
+    from fsspec_commit.protocol.driver import Driver
+    from tests.protocol.in_virtual_time import Call, Hook
+
+
+@pytest.fixture(params=["gcs", "versioned"])
+def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    bucket = make_bucket(ALL_HABITS[request.param])
+    yield bucket
+    remove_bucket(bucket)
+
+
+def marker(bucket: Bucket) -> bytes | None:
+    found = bucket.get(destination(bucket).success)
+    return None if found is None else found.data
+
+
+def lose_marker(bucket: Bucket, job: BoundJob) -> None:
+    """A rule of the bucket has removed what the job prepared."""
+    for key in bucket.keys(f"{job.layout.area}/_SUCCESS-"):
+        record = bucket.objects.pop(key).data
+        if record:  # Of an upload: it names that.
+            bucket.uploads.pop(json.loads(record)["upload_id"], None)
+
+
+async def decided(bucket: Bucket, clock: Clock, **options: Any) -> BoundJob:
+    """A job whose driver has died after its decision."""
+    hook = Fails("create", "/published", Crash())
+    driver = await started(url(bucket), clock, hook, **options)
+    message = await wrote(driver, "b.txt")
+    with pytest.raises(Crash):
+        await driver.commit([message], wait_s=0)
+    return (await opened(url(bucket), clock)).bind(driver.started().record)
+
+
+async def committed(bucket: Bucket, clock: Clock, hook: Hook = straight, **options: Any) -> Driver:
+    driver = await started(url(bucket), clock, hook, **options)
+    await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
+    return driver
+
+
+@pytest.mark.parametrize("earlier", ["marker", "json", "none"])
+@pytest.mark.parametrize("kind", ["marker", "json", "none"])
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_job_leaves_the_marker_that_it_was_to_or_one_like_that_it_removed(
+    bucket: Bucket, earlier: str, kind: str, mode: str
+) -> None:
+    """One that adds to data leaves that of an unfinished job, say; one that replaces all, none."""
+
+    async def main() -> None:
+        clock = Clock()
+        await committed(bucket, clock, success=earlier)
+        await committed(bucket, clock, success=kind, mode=mode)
+
+    run(main())
+    expected = earlier if kind == "none" and mode == "append" else kind
+    left = marker(bucket)
+    assert (left is None) is (expected == "none")
+    if expected == "json":
+        assert left is not None
+        assert json.loads(left)["diagnostics"]["mode"] == mode
+        assert json.loads(left)["filenames"][0].startswith("a-")
+    elif expected == "marker":
+        assert left == b""
+
+
+class Losing:
+    """A driver whose prepared marker goes before it is published.
+
+    Attributes:
+        looks: How often it has looked since which jobs there are.
+        job: The job.
+    """
+
+    def __init__(self, bucket: Bucket, *, then: Any = None) -> None:
+        self._bucket = bucket
+        self._then = then
+        self._is_lost = False
+        self.looks = 0
+        self.job: BoundJob | None = None
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if verb == "create" and path.endswith("/published"):
+            assert self.job is not None
+            lose_marker(self._bucket, self.job)
+            self._is_lost = True
+        if self._is_lost and verb == "list_children" and path.endswith("/_commit"):
+            self.looks += 1
+            if self._then is not None:
+                await self._then(self.looks)
+        return await call()
+
+
+async def losing(bucket: Bucket, clock: Clock, then: Any = None, **options: Any) -> Losing:
+    hook = Losing(bucket, then=then)
+    driver = await started(url(bucket), clock, hook, **options)
+    hook.job = driver.started()
+    message = await wrote(driver, "a.txt")
+    await driver.commit([message], wait_s=0)
+    assert driver.result is not None
+    assert driver.result.warnings == ()
+    return hook
+
+
+@pytest.mark.guarantees("P8")
+def test_a_marker_that_is_lost_is_told_and_may_be_accepted(bucket: Bucket) -> None:
+    """After two looks, between which no other job has come or gone."""
+
+    async def main() -> None:
+        clock, hook = Clock(), Losing(bucket)
+        driver = await started(url(bucket), clock, hook)
+        hook.job = job = driver.started()
+        message = await wrote(driver, "a.txt")
+        with pytest.raises(PartialCommitError, match="the prepared one is gone") as caught:
+            await driver.commit([message], wait_s=0)
+        assert (caught.value.path, caught.value.stage) == ("_SUCCESS", "finish")
+        assert caught.value.remaining == 0
+        assert f"{job.settle_command('resume')} --accept-loss" in str(caught.value)
+        assert hook.looks == 2
+        other = (await opened(url(bucket), clock)).bind(job.record)
+        with pytest.raises(PartialCommitError):
+            await resume_job(other)
+        finished = await resume_job(other, accept_loss=True)
+        assert finished.warnings == ("lost: '_SUCCESS' is gone, and was left out",)
+        assert marker(bucket) is None
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+def test_one_that_is_about_to_publish_its_own_serves_both(bucket: Bucket) -> None:
+    async def main() -> None:
+        clock = Clock()
+        other = await decided(bucket, clock)
+        await losing(bucket, clock)
+        assert marker(bucket) is None
+        await resume_job(other)
+        assert marker(bucket) == b""
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("other", ["lost as well", "none", "open", "aborted", "void"])
+def test_one_that_will_publish_none_serves_nobody(bucket: Bucket, other: str) -> None:
+    async def main() -> None:
+        clock = Clock()
+        if other == "open":
+            await started(url(bucket), clock)
+        elif other == "aborted":
+            driver = await started(url(bucket), clock)
+            dies = await opened(url(bucket), clock, Fails("delete", "", Crash()))
+            with pytest.raises(Crash):
+                await abort_job(dies.bind(driver.started().record), by="")
+        else:
+            job = await decided(bucket, clock, success="none" if other == "none" else "marker")
+            if other == "lost as well":
+                lose_marker(bucket, job)
+            if other == "void":
+                bucket.delete(job.layout.spec, Expect.ANYTHING)
+        with pytest.raises(PartialCommitError, match="the prepared one is gone"):
+            await losing(bucket, clock)
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+def test_while_jobs_come_and_go_it_is_looked_for_again(bucket: Bucket) -> None:
+    """One of them has published its own by then; or they do so all the time."""
+
+    async def main() -> None:
+        clock, layout = Clock(), destination(bucket)
+
+        async def published_at(look: int) -> None:
+            put(bucket, layout.epoch(Nonce(f"{look:032x}")), b"")
+            if look == 4:
+                put(bucket, layout.success, b"another's")
+
+        hook = await losing(bucket, clock, published_at)
+        assert hook.looks == 4
+        assert marker(bucket) == b"another's"
+        bucket.objects.pop(layout.success)
+
+        async def coming(look: int) -> None:
+            put(bucket, layout.epoch(Nonce(f"{look + 100:032x}")), b"")
+
+        with pytest.raises(PartialCommitError):
+            await losing(bucket, clock, coming)
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+def test_a_job_that_has_just_decided_has_it_looked_for_once_more(bucket: Bucket) -> None:
+    """It may have removed the marker that one looked for."""
+
+    async def main() -> list[int]:
+        looks: list[int] = []
+        for at in (None, 2):
+            clock = Clock()
+
+            async def decides(look: int, at: int | None = at, clock: Clock = clock) -> None:
+                looks.append(look)
+                if look == at:
+                    await decided(bucket, clock, success="none")
+
+            with pytest.raises(PartialCommitError):
+                await losing(bucket, clock, decides)
+            for key in bucket.keys(""):
+                bucket.objects.pop(key)
+        return looks
+
+    assert run(main())[0] == [1, 2, 1, 2, 3]
+    assert success._LOOKS_MAX > 3
