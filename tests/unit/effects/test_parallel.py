@@ -13,7 +13,7 @@ from fsspec_commit.effects.parallel import all_of, for_each
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
 
 class Work:
@@ -213,3 +213,113 @@ def test_many_that_take_no_time_wait_for_nothing() -> None:
         return
 
     assert run(all_of(range(5_000), nothing, in_flight_max=2))[1] == 0
+
+
+@pytest.mark.parametrize("count", range(4))
+@pytest.mark.parametrize("known", [True, False])
+def test_each_of_few_items_counts(count: int, *, known: bool) -> None:
+    """Also a single one, which takes no other task."""
+
+    async def main() -> None:
+        work, told = Work(), list[int]()
+        items = range(count) if known else work.batches([1] * count)
+        assert await for_each(items, work, in_flight_max=9, progress=told.append) == count
+        assert (work.ended, told) == ([*range(count)], [1] * count)
+
+    run(main())
+
+
+@pytest.mark.parametrize("items", [[13], [13, 1]])
+def test_an_error_of_few_items_is_raised(items: list[int]) -> None:
+    for error in (LookupError("boom"), Crash()):
+        with pytest.raises(type(error)) as caught:
+            run(for_each(items, Work(failing={13: error}), in_flight_max=4))
+        assert caught.value is error
+
+
+@pytest.mark.parametrize(("count", "workers"), [(1, 0), (2, 2), (5, 5), (9, 6)])
+def test_there_are_as_many_workers_as_items_and_as_may_be(count: int, workers: int) -> None:
+    async def main() -> None:
+        most = 0
+
+        async def look(_: int) -> None:
+            nonlocal most
+            await asyncio.sleep(1)
+            most = max(most, len(asyncio.all_tasks()) - 1)
+
+        await for_each(range(count), look, in_flight_max=6)
+        assert most == workers
+
+    assert run(main())[1] == -(-count // 6)
+
+
+def test_items_that_never_wait_take_two_workers() -> None:
+    """Each starts one more at most, when it finds that there is work."""
+
+    async def main() -> None:
+        most = 0
+
+        async def look(_: int) -> None:
+            nonlocal most
+            most = max(most, len(asyncio.all_tasks()) - 1)
+
+        await for_each(Work().batches([1] * 100), look, in_flight_max=50)
+        assert most <= 2
+
+    run(main())
+
+
+def test_a_slow_source_is_asked_by_one_at_a_time() -> None:
+    async def slow() -> AsyncIterator[list[int]]:
+        for number in range(6):
+            await asyncio.sleep(1)
+            yield [number] * 2
+
+    async def main() -> None:
+        work = Work()
+        assert await for_each(slow(), work, in_flight_max=4) == 12
+        assert sorted(work.ended) == sorted([*range(6)] * 2)
+
+    run(main())
+
+
+def test_after_an_error_no_more_is_fetched() -> None:
+    work = Work(failing={0: LookupError("boom")})
+    with pytest.raises(LookupError):
+        run(for_each(work.batches([1] * 50), work, in_flight_max=2))
+    assert work.fetched <= 3
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_an_error_of_items_that_come_one_by_one_ends_it_too(before: int) -> None:
+    def torn() -> Iterator[int]:
+        yield from range(before)
+        raise ValueError("torn")
+
+    work = Work()
+    with pytest.raises(ValueError, match="torn"):
+        run(for_each(torn(), work, in_flight_max=2))
+    assert work.running == 0
+    assert sorted(work.ended) == work.started == [*range(before)]
+
+
+def test_cancelling_awaits_the_slowest() -> None:
+    """Each has something to put in order, which takes another time."""
+    ended: list[int] = []
+
+    async def orderly(item: int) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(item)
+            ended.append(item)
+
+    async def main() -> None:
+        running = asyncio.ensure_future(for_each([1, 2, 3, 4], orderly, in_flight_max=3))
+        await asyncio.sleep(1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert ended == [1, 2, 3]
+
+    run(main())
