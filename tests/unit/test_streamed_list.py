@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import pytest
 
+from fsspec_commit.errors import RecordError
 from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
 from fsspec_commit.records.job import ReplacedFile
 
@@ -74,3 +77,62 @@ def test_a_long_list_takes_little_more_than_is_sent_at_once() -> None:
         tracemalloc.stop()
     assert written - held < 2.5 * SENT_AT_ONCE
     assert read_too - held < 3.2 * SENT_AT_ONCE
+
+
+class Given(OneFile):
+    """A list that somebody else has written.
+
+    Attributes:
+        read_bytes: How much of it was read.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = bytearray(data)
+        self.size_bytes = len(data)
+        self.read_bytes = 0
+
+    async def read_range(self, path: str, *, start: int, length: int) -> bytes:
+        data = await super().read_range(path, start=start, length=length)
+        self.read_bytes += len(data)
+        return data
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        pytest.param(b"[" * 9 * SENT_AT_ONCE, "a line without an end", id="no line"),
+        pytest.param(
+            msgspec.json.encode(line(0)) + b"\n" + b"[" * 9 * SENT_AT_ONCE,
+            "a line without an end",
+            id="one line",
+        ),
+        pytest.param(
+            (msgspec.json.encode(line(0)) + b"\n") * 100_000, "not the list", id="many lines"
+        ),
+        pytest.param(b"torn\n" * 9 * (SENT_AT_ONCE // 5), "area: ", id="no items"),
+    ],
+)
+def test_a_list_that_is_not_the_decided_one_is_not_read_for_long(data: bytes, why: str) -> None:
+    """Whoever may write to an area can make it as long as he likes."""
+    job: Any = SimpleNamespace(store=Given(data), layout=SimpleNamespace(area="area"))
+    with pytest.raises(RecordError, match=why) as caught:
+        asyncio.run(read(job, Listed(2, "0" * 64)))
+    assert caught.value.path == "area"
+    assert job.store.read_bytes <= 2 * SENT_AT_ONCE
+
+
+@pytest.mark.parametrize(
+    ("count", "digest"), [(3, True), (1, True), (2, False)], ids=["shorter", "longer", "other"]
+)
+def test_a_list_of_another_length_or_content_is_refused_at_its_end(
+    count: int, *, digest: bool
+) -> None:
+    data = b"".join(msgspec.json.encode(line(number)) + b"\n" for number in range(2))
+    job: Any = SimpleNamespace(store=Given(data), layout=SimpleNamespace(area="area"))
+    true = sha256(data).hexdigest()
+    with pytest.raises(RecordError, match="not the list that was decided on"):
+        asyncio.run(read(job, Listed(count, true if digest else "0" * 64)))
+    assert asyncio.run(read(job, Listed(2, true))) == 2
+    job.store = Given(data + b"[")
+    with pytest.raises(RecordError, match="not the list that was decided on"):
+        asyncio.run(read(job, Listed(2, sha256(data + b"[").hexdigest())))
