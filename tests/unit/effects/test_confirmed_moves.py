@@ -135,16 +135,27 @@ class Directories:
             raise StoreError(step, reply=reply, path=path)
         return await call() if verb == "stat" else None
 
+    def _store(self) -> ConfirmedStore:
+        store = FlatStore(StorePath("b/out"), self.bucket, capabilities_of(GEN2))
+        return ConfirmedStore(WrappedStore(store, self._carry), ids=IDS, statistics=Statistics())
+
     def make(self, path: str) -> None:
         async def made() -> None:
-            store = FlatStore(StorePath("b/out"), self.bucket, capabilities_of(GEN2))
-            making = ConfirmedStore(
-                WrappedStore(store, self._carry), ids=IDS, statistics=Statistics()
-            ).directory_creation
+            making = self._store().directory_creation
             assert making is not None
             await making.make(StorePath(path), within=StorePath("b/out"))
 
         run(made())
+
+    def rename(self, source: str, target: str) -> bool:
+        async def renamed() -> bool:
+            directories = self._store().directories
+            assert directories is not None
+            return await directories.rename(
+                StorePath(source), StorePath(target), within=StorePath("b/out")
+            )
+
+        return run(renamed())[0]
 
 
 @pytest.mark.parametrize(
@@ -169,3 +180,30 @@ def test_a_file_in_the_place_of_a_directory_is_none() -> None:
     there.bucket.put(StorePath("b/out/day=1"), b"", None, Expect.ANYTHING)
     with pytest.raises(StoreError, match="no directory"):
         there.make("b/out/day=1")
+
+
+@pytest.mark.parametrize(
+    ("script", "calls"),
+    [
+        ("", "rename_directory"),
+        ("unanswered", "rename_directory stat stat"),
+        ("echo", "rename_directory stat stat"),
+        ("lost", "rename_directory stat rename_directory"),
+        ("lost unanswered", "rename_directory stat rename_directory stat stat"),
+    ],
+)
+def test_a_directory_is_renamed_once(script: str, calls: str) -> None:
+    there = Directories(*script.split())
+    there.bucket.make_directory(StorePath("b/out/a"))
+    there.bucket.put(StorePath("b/out/a/x"), b"x", None, Expect.ANYTHING)
+    assert there.rename("b/out/a", "b/out/b")
+    assert there.calls == calls.split()
+    assert there.bucket.keys("b/out/") == ["b/out/b/x"]
+    assert there.rename("b/out/a", "b/out/b"), "and again it is done"
+
+
+@pytest.mark.parametrize("script", ["", "lost", "unanswered"])
+def test_a_directory_that_is_nowhere_is_not_renamed(script: str) -> None:
+    there = Directories(*script.split())
+    there.bucket.make_directory(StorePath("b/out"))
+    assert not there.rename("b/out/a", "b/out/b")
