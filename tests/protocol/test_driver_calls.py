@@ -230,7 +230,7 @@ def test_whoever_is_too_late_to_abort_it_knows_that_it_is_settled(bucket: Bucket
             await driver.abort()
         assert (caught.value.outcome, driver.state) == ("committed", "settled")
         doubtful = CommitError("of something else")
-        driver.leave_in_doubt(doubtful)
+        assert await driver.instead_of(doubtful) is doubtful
         assert doubtful.outcome == "unknown"
 
     run(main())

@@ -44,8 +44,10 @@ def _is_given_something_else(job: fc.Job) -> None:
 
 def _lost_what_it_was_given(job: fc.Job) -> None:
     def gathered() -> Iterator[fc.TaskCommit]:
+        yield from lost()
+
+    def lost() -> list[fc.TaskCommit]:
         raise ConnectionError
-        yield
 
     with pytest.raises(ConnectionError):
         job.commit(gathered())

@@ -1,4 +1,4 @@
-"""The oldest libraries that stores are reached by, in an environment of their own: by night alone."""
+"""The oldest libraries that stores are reached by, in an environment of their own, by night."""
 
 from __future__ import annotations
 

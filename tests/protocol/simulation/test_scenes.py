@@ -197,7 +197,7 @@ def test_p9_p11_a_partition_that_the_disk_takes_for_another_is_refused(
 
 def test_p11_jobs_that_begin_together_on_such_a_disk_are_refused_but_for_one() -> None:
     """Whichever comes first: by their claims they are jobs at one partition."""
-    first = set()
+    first: set[str] = set()
     for schedule in range(12):
         jobs = tuple(replace(job, at_s=0.0, then="leave") for job in spelled())
         found = well(Plan(family="disk-folding", jobs=jobs, schedule=schedule))
