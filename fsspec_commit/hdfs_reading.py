@@ -10,6 +10,8 @@ import time
 from functools import cache
 from typing import Any, ClassVar
 
+from fsspec_commit.store.hdfs_forks import outlive_forks
+
 _LOOKS_MAX = 14  # each after a longer time: two seconds altogether
 
 
@@ -56,5 +58,6 @@ def _kind_of(plain: Any) -> Any:
 
 
 def _made(plain: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    # Not kept by fsspec, which drops in a fork what it keeps: of these, that never ends there.
-    return _kind_of(plain)(*arguments, **{**options, "skip_instance_cache": True})
+    filesystem = _kind_of(plain)(*arguments, **options)
+    outlive_forks(filesystem.client)
+    return filesystem

@@ -95,8 +95,10 @@ class RetiringInOrder:
     """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
 
     Uploads follow, while the records still show which they are: an attempt that records another one
-    later finds ``job.json`` gone. The decision is next, so that a void area never shows one that
-    was not published. A crash in between leaves a void area.
+    later finds ``job.json`` gone. Then the manifests go, and the decision after them: as long as it
+    stands no late driver can create another one, and whatever decision comes later finds nothing
+    that it could publish. So a void area never shows a decision that looks as if its files were
+    lost. A crash in between leaves a void area.
 
     Args:
         store: Where the area is.
@@ -125,6 +127,7 @@ class RetiringInOrder:
         permit = deletion.of_void_area(layout)
         if self._leftovers is not None:
             await self._leftovers.abort_of(layout, permit, published=published)
+        await self._store.delete_tree(layout.manifests, permit)
         await self._store.delete(layout.decision, permit)
         if leaving is not None:
             await leaving(layout.area)

@@ -3,7 +3,8 @@
 Where there are directories, an area exists a moment before its ``job.json``. So it is first renamed
 to a unique name, and inspected there: if ``job.json`` came in before the rename, the area is put
 back. A driver that starts a job reads ``job.json`` after creating it, and takes another id if it is
-not there. Where there are no directories, ``job.json`` itself makes the area.
+not there. Where there are no directories, ``job.json`` itself makes the area; there its manifests go
+first, then its decision, as in :class:`~fsspec_commit.effects.retirement.RetiringInOrder`.
 """
 
 from fsspec_commit.effects import deletion
@@ -18,7 +19,10 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
         Whether the area is gone; if not, its job is alive.
     """
     if store.directories is None:
-        await store.delete_tree(layout.area, deletion.of_void_area(layout))
+        permit = deletion.of_void_area(layout)
+        await store.delete_tree(layout.manifests, permit)
+        await store.delete(layout.decision, permit)
+        await store.delete_tree(layout.area, permit)
         return True
     if await store.stat(layout.spec) is not None:
         return False

@@ -75,6 +75,7 @@ BY_DAY = (
 )
 
 
+@pytest.mark.unforeseen
 @pytest.mark.parametrize(("module", "change"), BY_DAY, ids=map(":".join, BY_DAY))
 def test_the_simulator_kills_them(
     module: str, change: str, monkeypatch: pytest.MonkeyPatch

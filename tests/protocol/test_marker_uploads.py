@@ -11,6 +11,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import StorePath
+from fsspec_commit.store import PendingUpload
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
@@ -98,7 +99,9 @@ def test_that_of_a_decided_job_stays(bucket: Bucket, success: str) -> None:
 def test_one_that_holds_data_is_anothers(bucket: Bucket) -> None:
     """Before a job's marker holds any, a record names it."""
     upload_id = begun(bucket)
-    bucket.uploads[upload_id].parts[1] = b"of somebody else"
+    found = bucket.uploads[upload_id]
+    upload = PendingUpload(path=found.path, upload_id=upload_id, nonce=found.nonce)
+    bucket.put_part(upload, 1, b"of somebody else")
     assert clean(bucket).shown == (UNKNOWN,)
     assert upload_id in bucket.uploads
 

@@ -3,7 +3,8 @@
 On a store without directories nothing refuses a record in an area that is gone. A decision that
 was created too late stands there until its author has read ``job.json`` and taken it back, or for
 long, if the author died between the two. Whoever meets it must not believe it; nor may a
-``job.json`` that comes late bring a finished job back to life.
+``job.json`` that comes late bring a finished job back to life. Nor may what is left look like the
+area of a committed job whose files were lost, which only a person can settle.
 
 Every step is one request. A request that creates may be left unanswered and be carried out at any
 later time, once. Who dies is who never takes another step: that is in it, since what must not be
@@ -21,6 +22,7 @@ Weakened: TypeAlias = Literal[
     "job_read_first",  # job.json is read before the decision, not after it
     "resume_unchecked",  # a resumer does not read job.json after the decision
     "start_repeated",  # job.json is created again after an unanswered request
+    "decision_gone_first",  # the decision goes before the manifests
 ]
 State: TypeAlias = Literal["committed", "aborted"]
 
@@ -46,6 +48,7 @@ class Store:
     job: bool = False
     decision: State | None = None
     sources: bool = True
+    manifests: bool = True
     visible: bool = False
     late: frozenset[str] = frozenset()
     decided: frozenset[State] = frozenset()
@@ -148,7 +151,7 @@ class Model:
             else:
                 yield f"{settler.name} misses its files", _told(store, number, "unknown")
         else:
-            yield from _retires(store, number, settler)
+            yield from self._retires(store, number, settler)
 
     def _believed(self, store: Store, number: int) -> Store:
         """What one does who takes a decision that was read for the job's."""
@@ -175,21 +178,25 @@ class Model:
         else:
             yield from self._settles(store, number, settler)
 
-
-def _retires(store: Store, number: int, settler: Settler) -> Iterator[Step]:
-    """The area goes: job.json first and alone, then the decision, then the rest."""
-    if settler.at in {"do aborted", "retire committed"}:
-        how = settler.at.partition(" ")[2]
-        gone = replace(_moved(store, number, f"forget {how}"), job=False)
-        yield f"{settler.name} deletes job.json", gone
-    elif settler.at.startswith("forget"):
-        how = settler.at.partition(" ")[2]
-        gone = replace(_moved(store, number, f"sweep {how}"), decision=None)
-        yield f"{settler.name} deletes the decision", gone
-    else:
-        how = settler.at.partition(" ")[2]
-        told = "committed" if how == "committed" else "not committed"
-        yield f"{settler.name} deletes the rest", replace(_told(store, number, told), sources=False)
+    def _retires(self, store: Store, number: int, settler: Settler) -> Iterator[Step]:
+        """The area goes: job.json first and alone, the manifests, the decision, then the rest."""
+        did, how = settler.at.split(" ")
+        order = ["manifests", "decision"]
+        if self._weakened == "decision_gone_first":
+            order.reverse()
+        if did in {"do", "retire"}:
+            gone = replace(_moved(store, number, f"{order[0]} {how}"), job=False)
+            yield f"{settler.name} deletes job.json", gone
+        elif did == "sweep":
+            told = "committed" if how == "committed" else "not committed"
+            swept = replace(_told(store, number, told), sources=False, manifests=False)
+            yield f"{settler.name} deletes the rest", swept
+        else:
+            moved = _moved(store, number, f"{order[1] if did == order[0] else 'sweep'} {how}")
+            if did == "decision":
+                yield f"{settler.name} deletes the decision", replace(moved, decision=None)
+            else:
+                yield f"{settler.name} deletes the manifests", replace(moved, manifests=False)
 
 
 def _state(request: str) -> State:
@@ -223,7 +230,15 @@ def wrong(store: Store) -> str | None:
         return "somebody was told that nothing is committed, of a job that is"
     if "committed" in told and "committed" not in store.decided:
         return "somebody was told that the job is committed, which it is not"
+    if _looks_lost(store):
+        return "a void area looks like that of a committed job whose files were lost"
     return None
+
+
+def _looks_lost(store: Store) -> bool:
+    """Whether a void area shows a committed decision, what it chose, and nothing published."""
+    void = store.decision == "committed" and not store.job
+    return void and store.manifests and not store.visible
 
 
 def search(weakened: Weakened | None = None) -> Found:

@@ -67,7 +67,11 @@ IN_AREA: Table = (
     ("rename", r"trash/.*", "delete old"),
     ("delete", r"decision", "delete decision"),
     ("delete", r"job\.json", "delete job.json"),
+    # They go before the decision: `job_over` says why.
+    ("delete|delete_tree|list_tree|stat", r"manifests(/.*)?", ""),
     ("delete|delete_tree|list_tree", r".*", "delete the rest"),
+    # A deletion that was not answered is observed.
+    ("stat", r"", "delete the rest"),
     ("stat", r"_SUCCESS-.*", "publish marker"),
     ("list_children", r"", "list area"),
     ("read|stat", r"job\.json", "read job.json"),
@@ -185,6 +189,13 @@ class _Reading:
         self._plan = run.plan.jobs[0]
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
+        area = f"{ROOT}_commit/{self._job}"
+        # Whose looks into an area, renamed away for it, have put the area back: `void_area` has them.
+        self._returning = {
+            one.actor
+            for one in self._events
+            if one.path == area and one.what == "rename_directory" and one.answer == ""
+        }
 
     def events(self) -> Iterator[Recorded]:
         for event in self._events:
@@ -205,6 +216,8 @@ class _Reading:
         elif event.path and not event.what.startswith("***"):
             verb = event.what.removesuffix(", late")
             what = self._named(event.actor, verb, event.path)
+            if event.answer and re.search(r"/replaced-[^/]*$", event.path):
+                what = "prepare marker"  # The first record that finds the area gone.
             changed = verb in WRITES and event.answer == "" and what != "delete the rest"
             if what:
                 yield Recorded(who, what, changed=changed, task=self._task(event.path))
@@ -220,6 +233,10 @@ class _Reading:
                 return "discard"
             what = self._in_table(verb, below)
             return "seal" if what == "read job.json" else what if verb in WRITES else ""
+        if verb == "rename_directory" and actor in self._returning:
+            if below == f"_commit/{self._job}":
+                self._returning.remove(actor)
+            return ""
         what = self._in_table(verb, below)
         if what == "rename area":
             if "/gone-" in path and actor in self._taken:

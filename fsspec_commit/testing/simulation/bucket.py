@@ -93,6 +93,12 @@ class Upload:
     tokens: dict[int, Token] = field(default_factory=dict)
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    def token_of(self, number: int) -> Token | None:
+        """The token of a part: what it was answered with, else that of its bytes."""
+        if number not in self.parts:
+            return None
+        return self.tokens.get(number) or Token(_etag(self.parts[number]))
+
 
 class Bucket:
     """Objects by path, and uploads by id; every request is atomic.
@@ -287,8 +293,10 @@ class Bucket:
             found = self.uploads.get(upload.upload_id)
             if found is None or found.path != upload.path:
                 return None
-            stored = sorted(found.parts.items())
-            return [Part(number, found.tokens[number], len(data)) for number, data in stored]
+            return [
+                Part(number, found.token_of(number) or Token(""), len(data))
+                for number, data in sorted(found.parts.items())
+            ]
 
     def complete(self, upload: PendingUpload, expecting: Expectation) -> None:
         """Make the object of an upload visible, which consumes the upload."""
@@ -297,7 +305,7 @@ class Bucket:
                 return
             pending = self._pending(upload)
             pieces = [pending.parts.get(part.number) for part in upload.parts]
-            if any(pending.tokens.get(part.number) != part.token for part in upload.parts):
+            if any(pending.token_of(part.number) != part.token for part in upload.parts):
                 raise refused(upload.path, "a part is missing, or another")
             if not upload.parts or pending.nonce != upload.nonce:
                 raise refused(upload.path, "no such upload")

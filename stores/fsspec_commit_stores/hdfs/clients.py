@@ -2,14 +2,17 @@
 
 The synchronous one: of the asynchronous one (0.14.7) the last reference deadlocks with an answer
 that is just being handed over, and a NameNode that cannot be reached makes it panic. The last
-reference to either stops its threads and waits for them, which a fork does not have. A client that
-is kept also keeps its connections, for all stores of one cluster.
+reference to either stops its threads and waits for them, which a fork does not have: see
+:mod:`fsspec_commit.store.hdfs_forks`. A client that is kept also keeps its connections, for all stores of
+one cluster.
 """
 
 import os
 from collections.abc import Mapping
 
 from hdfs_native import Client
+
+from fsspec_commit.store.hdfs_forks import outlive_forks
 
 # What a client reads by itself, when it is made or when it connects.
 _ENVIRONMENT = (
@@ -43,5 +46,6 @@ def client_of(
     client = _kept.get(settings)
     if client is None:
         client = Client(server, dict(config), config_directory, **kerberos)
+        outlive_forks(client)
         client = _kept.setdefault(settings, client)
     return client

@@ -65,6 +65,7 @@ def is_caught(name: str, plans: Iterator[Plan]) -> bool:
     return any(broken(BUGS[name], run(plan).violations) for plan in plans)
 
 
+@pytest.mark.unforeseen
 @pytest.mark.parametrize("name", named(name for name in BUGS if name not in NOT_CAUGHT))
 def test_it_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS[name].plant(monkeypatch)
@@ -72,6 +73,7 @@ def test_it_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.unforeseen
 @pytest.mark.parametrize("name", named(name for name in BUGS if chance(name) * RUNS_MAX > 15))
 def test_search_catches_it(
     name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -84,6 +86,7 @@ def test_search_catches_it(
     assert is_caught(name, islice(plans, round(15 / chance(name))))
 
 
+@pytest.mark.unforeseen
 def test_what_is_found_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS["leaves the old files"].plant(monkeypatch)
     failed = search(range(10), family="gcs")

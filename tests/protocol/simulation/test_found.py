@@ -137,3 +137,20 @@ def test_p9_a_destination_inside_whose_job_ends_in_mid_listing_loses_nothing(
     found = run(plan)
     assert not found.violations, found
     assert found.told["commit returned"] == 1, found
+
+
+@pytest.mark.parametrize("family", ["gcs", "s3", "s3-versioned", "s3-express", "azure-flat"])
+def test_p8_a_decision_that_comes_late_into_half_an_area_leaves_nothing_that_looks_lost(
+    family: str,
+) -> None:
+    """An aborter dies when the decision is gone; a driver creates another one, and dies, too."""
+    job = JobPlan(
+        name="a", mode="append", then="leave", helpers=(HelperPlan(kind="aborter", at_s=0.3),)
+    )
+    faults = (
+        FaultAt("a.driver", 3, "halt", 1.4, "create"),
+        FaultAt("a.driver", 4, "crash_after", verb="create"),
+        FaultAt("a.aborter0", 2, "crash_after", verb="delete"),
+    )
+    found = run(Plan(family=family, jobs=(job,), faults=faults))
+    assert not found.violations, found
