@@ -7,9 +7,7 @@ checked ids; :mod:`fsspec_commit.names` checks names.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import NewType
-from urllib.parse import quote
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.ids import (
@@ -28,12 +26,12 @@ from fsspec_commit.names import (
     HADOOP_TEMPORARY,
     JOB_RECORD,
     MAGIC_JOB,
-    NAME_BYTES_MAX,
     PENDING,
     SUCCESS,
     TASKS,
     Partition,
     Target,
+    trash_names,
     working_name,
 )
 
@@ -286,14 +284,11 @@ class JobLayout:
 
     def trash(self, name: str) -> StorePath:
         """The path in the trash of the replaced file *name*, which its name encodes."""
-        encoded = quote(name, safe="")
-        if len(encoded) > NAME_BYTES_MAX or encoded in {".", ".."}:
-            encoded = sha256(name.encode()).hexdigest()
-        return self._record(f"trash/{encoded}")
+        return self.trashes_in(self.area, name)[0]
 
-    def trash_in(self, area: StorePath, name: str) -> StorePath:
-        """:meth:`trash`, if the area is at *area*, where it may have been renamed."""
-        return StorePath(f"{area}{self.trash(name)[len(self.area) :]}")
+    def trashes_in(self, area: StorePath, name: str) -> list[StorePath]:
+        """:meth:`trash` of an *area* that may have been renamed; as it is called now, and was."""
+        return [StorePath(f"{area}/trash/{one}") for one in trash_names(name)]
 
     @property
     def uploads(self) -> StorePath:

@@ -340,6 +340,19 @@ def working_name(name: Target) -> str:
     return (sha256(name.encode()).hexdigest() if is_digested(name) else name) + PENDING
 
 
+def trash_names(name: str) -> tuple[str, str]:
+    """The name of a replaced file on its way out; and that which earlier versions have given it.
+
+    ``….pending`` as well: by its own ending a reader's glob would find the old file again.
+    """
+    encoded = quote(name, safe="")
+    digest = sha256(name.encode()).hexdigest()
+    is_odd = encoded in {".", ".."}
+    now = digest if is_odd or len(encoded) > _PLAIN_MAX else encoded
+    before = digest if is_odd or len(encoded) > NAME_BYTES_MAX else encoded
+    return now + PENDING, before
+
+
 def is_digested(name: Target) -> bool:
     """Whether *name* is too long for its :func:`working_name` to hold it."""
     if is_plain(name):

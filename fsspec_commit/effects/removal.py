@@ -125,7 +125,7 @@ class TrashRemoval(_Retiring):
             # It keeps every other driver from taking another file of that name.
             return Removed.GONE
         self.beware(layout, entry)
-        if not await self._put_back(layout, layout.area, entry):
+        if await self._put_back(layout, layout.area, entry):
             return Removed.KEPT
         # It may have been replaced since we looked at it, and have been put back just now.
         left = await self._store.stat(entry.path)
@@ -153,11 +153,11 @@ class TrashRemoval(_Retiring):
             for entry in missed:
                 name = layout.destination.relative(entry.path)
                 # A marker gives way to a newer one: all of them say the same.
-                if not await self._put_back(layout, area, entry) and name != SUCCESS:
-                    trash = layout.trash(name)
+                kept = await self._put_back(layout, area, entry)
+                if kept and name != SUCCESS:
                     message = (
                         f"published, but {entry.path!r} was replaced by somebody else meanwhile, "
-                        f"twice; look at {trash!r}"
+                        f"twice; look at {kept[0]!r}"
                     )
                     raise PartialCommitError(message, path=entry.path, stage="replace")
 
@@ -170,9 +170,16 @@ class TrashRemoval(_Retiring):
             leaving=bring_back if missed else None,
         )
 
-    async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> bool:
-        """Put back a file from the trash that is not *entry*; False if its name is taken."""
-        trash = layout.trash_in(area, layout.destination.relative(entry.path))
+    async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> list[StorePath]:
+        """Put back what is in the trash in *entry*'s place; what stays, as its name is taken."""
+        name = layout.destination.relative(entry.path)
+        return [
+            trash
+            for trash in layout.trashes_in(area, name)
+            if not await self._put_back_from(trash, layout, entry)
+        ]
+
+    async def _put_back_from(self, trash: StorePath, layout: JobLayout, entry: Entry) -> bool:
         taken = await self._store.stat(trash)
         if not isinstance(taken, Entry) or taken.token == entry.token:
             return True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pytest
 
@@ -135,14 +136,16 @@ def test_a_file_that_others_replace_at_any_call(destination: Path) -> None:
     assert any(came[listed:])
 
 
-def taken_by_a_slow_driver(destination: Path, name: str) -> None:
+def taken_by_a_slow_driver(destination: Path, name: str, ending: str = ".pending") -> None:
     """What a driver does that looked long ago: one rename into its trash, while there is one."""
     for job in (destination / "_commit").glob("2*"):
-        (job / "trash").mkdir(exist_ok=True)
-        if (destination / name).exists() and not (job / "trash" / name).exists():
-            (destination / name).rename(job / "trash" / name)
+        trash = job / "trash" / f"{name}{ending}"
+        trash.parent.mkdir(exist_ok=True)
+        if (destination / name).exists() and not trash.exists():
+            (destination / name).rename(trash)
 
 
+@pytest.mark.parametrize("ending", [".pending", ""], ids=["now", "of an earlier version"])
 @pytest.mark.parametrize("name", ["old.txt", "_SUCCESS"])
 @pytest.mark.parametrize(
     ("dies", "state"),
@@ -153,7 +156,7 @@ def taken_by_a_slow_driver(destination: Path, name: str) -> None:
 )
 @pytest.mark.guarantees("P6", "P8", "P9")
 def test_what_a_slow_driver_takes_at_any_call_of_a_resumer(
-    tmp_path: Path, name: str, dies: Fault, state: str
+    tmp_path: Path, name: str, ending: str, dies: Fault, state: str
 ) -> None:
     """The other one does not come back to put it back: whoever removes the area does (P9)."""
     count, nth = 1, 0
@@ -170,7 +173,7 @@ def test_what_a_slow_driver_takes_at_any_call_of_a_resumer(
         replace(destination / name, b"newer")
 
         def take(destination: Path = destination) -> None:
-            taken_by_a_slow_driver(destination, name)
+            taken_by_a_slow_driver(destination, name, ending)
 
         with before(at_call(nth), take) as verbs:
             fc.resume(destination, job.job_id)
@@ -190,7 +193,7 @@ def test_p6_a_marker_that_a_slow_driver_takes_when_all_is_published_comes_back(
         write(destination)
     (job,) = fc.jobs(destination)
     assert job.state == "published"
-    [earlier] = destination.glob("_commit/2*/trash/_SUCCESS")
+    [earlier] = destination.glob("_commit/2*/trash/_SUCCESS.pending")
     earlier.unlink()
     with before(
         at("rename_directory", "/_commit/"), lambda: taken_by_a_slow_driver(destination, "_SUCCESS")
@@ -249,12 +252,14 @@ def test_what_finds_its_name_taken_again_is_kept(destination: Path, published: s
     old = destination / "old.txt"
     with (
         taken_at_the_last_moment(destination, lambda: replace(old, b"newest")),
-        pytest.raises(fc.PartialCommitError, match=r"twice; look at '.*/trash/old\.txt'") as caught,
+        pytest.raises(
+            fc.PartialCommitError, match=r"twice; look at '.*/trash/old\.txt\.pending'"
+        ) as caught,
     ):
         fc.resume(destination, published)
     assert caught.value.stage == "replace"
     assert old.read_bytes() == b"newest"
-    [taken] = destination.glob("_commit/2*/trash/old.txt")
+    [taken] = destination.glob("_commit/2*/trash/old.txt.pending")
     assert taken.read_bytes() == b"newer"
     taken.unlink()  # The person has looked.
     fc.resume(destination, published)
@@ -278,7 +283,7 @@ def test_what_finds_its_name_taken_again_at_once_is_kept_as_well(destination: Pa
     ):
         write(destination)
     error = caught.value
-    [taken] = destination.glob("_commit/2*/trash/old.txt")
+    [taken] = destination.glob("_commit/2*/trash/old.txt.pending")
     [job] = fc.jobs(destination)
     assert (error.stage, error.path, error.job_id) == ("replace", str(old), job.job_id)
     assert f"look at '{taken}'" in str(error)
@@ -344,3 +349,26 @@ def test_a_clean_that_puts_the_area_back_meanwhile_is_told(
     fc.resume(destination, published)
     assert old.read_bytes() == b"newer"
     assert fc.jobs(destination) == []
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "overwrite_partitions"])
+def test_nothing_in_the_trash_has_the_ending_of_a_file_that_is_read(
+    destination: Path, mode: Literal["overwrite", "overwrite_partitions"]
+) -> None:
+    """polars and DuckDB find `**/*.parquet` in every directory, also when the job is over."""
+    for name in ("day=1/old.parquet", f"day=1/{'long' * 60}.parquet"):
+        (destination / name).parent.mkdir(exist_ok=True)
+        (destination / name).write_bytes(b"old")
+    with (
+        inject(Fault("delete_tree", 1, "crash_before")) as fired,
+        suppress(Crash),
+        fc.Job(destination, mode=mode) as job,
+        job.task() as task,
+        task.open("day=1/new.parquet", "w") as file,
+    ):
+        file.write("new")
+    assert fired
+    trash = {path.name for path in destination.glob("_commit/gone-*/trash/*")}
+    assert "day%3D1%2Fold.parquet.pending" in trash
+    assert any(re.fullmatch(r"[0-9a-f]{64}\.pending", name) for name in trash)
+    assert [path.name[:3] for path in destination.glob("**/*.parquet")] == ["new"]

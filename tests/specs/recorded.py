@@ -63,7 +63,7 @@ IN_AREA: Table = (
     ("create", r"_SUCCESS-.*", "prepare marker"),
     ("create", r"decision", "create decision"),
     ("create", r"published", "create published"),
-    ("rename", r"trash/_SUCCESS", "remove marker"),
+    ("rename", r"trash/_SUCCESS\.pending", "remove marker"),
     ("rename", r"trash/.*", "delete old"),
     ("delete", r"decision", "delete decision"),
     ("delete", r"job\.json", "delete job.json"),
