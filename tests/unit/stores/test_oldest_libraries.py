@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -42,6 +43,8 @@ def test_the_adapters_work_by_them() -> None:
     ran = subprocess.run(
         [python, "-m", "pytest", *options, f"--ignore={AS_INSTALLED}", "tests/unit/stores"],
         cwd=ROOT,
+        # For the processes that tests start.
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "stores")])},
         capture_output=True,
         text=True,
         check=False,

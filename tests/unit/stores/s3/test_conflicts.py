@@ -50,7 +50,9 @@ def test_a_conflict_is_settled_by_what_stands(
         if request.method == "HEAD" and stands:
             ours = {"x-amz-meta-fsspec-commit-nonce": str(NONCE)}
             return Answer(200, headers={**MARK, **ours, "ETag": '"e1"'})
-        return Answer(404, headers=MARK) if request.method == "HEAD" else xml("ListBucketResult")
+        if request.method == "HEAD":
+            return Answer(404, headers=MARK)
+        return GONE if "uploadId" in request.target else xml("ListBucketResult")
 
     s3.answering = answering
 
