@@ -3,8 +3,8 @@
 Where there are directories, an area exists a moment before its ``job.json``. So it is first renamed
 to a unique name, and inspected there: if ``job.json`` came in before the rename, the area is put
 back. A driver that starts a job reads ``job.json`` after creating it, and takes another id if it is
-not there. Where there are no directories, ``job.json`` itself makes the area; there its manifests go
-first, then its decision, as in :class:`~fsspec_commit.effects.retirement.RetiringInOrder`.
+not there. Where there are no directories, ``job.json`` itself makes the area; there its manifests
+go first, then its decision, as :class:`~fsspec_commit.effects.retirement.RetiringInOrder` says.
 """
 
 from fsspec_commit.effects import deletion

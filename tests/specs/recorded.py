@@ -190,7 +190,7 @@ class _Reading:
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
         area = f"{ROOT}_commit/{self._job}"
-        # Whose looks into an area, renamed away for it, have put the area back: `void_area` has them.
+        # Who renames an area away, looks into it and puts it back: `void_area` is about that.
         self._returning = {
             one.actor
             for one in self._events

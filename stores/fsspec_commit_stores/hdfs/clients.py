@@ -3,8 +3,8 @@
 The synchronous one: of the asynchronous one (0.14.7) the last reference deadlocks with an answer
 that is just being handed over, and a NameNode that cannot be reached makes it panic. The last
 reference to either stops its threads and waits for them, which a fork does not have: see
-:mod:`fsspec_commit.store.hdfs_forks`. A client that is kept also keeps its connections, for all stores of
-one cluster.
+:mod:`fsspec_commit.store.hdfs_forks`. A client that is kept also keeps its connections, for all
+stores of one cluster.
 """
 
 import os
