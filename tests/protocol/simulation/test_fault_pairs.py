@@ -17,7 +17,7 @@ from tests.sweeps import every_by_day
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PARTS = 40
+PARTS = 120
 """Into how many tests the pairs are divided, of which each has its time, and each night some."""
 
 
@@ -27,7 +27,7 @@ def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
 
 
 def pairs(faults: Sequence[FaultAt], part: int) -> Iterator[tuple[FaultAt, FaultAt]]:
-    """Each fortieth fault with all that come later: at one call only the first would happen."""
+    """Every so-many-th fault with all that come later: at one call only the first would happen."""
     for number in range(part, len(faults), PARTS):
         first = faults[number]
         for second in faults[number + 1 :]:

@@ -9,36 +9,44 @@ import pytest
 
 from fsspec_commit.testing.simulation import FAMILIES, FaultAt, JobPlan, Plan, ReaderPlan, run
 from fsspec_commit.testing.simulation.process import FaultKind
-from fsspec_commit.testing.sweeps import Sweep, sweep_of
+from fsspec_commit.testing.sweeps import sweep_of
 from tests.protocol.simulation.scenes import again, plans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 ALL_THE_TIME = tuple(ReaderPlan(at_s=0.003 * number, count=40) for number in range(2))
 
 
 @pytest.fixture(
     params=[
-        pytest.param(3_000, id="some"),
-        pytest.param(20, id="many", marks=pytest.mark.slow),
+        pytest.param((3_000, tuple(FAMILIES)), id="some"),
+        *(
+            pytest.param((20, (name,)), id=name.replace("hdfs", "dfs"), marks=pytest.mark.slow)
+            for name in FAMILIES
+        ),
     ]
 )
-def sweep(request: pytest.FixtureRequest) -> Iterator[Sweep]:
-    yield from sweep_of(request, request.param)
+def watched(request: pytest.FixtureRequest) -> Iterator[Iterator[Plan]]:
+    """Some runs of all kinds of stores; by night many of each, which have their time each."""
+    every, families = request.param
+    for sweep in sweep_of(request, every):
+        yield sweep(_plans(families))
 
 
-def test_p1_p2_readers_are_told_of_whole_jobs_whatever_happens(sweep: Sweep) -> None:
+def test_p1_p2_readers_are_told_of_whole_jobs_whatever_happens(watched: Iterator[Plan]) -> None:
     """Each scene on each kind of store, with single faults of its driver, or of a reader too."""
-    for scheduled in sweep(_plans()):
-        found = run(scheduled)
+    for plan in watched:
+        found = run(plan)
         assert not found.violations, found
 
 
-def _plans() -> Iterator[Plan]:
+def _plans(families: Collection[str]) -> Iterator[Plan]:
     for parameters in plans():
         plan = parameters.values[0]
         assert isinstance(plan, Plan)
+        if plan.family not in families:
+            continue
         for scheduled in again(replace(plan, readers=ALL_THE_TIME), 3):
             yield scheduled
             for call in range(1, 40, 3):
