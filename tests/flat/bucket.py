@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from fsspec_commit.errors import Reply, StoreError
@@ -14,6 +15,10 @@ from fsspec_commit.testing.simulation.bucket import (
 )
 from fsspec_commit.testing.simulation.families import FAMILIES
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
 AWS, VERSIONED, MINIO = (FAMILIES[name].habits for name in ("s3", "s3-versioned", "minio"))
 BY_PATH = Habits(versioned=True, keyed_by="path", again=403)
 HABITS = {"unversioned": AWS, "versioned": VERSIONED, "minio": MINIO, "by path": BY_PATH}
@@ -24,9 +29,9 @@ ALL_HABITS = {**HABITS, **RENAMING}
 _buckets: dict[str, Bucket] = {}
 
 
-def make_bucket(habits: Habits, name: str = "") -> Bucket:
-    """A new bucket, of a name of its own, or of this one."""
-    bucket = Bucket(name or f"bucket-{uuid4().hex[:12]}", habits)
+def make_bucket(habits: Habits, name: str = "", **clock: Callable[[], datetime]) -> Bucket:
+    """A new bucket, of a name of its own, or of this one; its clock may be given as *now*."""
+    bucket = Bucket(name or f"bucket-{uuid4().hex[:12]}", habits, **clock)
     _buckets[bucket.name] = bucket
     return bucket
 

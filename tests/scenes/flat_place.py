@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
+from tests.flat.bucket import remove_bucket
 from tests.flat.store import FLAT
 
 if TYPE_CHECKING:
@@ -40,3 +41,7 @@ class FlatPlace:
     def pending(self) -> list[str]:
         """Uploads that hold something."""
         return [upload.path for upload in self.bucket.uploads.values() if upload.parts]
+
+    def remove(self) -> None:
+        """Forget the bucket."""
+        remove_bucket(self.bucket)
