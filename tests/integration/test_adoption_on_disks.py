@@ -120,6 +120,9 @@ def test_an_attempt_without_a_directory_is_not_there(job: fc.Job, tmp_path: Path
         ({"upload_id": ""}, "a text, not ''"),
         ({"upload_id": "\udc80"}, "a text, not '\\udc80'"),
         ({"upload_id": 7}, "a text, not 7"),
+        ({"name": 7}, "a file is described by fsspec_commit.AdoptedFile("),
+        ({"upload_id": "upload"}, "tasks write files here, and upload nothing"),
+        ({"part_tokens": ("etag",)}, "tasks write files here, and upload nothing"),
     ],
 )
 def test_what_no_program_can_have_been_told_is_refused(
@@ -129,6 +132,12 @@ def test_what_no_program_can_have_been_told_is_refused(
     with pytest.raises(fc.RequestError, match=re.escape(why)) as caught:
         job.adopt(0, ATTEMPT, [file])
     assert caught.value.kind == "cannot_adopt"
+
+
+@pytest.mark.parametrize("file", [None, "a.csv", {"name": "a.csv", "size_bytes": 1}])
+def test_what_describes_no_file_is_refused(job: fc.Job, file: Any) -> None:
+    with pytest.raises(fc.RequestError, match=r"a file is described by fsspec_commit\.AdoptedFile"):
+        job.adopt(0, ATTEMPT, [file])
 
 
 @pytest.mark.parametrize("dies", ["after the rename", "after the manifest"])
