@@ -124,6 +124,9 @@ async def attempt(world: World, shared: SharedJob, number: int) -> None:
         job = world.open(process).bind(record)
         message = await interruptible(process, _written(world, process, job, which, plan))
         world.trace.say(actor, "has committed", message.attempt_id)
+        world.model_at(plan.at).told_chosen(
+            record.job_id, which.task, message.attempt_id, chosen=message.chosen
+        )
         shared.messages.setdefault(which.task, []).append(message)
     except CommitError as error:
         world.trace.say(actor, "has failed", repr(error))
@@ -151,7 +154,7 @@ async def _written(
     output = job.committer.attempt(layout)
     begun = False
     try:
-        await _write(output, files)
+        await _write(output, files, tries=2 if which.retries else 1)
         await asyncio.sleep(which.pause_s)
         begun = True
         return await commit_attempt(
@@ -163,11 +166,18 @@ async def _written(
         raise
 
 
-async def _write(output: AttemptOutput, files: dict[Target, bytes]) -> None:
+async def _write(output: AttemptOutput, files: dict[Target, bytes], *, tries: int) -> None:
     for name, data in files.items():
-        writer = output.writer(name)
-        await writer.write(data)
-        await writer.finish()
+        for tried in range(1, tries + 1):
+            writer = output.writer(name)
+            try:
+                await writer.write(data)
+                await writer.finish()
+                break
+            except CommitError:
+                await writer.discard()
+                if tried == tries:
+                    raise
 
 
 async def resume(world: World, actor: str, shared: SharedJob, plan: HelperPlan) -> None:
@@ -194,7 +204,8 @@ async def clean_up(world: World, actor: str, plan: CleanerPlan) -> None:
     process = world.process(actor)
     to = world.open(process, skew_s=plan.skew_s)
     try:
-        await interruptible(process, cleaned(to, plan.older_than_s))
+        report = await interruptible(process, cleaned(to, plan.older_than_s))
+        world.reported(actor, report, now=to.ids.now(), older_than_s=plan.older_than_s)
     except CommitError as error:
         world.trace.say(actor, "could not clean", repr(error))
     except CtrlCError:

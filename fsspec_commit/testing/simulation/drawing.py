@@ -58,9 +58,10 @@ def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
     Args:
         seed: Any integer.
         family: The kind of store, a name of ``FAMILIES``; ``None`` draws it as well.
-        varied: Whether it is varied by one or two of these: hidden names, another spelling of a
-            partition, adopted attempts, callbacks that raise, Ctrl-C, crashes of those who settle
-            a job, a destination beside or inside it, leftovers, others who delete old files.
+        varied: Whether it is varied by one or two of these: hidden and odd names, empty files,
+            another spelling of a partition, adopted attempts, tasks that write a file again,
+            readers that stand still, callbacks that raise, Ctrl-C, crashes of those who settle a
+            job, a destination beside or inside it, leftovers, others who delete old files.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]

@@ -1,36 +1,14 @@
-"""What the model knows of a job, and what callers were told."""
+"""What the model knows of a job."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from fsspec_commit.testing.simulation.bucket import Change
 from fsspec_commit.testing.simulation.plan import JobPlan
 
 Chosen = frozenset[tuple[int, str]]
 """Tasks, each with the id of its attempt."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a caller was told.
-
-    Attributes:
-        actor: The caller.
-        job_id: The job that it asked for.
-        call: ``"commit"``, ``"resume"`` or ``"abort"``.
-        began_s: When it called.
-        at_s: When it was answered.
-        answer: ``"returned"``, ``"skipped"``, or the outcome of the error.
-        error: The class of the error, if one was raised.
-    """
-
-    actor: str
-    job_id: str
-    call: str
-    began_s: float
-    at_s: float
-    answer: str
-    error: str = ""
 
 
 @dataclass
@@ -41,6 +19,11 @@ class KnownJob:
         spec: Where its ``job.json`` stands.
         spelled_twice: The attempts that write two names that are one.
         claims: When each of its claims was written; ``claimed_at_s`` is that of its decision.
+        begun_at_s: When its ``job.json`` first stood.
+        was_away: Whether its area has been elsewhere, or gone: who looked may have missed it.
+        is_over: Whether its ``job.json`` is gone for good: nothing of it happens any more.
+        was_done: Whether it had done all at a moment when ``job.json`` left its place.
+        undone: What it had not done then, and which promises that breaks if it is not put back.
         too_late: Its decision and manifests that stand, by path; and whether each was written when
             the job was over, by a request that had been given up.
     """
@@ -60,9 +43,12 @@ class KnownJob:
     replaced: dict[str, bytes] = field(default_factory=dict)
     pointers: dict[int, str] = field(default_factory=dict)
     spec: set[str] = field(default_factory=set)
-    was_begun: bool = False
+    begun_at_s: float = inf
+    was_away: bool = False
     is_published: bool = False
     is_over: bool = False
+    was_done: bool = False
+    undone: tuple[tuple[str, str], ...] = ()
     is_given_up: bool = False
     too_late: dict[str, bool] = field(default_factory=dict)
 
@@ -73,6 +59,22 @@ class KnownJob:
         self.attempts[attempt_id] = task, dict(zip(names, contents, strict=True))
         if len(set(names)) < len(names):
             self.spelled_twice.add(attempt_id)
+
+    def stands_since(self, moment_s: float) -> bool:
+        """Whether whoever looks for it finds it, and has found it at any time since."""
+        return self.begun_at_s <= moment_s and bool(self.spec) and not self.was_away
+
+    def end_if_gone(self) -> tuple[tuple[str, str], ...]:
+        """Note that it is over, if ``job.json`` stands nowhere; return what it has not done."""
+        if self.begun_at_s == inf or self.spec:
+            return ()
+        self.is_over, undone, self.undone = True, self.undone, ()
+        return undone
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether others find its ``job.json``: of an area that is looked into they do not."""
+        return any("/void-" not in path for path in self.spec)
 
     @property
     def looks_damaged(self) -> bool:
@@ -91,16 +93,3 @@ class KnownJob:
             self.too_late.pop(change.path, None)
         elif change.before is None:
             self.too_late[change.path] = self.is_over
-
-
-def told_otherwise(told: Iterable[Told], job: KnownJob) -> Iterator[tuple[str, str]]:
-    """Who was told that *job* would never be committed, which now it is; what that breaks."""
-    for other in told:
-        if other.job_id != job.job_id:
-            continue
-        own = other.actor == job.decided_by and other.at_s >= job.sent_at_s
-        who, name = f"{other.actor} was told {other.answer}", job.plan.name
-        if other.answer == "not_committed" and (own or other.error == "JobNotActiveError"):
-            yield "P7", f"{who}, and then {name} decided"
-        if (other.call, other.answer) == ("abort", "returned"):
-            yield "P5", f"{who}, of its abort of {name}, which is committed"

@@ -1,6 +1,6 @@
 """What others have left at a destination before a run begins, by name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _NONCE = "5e" * 16
 _VOID = "20251130T101112-00000000000000aa"
@@ -13,12 +13,14 @@ class Leftover:
 
     Attributes:
         files: What they hold, by name.
+        uploads: The pending uploads of another program, by name; nobody may ever touch them.
         stays: Whether nobody may ever touch them: they are another program's, or of a version that
             is not known. All others are gone in the end.
         shown_as: How ``clean`` begins to tell of those that stay.
     """
 
-    files: dict[str, bytes]
+    files: dict[str, bytes] = field(default_factory=dict)
+    uploads: dict[str, bytes] = field(default_factory=dict)
     stays: bool = False
     shown_as: str = ""
 
@@ -46,6 +48,7 @@ LEFTOVERS = {
         }
     ),
     "gone": Leftover({f"_commit/gone-{_NONCE}/tasks/0/{_NONCE[:16]}/a.txt.pending": b"gone"}),
+    "upload": Leftover(uploads={"day=1/others.txt": b"of others", "_others": b""}),
     "probe": Leftover({f"_commit/probe-{_NONCE}/created": b""}),
 }
 """All of them."""

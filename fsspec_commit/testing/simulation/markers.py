@@ -1,18 +1,10 @@
 """What ``_SUCCESS`` must say in a simulated run: it stands for whole jobs, for no part of one."""
 
-from collections.abc import Callable, Iterable
-from typing import Protocol
+import json
+from collections.abc import Callable, Collection, Iterable
 
 from fsspec_commit.testing.simulation.bucket import Object
-from fsspec_commit.testing.simulation.plan import JobPlan
-
-
-class Marked(Protocol):
-    """A decided job, as far as it matters here."""
-
-    plan: JobPlan
-    claimed_at_s: float
-    decided_at_s: float
+from fsspec_commit.testing.simulation.known import KnownJob
 
 
 class Markers:
@@ -21,16 +13,25 @@ class Markers:
     Args:
         are_removed: Whether jobs can remove an earlier marker; elsewhere it stays until the next.
         clock: The virtual time.
+        fold: Gives all names one form that the store takes for one.
     """
 
-    def __init__(self, *, are_removed: bool, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, are_removed: bool, clock: Callable[[], float], fold: Callable[[str], str] = str
+    ) -> None:
         self._are_removed = are_removed
         self._clock = clock
+        self._fold = fold
         self._since_s: float | None = None
         self._seen: list[tuple[Object, float]] = []
 
-    def changed(self, marker: Object | None, *, has_whole_job: bool) -> str | None:
-        """Note what stands now; return what is wrong with it, if anything."""
+    def changed(self, marker: Object | None, whole: Collection[KnownJob]) -> str | None:
+        """Note what stands now; return what is wrong with it, if anything.
+
+        Args:
+            marker: The marker, if one stands.
+            whole: The jobs that have done all but end.
+        """
         self._since_s = None
         if marker is None:
             return None
@@ -39,15 +40,20 @@ class Markers:
                 self._since_s = since_s  # taken for identification, and put back
                 return None
         self._since_s = self._clock()
+        had_one = bool(self._seen)
         self._seen.append((marker, self._since_s))
-        return None if has_whole_job else "_SUCCESS appears, and nothing that is decided is whole"
+        if not whole:
+            return "_SUCCESS appears, and nothing that is decided is whole"
+        if not any(self._may_be_of(job, marker.data, had_one=had_one) for job in whole):
+            return f"_SUCCESS appears with {marker.data!r}, which no job that is whole would say"
+        return None
 
-    def speaks_for(self, job: Marked) -> bool:
+    def speaks_for(self, job: KnownJob) -> bool:
         """Whether a marker still stands that *job*, of which a part appears, must have seen."""
         since_s = self._since_s
         return self._are_removed and since_s is not None and since_s < job.claimed_at_s
 
-    def is_due(self, decided: Iterable[Marked]) -> bool:
+    def is_due(self, decided: Iterable[KnownJob]) -> bool:
         """Whether ``_SUCCESS`` must stand when all jobs that were *decided* are over.
 
         Who adds to data leaves a marker where one stood; who replaces all of them may leave none.
@@ -60,3 +66,12 @@ class Markers:
             elif replaces and self._are_removed:
                 due = False
         return due
+
+    def _may_be_of(self, job: KnownJob, data: bytes, *, had_one: bool) -> bool:
+        """Whether the marker of *job* says that; one without its own may have removed another's."""
+        success = job.plan.success
+        restored = success == "none" and had_one
+        if data == b"":
+            return success == "marker" or restored
+        names = {*map(self._fold, json.loads(data)["filenames"])}
+        return names == job.new.keys() and (success == "json" or restored)

@@ -7,24 +7,26 @@ chosen, and ``published`` stands or not. What must follow from that it computes 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
+from fsspec_commit.testing.simulation import rules
 from fsspec_commit.testing.simulation.bucket import Change, Object
-from fsspec_commit.testing.simulation.known import Chosen, KnownJob, Told, told_otherwise
+from fsspec_commit.testing.simulation.known import Chosen, KnownJob
 from fsspec_commit.testing.simulation.markers import Markers
+from fsspec_commit.testing.simulation.obstacles import Obstacles
 from fsspec_commit.testing.simulation.plan import JobPlan
 from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.rules import JOB_ID, out_of_turn, replaces, without_ids
+from fsspec_commit.testing.simulation.remains import remains
 from fsspec_commit.testing.simulation.shown import Shown
+from fsspec_commit.testing.simulation.told import Circumstances, Told, told_otherwise, wrongly
 
+MAGIC = "__magic_job-"
+"""How the directory begins in which S3A records what it uploads for a job."""
 _RECORD = re.compile(
-    rf"_commit/(?:void-)?({JOB_ID})(?:-[0-9a-f]{{32}})?"
+    rf"_commit/(?:void-)?({rules.JOB_ID})(?:-[0-9a-f]{{32}})?"
     r"/(job\.json|decision|published|chosen/\d+|manifests/\d+/[0-9a-f]{16}|claim-[0-9a-f]{32})"
-)
-_MAY_STAY = re.compile(
-    r"_commit/(?:epoch-[0-9a-f]{32}|done/[0-9a-f]{64}"
-    r"|deleted-[0-9]{8}T[0-9]{6}-[0-9a-f]{32}/(?:[0-9a-f]{16}){1,15})"
 )
 
 
@@ -37,6 +39,8 @@ class Model:
         clock: The virtual time.
         markers_go: Whether jobs can remove the marker of an earlier one.
         fold: Gives all names one form that the store takes for one: those below have that form.
+        is_calm: Whether nothing goes wrong in this run, and nobody else writes there.
+        is_alone: Whether nothing of others is there, and no other destination.
 
     Attributes:
         violations: What was not as it must be; each begins with the promise that it breaks.
@@ -55,6 +59,8 @@ class Model:
         *,
         markers_go: bool,
         fold: Callable[[str], str] = str,
+        is_calm: bool,
+        is_alone: bool,
     ) -> None:
         self.violations: list[str] = []
         self._fold = fold
@@ -63,14 +69,18 @@ class Model:
         self.jobs: dict[str, KnownJob] = {}
         self.told: list[Told] = []
         self.foreign: dict[str, bytes] = {}
-        self._shown = Shown(self.actual)
+        self._shown = Shown(self.actual, clock)
         self.adopted: set[str] = set()
         self._in_trash: set[str] = set()
         self._seen_s: dict[str, float] = {}
         self._root = f"{root}/"
         self._clock = clock
-        self._markers = Markers(are_removed=markers_go, clock=clock)
-        self._obstacles: dict[str, tuple[bytes, float]] = {}
+        self._markers = Markers(are_removed=markers_go, clock=clock, fold=fold)
+        self._obstacles = Obstacles(clock)
+        self._touched: set[str] = set()
+        self._is_calm = is_calm
+        self._is_alone = is_alone
+        self._had_data = any(map(rules.is_visible, old))
 
     # What actors report.
 
@@ -101,31 +111,29 @@ class Model:
         job = self.jobs.get(told.job_id)
         if job is None:
             return
-        committed, who = job.state == "committed", f"{told.actor} was told {told.answer}"
-        if told.answer == "returned" and told.call in {"commit", "resume"}:
-            if not committed:
-                self._wrong("P1", f"{who}, and job {job.plan.name} is {job.state}")
-            else:
-                self._check_done(job, f"{told.call} returned")
-        elif told.answer == "skipped" and job.spec:
-            self._wrong("P5", f"{who}, and job {job.plan.name} is not over")
-        elif told.answer == "returned" and committed:
-            self._wrong("P5", f"{told.actor} has aborted job {job.plan.name}, which is committed")
-        elif told.answer in {"committed", "partial"} and not committed:
-            self._wrong("P7", f"{who}, and job {job.plan.name} is {job.state}")
-        elif told.answer == "not_committed" and committed:
-            own = job.decided_by == told.actor and job.sent_at_s >= told.began_s
-            late = told.began_s > job.decided_at_s
-            excused = told.error == "CommitFailedError" and told.actor.endswith(".driver")
-            if own or told.error == "JobNotActiveError" or (late and not excused):
-                self._wrong("P7", f"{who} ({told.error}), and job {job.plan.name} is committed")
+        others = [other for other in self.jobs.values() if other is not job]
+        run = Circumstances(
+            self._is_calm, self._is_alone, self._had_data, others, self.actual, self._fold
+        )
+        for promise, what in wrongly(told, job, run):
+            self._wrong(promise, what)
+        is_done = told.answer == "returned" and told.call != "abort" and job.state == "committed"
+        # Once job.json has left its place, others go on, and may have replaced what there was.
+        for promise, what in self._undone(job) if is_done and not job.was_done else ():
+            self._wrong(promise, f"{told.call} returned, and {what}")
+
+    def told_chosen(self, job_id: str, task: int, attempt_id: str, *, chosen: bool | None) -> None:
+        """An attempt was told whether it is its task's; that means nothing when its job is over."""
+        job = self.jobs[job_id]
+        first = job.pointers.get(task)
+        if job.plan.collect and job.stands_since(inf) and chosen != (first == attempt_id):
+            self._wrong("P3", f"{attempt_id} was told chosen={chosen}, and task {task} has {first}")
 
     def answered(self, actor: str, began_s: float, names: Sequence[str]) -> None:
         """A reader was told that these files are committed: so it was, since it asked."""
-        told = frozenset(map(self._fold, names)) - self.foreign.keys()
-        wrong = self._shown.half_told(told, began_s)
-        if wrong is not None:
-            self._wrong("P1 P2", f"{actor} is told of {wrong}")
+        told = [*map(self._fold, names)]
+        for promise, what in self._shown.untruths(actor, began_s, told, self._touched):
+            self._wrong(promise, what)
 
     # What the store shows.
 
@@ -148,8 +156,8 @@ class Model:
                 message = json.loads(change.after.data)["message"]
                 job.pointers.setdefault(message["task_id"], message["attempt_id"])
         for job, _ in specs:
-            if job.was_begun and not job.spec:
-                self._end(job)
+            for promise, what in job.end_if_gone():
+                self._wrong(promise, f"job.json is gone, and {what}")
 
     def _record(self, change: Change, process: Process) -> tuple[KnownJob, str, Change] | None:
         """The job and the name of a changed record; a change of anything else is judged."""
@@ -157,6 +165,8 @@ class Model:
             self._wrong("P10", f"{process.name} has changed {change.path}")
             return None
         name = change.path[len(self._root) :]
+        if name.startswith(MAGIC):
+            return None  # beside a job's area, and checked with that
         if not name.startswith("_commit/"):
             if name == "_SUCCESS":
                 self._mark(change, process)
@@ -176,9 +186,15 @@ class Model:
     def _spec(self, job: KnownJob, change: Change) -> None:
         if change.after is None:
             job.spec.discard(change.path)
+            job.was_away = True
+            if job.state == "committed" and not job.was_done and "/void-" not in change.path:
+                job.undone = tuple(self._undone(job))
+                job.was_done = not job.undone
         else:
             job.spec.add(change.path)
-            job.was_begun = True
+            if "/void-" not in change.path:
+                job.undone = ()
+            job.begun_at_s = min(job.begun_at_s, self._clock())
             if job.is_over and job.state == "committed":
                 self._wrong("P6", f"job {job.plan.name} is committed and over, and begins again")
 
@@ -222,10 +238,10 @@ class Model:
             if attempt_id in job.spelled_twice or job.new.keys() & files.keys():
                 self._wrong("P1", f"job {name} has decided to write two files of one name")
             job.new.update(files)
-        for wrong in out_of_turn(plan, job.new, self.serial, self.foreign):
+        for wrong in rules.out_of_turn(plan, job.new, self.serial, self.foreign):
             self._wrong("P11", f"job {name} has decided to {wrong}")
         job.replaced = {
-            path: data for path, data in self.serial.items() if replaces(plan, job.new, path)
+            path: data for path, data in self.serial.items() if rules.replaces(plan, job.new, path)
         }
         staying = {path: data for path, data in self.serial.items() if path not in job.replaced}
         self.serial = staying | job.new
@@ -235,7 +251,7 @@ class Model:
     def _published(self, job: KnownJob, change: Change) -> None:
         if change.after is not None and job.spec and not job.is_published:
             job.is_published = True
-            self._shown.published(job, self._clock())
+            self._shown.published(job.new, job.replaced)
 
     def _show(self, name: str, change: Change, process: Process) -> None:
         before = None if change.before is None else change.before.data
@@ -244,12 +260,17 @@ class Model:
             self.actual.pop(name, None)
         else:
             self.actual[name] = after
+            self._had_data = self._had_data or rules.is_visible(name)
+        if process.name.startswith(("foreign", "obstacle")):
+            self._touched.add(name)
         if process.name.startswith("foreign"):
             self._meddle(name, after)
         elif name in self.foreign:
             self._show_foreign(name, after, process)
-        elif process.name.startswith("obstacle") or before in self._obstacles.get(name, ()):
-            self._show_obstacle(name, after, process)
+        elif self._obstacles.are_meant(process.name, name, before):
+            wrong = self._obstacles.changed(process.name, name, after, self._committed())
+            if wrong is not None:
+                self._wrong("P9", wrong)
         else:
             self._show_own(name, before, after, process)
 
@@ -267,8 +288,8 @@ class Model:
             self._wrong(promise, f"{who} appears with {after!r}, which no job publishes now")
         if before is None or before == after:
             return
-        for job in live:
-            if job.replaced.get(name) == before:
+        for job in deciding:
+            if job.is_in_place and job.replaced.get(name) == before:
                 in_place = after is not None and job.new.get(name) == after
                 if in_place or self._is_whole(job):
                     return
@@ -292,7 +313,7 @@ class Model:
             return
         for job in self.jobs.values():
             listed = job.state == "committed" and job.decided_at_s > self._seen_s[name]
-            if listed and not job.is_over and replaces(job.plan, job.new, name):
+            if listed and job.is_in_place and rules.replaces(job.plan, job.new, name):
                 self._in_trash.discard(name)
                 if not self._is_whole(job):
                     self._wrong("P9", f"{process.name}: {name!r} goes too early")
@@ -300,34 +321,14 @@ class Model:
         if name not in self._in_trash:
             self._wrong("P9", f"{process.name}: {name!r} of somebody else goes, or is changed")
 
-    def _show_obstacle(self, name: str, after: bytes | None, process: Process) -> None:
-        """What stands in the way goes when it is taken away, or when an overwrite has listed it."""
-        _, since_s = self._obstacles.pop(name, (b"", 0.0))
-        if process.name.startswith("obstacle"):
-            if after is not None:
-                self._obstacles[name] = after, self._clock()
-            return
-        for job in self._committed():
-            if job.decided_at_s > since_s and replaces(job.plan, job.new, name):
-                return
-        self._wrong("P9", f"{process.name}: {name!r}, which stood in the way, goes, or is changed")
-
-    def _end(self, job: KnownJob) -> None:
-        """``job.json`` is gone for good: nothing of the job happens any more."""
-        job.is_over = True
-        if job.state == "committed":
-            self._check_done(job, "job.json is gone")
-
-    def _check_done(self, job: KnownJob, when: str) -> None:
-        """Each new file is in place, each old one gone, unless a later job has changed that."""
-        if job.is_over and when != "job.json is gone":
-            return  # checked then
+    def _undone(self, job: KnownJob) -> Iterator[tuple[str, str]]:
+        """What is not in place of a job, or has not gone, though all must; what that breaks."""
         if not self._is_whole(job):
             missing = sorted(name for name in job.new if self.actual.get(name) != job.new[name])
-            self._wrong("P1", f"{when}, and of job {job.plan.name} {missing} are not in place")
+            yield "P1", f"of job {job.plan.name} {missing} are not in place"
         left = self._left(job)
         if left:
-            self._wrong("P9", f"{when}, and job {job.plan.name} has left {left}")
+            yield "P9", f"job {job.plan.name} has left {left}"
 
     def _committed(self) -> list[KnownJob]:
         return [job for job in self.jobs.values() if job.state == "committed"]
@@ -335,7 +336,7 @@ class Model:
     def _mark(self, change: Change, process: Process) -> None:
         """``_SUCCESS`` appears when all of a job is in place, and all that it replaces is gone."""
         whole = [job for job in self._committed() if not job.is_over and self._is_whole(job)]
-        wrong = self._markers.changed(change.after, has_whole_job=not all(map(self._left, whole)))
+        wrong = self._markers.changed(change.after, [job for job in whole if not self._left(job)])
         if wrong is not None:
             self._wrong("P1", f"{process.name}: {wrong}")
 
@@ -377,16 +378,14 @@ class Model:
         if there is None and self._markers.is_due(self._committed()):
             self._wrong("P1", "_SUCCESS was published, and does not stand")
 
-    def check_left(self, names: Iterable[str]) -> None:
-        """Nothing but marks is left of any job."""
-        lost = {f"_commit/lost/{job.job_id}" for job in self.jobs.values() if job.is_given_up}
-        left = [name for name in names if name not in lost and not _MAY_STAY.fullmatch(name)]
-        if left:
-            self._wrong("P5 P6", f"left: {sorted(left)[:6]}")
+    def check_left(self, names: Collection[str], uploads: Iterable[str]) -> None:
+        """Of what stands in the work area, *names*, nothing is left of any job but its marks."""
+        for promise, what in remains(self.jobs.values(), names, uploads):
+            self._wrong(promise, what)
 
     def names(self) -> tuple[str, ...]:
         """The names of the visible files, without the ids of jobs and attempts."""
-        return tuple(sorted(map(without_ids, self.actual)))
+        return tuple(sorted(map(rules.without_ids, self.actual)))
 
     def stuck(self, what: str) -> None:
         """A job can be neither finished nor aborted, or a caller waits for ever."""

@@ -21,12 +21,14 @@ class AttemptPlan:
         at_s: When it begins, counted from the start of the job.
         pause_s: How long it stands still between its files and its commit.
         adopted: Whether another program writes its files, which are then adopted.
+        retries: Whether it writes a file again that could not be written.
     """
 
     task: int
     at_s: float = 0.0
     pause_s: float = 0.0
     adopted: bool = False
+    retries: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +151,7 @@ class Plan:
         cleaners: Who cleans meanwhile.
         foreign: Who else writes.
         leftovers: What others have left in the work area, names of ``leftovers.LEFTOVERS``.
-        readers: Who reads; :func:`draw` draws none.
+        readers: Who reads; :func:`draw` draws some when it varies a plan.
         faults: What goes wrong.
     """
 

@@ -13,13 +13,26 @@ _SUMMARIES = {"_metadata", "_common_metadata"}
 
 
 def content(name: str, *whose: str) -> bytes:
-    """What a file holds: unless it is to be the same whoever writes it, no two are alike."""
-    return " ".join((name, *whose)).encode()
+    """What a file holds: unless it is to be the same whoever writes it, no two are alike.
+
+    But for empty ones.
+    """
+    return b"" if "empty" in name else " ".join((name, *whose)).encode()
 
 
 def is_visible(name: str) -> bool:
     """Whether a reader takes a file for data."""
     return not name.startswith(("_", ".")) and "/_" not in name and "/." not in name
+
+
+def is_of_a_job(path: str) -> bool:
+    """Whether a file is named after a job."""
+    return _UNIQUE.search(path) is not None
+
+
+def without_ids(name: str) -> str:
+    """A name without the ids of its job and attempt."""
+    return _UNIQUE.sub("", name)
 
 
 def out_of_turn(
@@ -35,7 +48,7 @@ def out_of_turn(
     if plan.mode not in _OVERWRITES and taken:
         yield f"add {taken}, which are taken"
     staying = (path for path in there if not replaces(plan, new, path))
-    twice = _second_spellings(new, (*there, *foreign), staying)
+    twice = _second_spellings(new, (*there, *foreign), staying, declared=plan.partitions)
     if plan.mode == "overwrite_partitions" and twice:
         yield f"write {twice} beside other rows of the same value"
 
@@ -57,29 +70,18 @@ def replaces(plan: JobPlan, new: Mapping[str, bytes], path: str) -> bool:
 
 
 def _second_spellings(
-    new: Iterable[str], before: Iterable[str], staying: Iterable[str]
+    new: Iterable[str], before: Iterable[str], staying: Iterable[str], *, declared: Iterable[str]
 ) -> list[str]:
-    """The partitions of *new* that readers find under another name as well, and did not before."""
-    had = {above for name in before if is_visible(name) for above in _directories_above(name)}
+    """The partitions of *new* that readers find under another name as well, and did not before.
+
+    Of a *declared* one the rows below it are its own, however deep.
+    """
+    rows = [*filter(is_visible, before)]
     has = {name.rpartition("/")[0] for name in staying if is_visible(name)}
+    had = {name.rpartition("/")[0] for name in rows}
+    had |= {part for part in declared if any(name.startswith(f"{part}/") for name in rows)}
     return sorted(
         directory
         for directory in {name.rpartition("/")[0] for name in new} - had
         if any(unquote(one) == unquote(directory) for one in has)
     )
-
-
-def _directories_above(name: str) -> Iterator[str]:
-    while "/" in name:
-        name = name.rpartition("/")[0]
-        yield name
-
-
-def is_of_a_job(path: str) -> bool:
-    """Whether a file is named after a job."""
-    return _UNIQUE.search(path) is not None
-
-
-def without_ids(name: str) -> str:
-    """The name of a file without the ids of its job and attempt."""
-    return _UNIQUE.sub("", name)

@@ -15,14 +15,14 @@ from fsspec_commit.protocol.damaged import remove_damaged
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.job_records import begun_record
 from fsspec_commit.protocol.recovery import jobs, resume_job
-from fsspec_commit.protocol.result import result_of
+from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.superseded import ended
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.sync.progress import ProgressReport
-from fsspec_commit.testing.simulation.known import Told
 from fsspec_commit.testing.simulation.plan import HERE, JobPlan
 from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.told import Report, Told
 from fsspec_commit.testing.simulation.world import World
 
 T = TypeVar("T")
@@ -133,8 +133,10 @@ async def call(
     def may_interrupt() -> bool:
         return what == "abort" or (driver is not None and driver.state != "deciding")
 
+    report = None
     try:
-        await interruptible(process, doing, may_interrupt)
+        given = await interruptible(process, doing, may_interrupt)
+        report = _reported(given if driver is None else driver.result)
         answer = "skipped" if driver is not None and driver.is_skipped else "returned"
     except CtrlCError:
         answer = "interrupted"
@@ -154,9 +156,16 @@ async def call(
         world.model_at(process.at).stuck(f"{actor} was ended by its callback")
     else:
         world.trace.say(actor, f"is told {answer}", f"by {what}")
-    told = Told(actor, job_id, what, began_s, loop.time(), answer, error)
+    told = Told(actor, job_id, what, began_s, loop.time(), answer, error, report)
     world.model_at(process.at).hear(told)
     return told
+
+
+def _reported(result: object) -> Report | None:
+    if not isinstance(result, CommitResult):
+        return None
+    names = frozenset(result.files)
+    return Report(names, result.file_count, result.bytes, result.replaced_count)
 
 
 async def settle_all(world: World, actor: str) -> None:
@@ -175,10 +184,9 @@ async def _settle_all_at(world: World, process: Process) -> None:
         if not ours:
             break
         for info in ours:
-            what, settling = "abort", aborted(to, info.job_id)
-            if info.state in {"decided", "published"}:
-                settling.close()
-                what, settling = "resume", resumed(to, info.job_id)
+            has_decided = info.state in {"decided", "published"}
+            what, ending = ("resume", resumed) if has_decided else ("abort", aborted)
+            settling: Coroutine[Any, Any, object] = ending(to, info.job_id)
             told = await call(world, process, info.job_id, what, settling)
             if told.answer != "returned" and told.error != "JobNotActiveError":
                 model.stuck(f"{what} of job {info.job_id}, {info.state}: {told.error}")
@@ -194,10 +202,10 @@ async def _settle_all_at(world: World, process: Process) -> None:
         model.stuck(f"clean cannot remove {unknown or report.not_removed}")
 
 
-async def resumed(to: OpenDestination, job_id: str) -> None:
+async def resumed(to: OpenDestination, job_id: str) -> CommitResult:
     """Resume a job by its id."""
     job = await _job_at(to, job_id)
-    await result_of(job, resume_job(job))
+    return await result_of(job, resume_job(job))
 
 
 async def aborted(to: OpenDestination, job_id: str) -> None:

@@ -1,32 +1,42 @@
-"""What a reader who asks must be told: whole jobs, from each job's ``published`` on."""
+"""What readers may be told is committed: what was so at some moment since they asked."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterator
 
-from fsspec_commit.testing.simulation.known import KnownJob
 from fsspec_commit.testing.simulation.rules import is_visible
 
 
 class Shown:
-    """The files that are committed, from moment to moment.
+    """The files of whole jobs, one after the other, in the order in which jobs were published.
 
     Args:
-        names: Those that stand there in the beginning.
+        old: The files that stand there before.
+        clock: The virtual time.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._whole: list[tuple[float, frozenset[str]]] = [(0.0, frozenset(names))]
+    def __init__(self, old: Collection[str], clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._whole = [(0.0, frozenset(old))]
 
-    def published(self, job: KnownJob, at_s: float) -> None:
-        """From now on a reader is told of *job*; of jobs that conflict, one by one."""
-        whole = (self._whole[-1][1] - job.replaced.keys()) | job.new.keys()
-        self._whole.append((at_s, frozenset(whole)))
+    def published(self, new: Collection[str], replaced: Collection[str]) -> None:
+        """From now on a reader who asks is told of a job; of jobs that conflict, one by one."""
+        whole = self._whole[-1][1].difference(replaced).union(new)
+        self._whole.append((self._clock(), whole))
 
-    def half_told(self, told: frozenset[str], began_s: float) -> str | None:
-        """What is wrong with an answer to who asked at that time: so it was at no moment since."""
-        shown = [(at_s, frozenset(filter(is_visible, whole))) for at_s, whole in self._whole]
-        since = [whole for at_s, whole in shown if at_s > began_s]
-        before = [whole for at_s, whole in shown if at_s <= began_s]
-        if told in (before[-1], *since):
-            return None
-        near = since[-1] if since else before[-1]
-        return f"half a job: missing={sorted(near - told)}, surplus={sorted(told - near)}"
+    def untruths(
+        self, actor: str, began_s: float, names: Collection[str], touched: Collection[str]
+    ) -> Iterator[tuple[str, str]]:
+        """What is wrong with an answer to a reader who asked then.
+
+        What others have *touched* is not judged.
+        """
+        told = frozenset(names).difference(touched)
+        first = max(n for n, (at_s, _) in enumerate(self._whole) if at_s <= began_s)
+        shown = [
+            frozenset(filter(is_visible, whole)).difference(touched)
+            for _, whole in self._whole[first:]
+        ]
+        if len(names) != len({*names}):
+            yield "P1 P2", f"{actor} is told of a file twice: {sorted(names)}"
+        if told not in shown:
+            missing, surplus = sorted(shown[-1] - told), sorted(told - shown[-1])
+            yield "P1 P2", f"{actor} is told of half a job: {missing=}, {surplus=}"

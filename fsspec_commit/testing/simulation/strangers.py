@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 
 from fsspec_commit.committers.adopted import AdoptedFile
 from fsspec_commit.ids import Nonce
@@ -61,8 +62,13 @@ async def _put(
 async def _upload(
     world: World, process: Process, layout: AttemptLayout, name: Target, data: bytes
 ) -> AdoptedFile:
+    """Upload as S3A does, which leaves a record and an empty file in a directory of the job's."""
+    bucket, directory = world.bucket, f"{layout.job.magic_directory}/{layout.working_name}/__base"
     path: StorePath = layout.job.destination.final(name)
-    bucket = world.bucket
+    recorded = StorePath(f"{directory}/{name}.pending"), StorePath(f"{directory}/{name}")
     pending = await process.request("start", path, lambda: bucket.start(path, Nonce("")))
     part = await process.request("put_part", path, lambda: bucket.put_part(pending, 1, data))
+    for beside in recorded:
+        put = partial(bucket.put, beside, b"", None, Expect.ANYTHING)
+        await process.request("put", beside, put)
     return AdoptedFile(name, len(data), pending.upload_id, (part.token,))

@@ -14,11 +14,13 @@ from fsspec_commit.testing.simulation.plan import (
     HelperPlan,
     JobPlan,
     Plan,
+    ReaderPlan,
     actors_of,
 )
 from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
 
 _HIDDEN = ("_notes", ".hidden.txt", "day=1/_notes", "day=1/_metadata", "_more/a.txt", "_metadata")
+_ODD = ("day=1/empty.txt", "day=2/\u00fc %20+b.txt", "day=1/e\u0301\u4e2d", "day=2/empty")
 _NEIGHBOURS = ("out2", "ou", "out-b")
 _INSIDE = "out/inner"
 _CALLS_MAX = 40
@@ -43,6 +45,18 @@ def _with_hidden_names(plan: Plan, _: Family, random: Random) -> Plan:
         jobs.append(replace(job, files=tuple(files)))
     old = (*plan.old, *(name for name in few if random.random() < 0.3))  # noqa: PLR2004  # some
     return replace(plan, jobs=tuple(jobs), old=old)
+
+
+def _with_odd_files(plan: Plan, _: Family, random: Random) -> Plan:
+    """Files without a byte, and with names that manifests must escape."""
+    odd = random.sample(_ODD, len(plan.jobs))
+    jobs = []
+    for job, name in zip(plan.jobs, odd, strict=True):
+        task = random.randrange(len(job.files))
+        files = [*job.files]
+        files[task] = (*files[task], name)
+        jobs.append(replace(job, files=tuple(files)))
+    return replace(plan, jobs=tuple(jobs))
 
 
 def _with_another_spelling(plan: Plan, _: Family, random: Random) -> Plan:
@@ -107,6 +121,46 @@ def _with_adopted_attempts(plan: Plan, family: Family, random: Random) -> Plan:
         return replace(job, attempts=tuple(attempts))
 
     return replace(plan, jobs=tuple(map(adopting, plan.jobs)))
+
+
+def _with_retrying_tasks(plan: Plan, _: Family, random: Random) -> Plan:
+    """A request of a task is given up, and it writes the file again; the request comes then."""
+    jobs = tuple(
+        replace(job, attempts=tuple(replace(one, retries=True) for one in job.attempts))
+        for job in plan.jobs
+    )
+    actors = [name for job in jobs for name in actors_of(job) if ".attempt" in name]
+    kinds: tuple[FaultKind, ...] = ("applied_late", "applied_late", "outage", "error_but_applied")
+    late = FaultAt(
+        random.choice(actors),
+        random.choice((1, 1, 2)),
+        random.choice(kinds),
+        random.choice((40.0, 200.0, 700.0)),
+        random.choice(("finish", "start", "put_part")),
+    )
+    silent = (replace(late, call=late.call + number, kind="error") for number in range(1, 8))
+    return replace(plan, jobs=jobs, faults=(*plan.faults, late, *silent))
+
+
+def _with_readers(plan: Plan, _: Family, random: Random) -> Plan:
+    """Somebody asks what is committed, and stands still between any two requests."""
+    readers, faults = [], []
+    for number in range(random.choice((1, 2, 2))):
+        begin_s = round(random.choice((0.3, 1.0, 5.0, 30.0, 120.0)) * random.random(), 3)
+        every_s = random.choice((0.0, 0.0, 0.3, 5.0))
+        readers.append(ReaderPlan(at_s=begin_s, count=random.choice((1, 3, 10)), every_s=every_s))
+        for _nth in range(random.choice((0, 1, 1, 2))):
+            verb = random.choice((None, "list_tree", "list_children", "read"))
+            faults.append(
+                FaultAt(
+                    f"reader{number}",
+                    random.randint(1, _CALLS_MAX if verb is None else _CALLS_MAX // 2),
+                    random.choice(("halt", "halt_after")),
+                    random.choice((0.1, 0.5, 3.0, 20.0, 100.0, 3_600.0)),
+                    verb,
+                )
+            )
+    return replace(plan, readers=tuple(readers), faults=(*plan.faults, *faults))
 
 
 def _with_callbacks(plan: Plan, _: Family, random: Random) -> Plan:
@@ -190,10 +244,14 @@ def _with_neighbours(plan: Plan, _: Family, random: Random) -> Plan:
 
 _VARIATIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
     _with_hidden_names,
+    _with_odd_files,
     _with_another_spelling,
     _with_folded_names,
     _with_folded_names,
     _with_adopted_attempts,
+    _with_retrying_tasks,
+    _with_readers,
+    _with_readers,
     _with_callbacks,
     _with_interrupts,
     _with_interrupts,

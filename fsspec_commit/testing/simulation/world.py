@@ -13,17 +13,18 @@ from fsspec_commit.effects.confirm import ask
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.errors import StoreError
-from fsspec_commit.ids import IdSource
+from fsspec_commit.ids import IdSource, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.location import Location
+from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
-from fsspec_commit.testing.simulation.bucket import Bucket, Change
+from fsspec_commit.testing.simulation.bucket import Bucket, Change, Upload
 from fsspec_commit.testing.simulation.families import FAMILIES
 from fsspec_commit.testing.simulation.folding import FoldingBucket, folded
 from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
 from fsspec_commit.testing.simulation.loop import SimulationLoop
-from fsspec_commit.testing.simulation.model import Model
+from fsspec_commit.testing.simulation.model import MAGIC, Model
 from fsspec_commit.testing.simulation.plan import HERE, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.rules import content, is_of_a_job
@@ -57,6 +58,7 @@ class World:
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
         self._staying: dict[str, bytes] = {}
+        self._uploads_of_others: dict[str, Upload] = {}
         for left in (LEFTOVERS[name] for name in plan.leftovers):
             self._staying |= left.files if left.stays else {}
         self._fold = folded if self.family.folds_names else str
@@ -74,8 +76,26 @@ class World:
             left = (LEFTOVERS[name].files for name in self.plan.leftovers)
             for name, data in ChainMap(old, *left).items():
                 self.bucket.put(StorePath(f"{root}/{name}"), data, None, Expect.ANYTHING)
+            self._begin_uploads(root)
         self.bucket.make_directory(root)
-        return Model(root, old, self._loop.time, markers_go=self.family.markers_go, fold=self._fold)
+        plan, kept = self.plan, {self._fold(job.at) for job in self.plan.jobs}
+        return Model(
+            root,
+            old,
+            self._loop.time,
+            markers_go=self.family.markers_go,
+            fold=self._fold,
+            is_calm=not (plan.faults or plan.foreign or plan.leftovers),
+            is_alone=not (plan.foreign or plan.leftovers or kept - {self._fold(at)}),
+        )
+
+    def _begin_uploads(self, root: StorePath) -> None:
+        """Begin what another program uploads, where there are uploads."""
+        left = [LEFTOVERS[name].uploads for name in self.plan.leftovers]
+        for name, data in ChainMap(*left).items() if self.bucket.habits.uploads else ():
+            begun = self.bucket.start(StorePath(f"{root}/{name}"), Nonce(""))
+            self.bucket.put_part(begun, 1, data)
+            self._uploads_of_others[begun.upload_id] = self.bucket.uploads[begun.upload_id]
 
     @property
     def model(self) -> Model:
@@ -176,6 +196,18 @@ class World:
         self.trace.names[job_id] = f"job {plan.name}"
         self.model_at(plan.at).begun(job_id, plan)
 
+    def reported(
+        self, actor: str, report: CleanReport, *, now: datetime, older_than_s: float
+    ) -> None:
+        """Who cleaned says which jobs he has aborted: none that is younger, or committed."""
+        for job_id in report.aborted:
+            job = self.model.jobs.get(job_id)
+            if job is not None and job.state == "committed":
+                self.model.stuck(f"{actor} says that it has aborted {job_id}, which is committed")
+            begun = datetime.strptime(job_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            if (now - begun).total_seconds() < older_than_s:
+                self.model.stuck(f"{actor} has aborted {job_id}, which is too young")
+
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
         """Show the model every change, and mark in the trace what it finds wrong."""
         model = self.model_at(process.at)
@@ -198,10 +230,10 @@ class World:
             model.check_marker(None if there is None else there.data)
 
     def _check_left(self, model: Model, root: StorePath) -> None:
-        below = f"{root}/_commit/"
+        below = f"{root}/_commit/", f"{root}/{MAGIC}"
         names = {
             key.removeprefix(f"{root}/")
-            for key in (*self.bucket.keys(below), *self.bucket.directories)
+            for key in (*self.bucket.keys(f"{root}/_"), *self.bucket.directories)
             if key.startswith(below) and not key.endswith(("/done", "/lost"))
         }
         names -= {name for name in names if "/deleted-" in name and name.count("/") == 1}
@@ -210,9 +242,10 @@ class World:
             names -= {name, *(name[: found.start()] for found in re.finditer("/", name))}
             if there is None or there.data != data:
                 model.stuck(f"{name}, which is not of this library, was changed")
-        model.check_left(names)
-        if self.family.keeps_names_apart:
-            model.check_left(f"upload of {path}" for path in self._left_uploads(model, root))
+        if not self._uploads_of_others.items() <= self.bucket.uploads.items():
+            model.stuck("an upload of another program was aborted, or completed")
+        uploads = self._left_uploads(model, root) if self.family.keeps_names_apart else ()
+        model.check_left(names, uploads)
 
     def _left_uploads(self, model: Model, root: StorePath) -> Iterator[StorePath]:
         """The uploads that are some job's.
