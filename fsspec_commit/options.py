@@ -50,6 +50,8 @@ class JobOptions(TypedDict, total=False):
             ``SuccessData/1``, beside which polars reads the directory by a pattern only, such as
             ``"…/**/*.parquet"``; ``"none"`` no marker of its own: one that stands is removed before
             new files appear beside old ones, and another one left in its place after the last.
+            Where none can be removed (S3 without versioning, flat Azure) it stays, or if it names
+            files and the job may replace these, is replaced by one that names the new ones.
         allow_empty: Whether a job without files may commit; by default it is refused.
         wait_s: How long to wait for a conflicting job that is committing; 60 by default.
         concurrency: The most calls in flight; by default as many as the store takes.

@@ -29,7 +29,7 @@ _LOOKS_MAX = 8
 async def prepare_success(
     job: BoundJob, claim: Claim, new: NewFiles, stale: FileIdentity | None
 ) -> FileIdentity | None:
-    """Prepare the job's marker, if it is to have one, or will remove *stale* from beside others.
+    """Prepare the job's marker, if it is to have one, or one that takes the place of *stale*.
 
     Its name contains the claim's nonce: a second driver of the job must not replace the marker that
     the first one's decision names.
@@ -46,10 +46,17 @@ def _kind(job: BoundJob, stale: FileIdentity | None) -> Success:
 
     A job that adds to data removes the marker that speaks for them, perhaps of a job that is not
     finished, and does not conflict: when all is in place again, one must stand. One that replaces
-    all the data waits for every other job, and its marker goes with the data.
+    all the data waits for every other job, and its marker goes with the data. Where a marker cannot
+    go, one that names files is replaced by a job that may replace these.
     """
-    own, adds = job.record.success, job.record.mode in {"append", "overwrite_partitions"}
-    if own != "none" or stale is None or not adds or not _is_removed(job):
+    own, mode = job.record.success, job.record.mode
+    if own != "none" or stale is None:
+        return own
+    if _is_removed(job):
+        leaves_one = mode in {"append", "overwrite_partitions"}
+    else:
+        leaves_one = stale.size > 0 and mode != "append"
+    if not leaves_one:
         return own
     return "json" if stale.size else "marker"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+import fsspec_commit as fc
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.protocol import success
@@ -87,6 +88,55 @@ def test_a_job_leaves_the_marker_that_it_was_to_or_one_like_that_it_removed(
         assert json.loads(left)["filenames"][0].startswith("a-")
     elif expected == "marker":
         assert left == b""
+
+
+@pytest.fixture(params=["unversioned", "minio", "by path"])
+def keeping(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    """A bucket in which a marker cannot be deleted, since a later one may have the same token."""
+    bucket = make_bucket(ALL_HABITS[request.param])
+    yield bucket
+    remove_bucket(bucket)
+
+
+@pytest.mark.parametrize("earlier", ["marker", "json", "none"])
+@pytest.mark.parametrize("kind", ["marker", "json", "none"])
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_one_that_stays_is_replaced_if_it_names_files_that_go(
+    keeping: Bucket, earlier: str, kind: str, mode: str
+) -> None:
+    """By a job without a marker of its own as well; an empty one stays true, and stays."""
+
+    async def main() -> tuple[bytes | None, bytes | None, str]:
+        clock = Clock()
+        await committed(keeping, clock, success=earlier)
+        before = marker(keeping)
+        driver = await committed(keeping, clock, success=kind, mode=mode)
+        return before, marker(keeping), driver.started().layout.job_id
+
+    before, after, job_id = run(main())[0]
+    if kind == "none" and (mode == "append" or earlier != "json"):
+        assert after == before
+    elif kind == "marker":
+        assert after == b""
+    else:
+        assert after is not None
+        assert json.loads(after)["jobId"] == job_id
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "overwrite_partitions"])
+def test_what_a_job_without_a_marker_has_replaced_is_not_missed(
+    keeping: Bucket, mode: Literal["overwrite", "overwrite_partitions"]
+) -> None:
+    """It was named by the marker of the earlier job, which could not be deleted."""
+    first = fc.Job(url(keeping), success="json")
+    second = fc.Job(url(keeping), mode=mode, success="none")
+    for job, name in ((first, "day=1/a.txt"), (second, "day=1/b.txt")):
+        with job, job.task() as task, task.open(name, "w") as file:
+            file.write(name)
+    report = fc.verify(url(keeping))
+    assert report == fc.VerifyReport(
+        missing=(), changed=(), leftovers=(), checked_count=1, file_count=1
+    )
 
 
 class Losing:
