@@ -1,7 +1,7 @@
 """What ``_SUCCESS`` must say in a simulated run: it stands for whole jobs, for no part of one."""
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 
 from fsspec_commit.testing.simulation.bucket import Object
 from fsspec_commit.testing.simulation.known import KnownJob
@@ -53,7 +53,23 @@ class Markers:
         since_s = self._since_s
         return self._are_removed and since_s is not None and since_s < job.claimed_at_s
 
-    def is_due(self, decided: Iterable[KnownJob]) -> bool:
+    def untruths(
+        self, marker: bytes | None, decided: Iterable[KnownJob], names: Container[str]
+    ) -> Iterator[str]:
+        """What is wrong with the *marker*, or with none, when all that was *decided* is over.
+
+        Args:
+            marker: What it says, if one stands.
+            decided: The jobs.
+            names: The files that stand, or of which nothing is known.
+        """
+        if marker is None and self._is_due(decided):
+            yield "_SUCCESS was published, and does not stand"
+        gone = sorted(name for name in self._named(marker or b"") if name not in names)
+        if gone:
+            yield f"_SUCCESS names {gone}, which do not stand"
+
+    def _is_due(self, decided: Iterable[KnownJob]) -> bool:
         """Whether ``_SUCCESS`` must stand when all jobs that were *decided* are over.
 
         Who adds to data leaves a marker where one stood; who replaces all of them may leave none.
@@ -73,5 +89,8 @@ class Markers:
         restored = success == "none" and had_one
         if data == b"":
             return success == "marker" or restored
-        names = {*map(self._fold, json.loads(data)["filenames"])}
-        return names == job.new.keys() and (success == "json" or restored)
+        return self._named(data) == job.new.keys() and (success == "json" or restored)
+
+    def _named(self, marker: bytes) -> set[str]:
+        """The files that a marker says its job has written, if it says anything."""
+        return {*map(self._fold, json.loads(marker)["filenames"])} if marker else set()

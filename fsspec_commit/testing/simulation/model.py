@@ -374,9 +374,10 @@ class Model:
         self._wrong("P1 P2 P11", f"{when}: missing {missing}, surplus {surplus}")
 
     def check_marker(self, there: bytes | None) -> None:
-        """``_SUCCESS`` stands if a job has written one, and none has replaced all since."""
-        if there is None and self._markers.is_due(self._committed()):
-            self._wrong("P1", "_SUCCESS was published, and does not stand")
+        """``_SUCCESS`` stands in the end if it must, and names no file that does not."""
+        stand = self.actual.keys() | self._touched
+        for what in self._markers.untruths(there, self._committed(), stand):
+            self._wrong("P1", what)
 
     def check_left(self, names: Collection[str], uploads: Iterable[str]) -> None:
         """Of what stands in the work area, *names*, nothing is left of any job but its marks."""

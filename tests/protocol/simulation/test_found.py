@@ -175,6 +175,21 @@ def test_p11_rows_below_a_declared_partition_are_rows_of_it() -> None:
     assert found.visible == tuple(sorted(files.values()))
 
 
+@pytest.mark.parametrize("family", ["s3", "s3-versioned", "minio", "azure-flat", "disk"])
+@pytest.mark.parametrize("mode", ["append", "overwrite", "overwrite_partitions"])
+def test_p1_a_marker_never_names_what_a_later_job_has_replaced(
+    family: str, mode: Literal["append", "overwrite", "overwrite_partitions"]
+) -> None:
+    """Where it cannot be removed it did, if that job was to leave none, and no run looked at it."""
+    jobs = (
+        JobPlan(name="a", mode="append", success="json", files=(("day=1/a.txt",),)),
+        JobPlan(name="b", mode=mode, success="none", files=(("day=1/b.txt",),), at_s=20),
+    )
+    found = run(Plan(family=family, jobs=jobs))
+    assert not found.violations, found
+    assert found.told == {"commit returned": 2}
+
+
 def test_p1_a_job_whose_area_is_put_back_is_alive_again() -> None:
     """A `clean` had looked just before `job.json` came, and took the area when that had decided."""
     plan = Plan(
