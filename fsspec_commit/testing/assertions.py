@@ -1,7 +1,8 @@
 """Assertions about a destination, by plain fsspec and without any code of this package's stores."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fsspec import AbstractFileSystem
@@ -13,7 +14,8 @@ from fsspec_commit.location import DestinationLike, locate
 _AREA = "_commit"
 _SUCCESS = "_SUCCESS"
 _JOB_ID = r"\d{8}T\d{6}-[0-9a-f]{16}"
-_UNFINISHED = re.compile(rf"{_AREA}/(?P<job>{_JOB_ID})/job\.json")
+_OF_A_JOB = re.compile(rf"{_AREA}/(?:void-)?(?P<job>{_JOB_ID})(?:-[0-9a-f]{{32}})?")
+_GIVEN_UP = f"{_AREA}/lost/"
 _MAGIC = re.compile(rf"__magic_job-{_JOB_ID}(?:/|\Z)")
 _DELETED = rf"{_AREA}/deleted-[^/]+"
 _MAY_STAY = re.compile(rf"{_AREA}/(?:epoch-[^/]+|(?:done|lost)/[^/]+)|{_DELETED}/[^/]+")
@@ -30,6 +32,8 @@ def assert_committed(
 ) -> None:
     """Assert that a destination has only finished jobs, its marker, and *file_count* data files.
 
+    A job that was finished with ``accept_loss=True``, or removed as damaged, is not one of them.
+
     Args:
         destination: A URL, a path or a ``UPath``.
         file_count: The number of visible files of all jobs: those that readers take for data,
@@ -42,13 +46,11 @@ def assert_committed(
         AssertionError: Something else is there, which the message names.
         RequestError: This is no destination.
     """
-    found = _everything_below(destination, storage_options, filesystem)
+    plain, root = _opened(destination, storage_options, filesystem)
+    found = _everything_below(plain, root)
     files = {name for name, details in found.items() if details["type"] == "file"}
-    for name in sorted(files):
-        if unfinished := _UNFINISHED.fullmatch(name):
-            decided = f"{_AREA}/{unfinished['job']}/decision" in files
-            state = "decided and not finished" if decided else "undecided"
-            raise AssertionError(f"job {unfinished['job']} at {destination!r} is {state}")
+    for job_id, state in _not_finished(files, lambda name: plain.cat_file(f"{root}/{name}")):
+        raise AssertionError(f"job {job_id} at {destination!r} {state}")
     if marker and _SUCCESS not in files:
         raise AssertionError(f"{destination!r} has no {_SUCCESS}; there is: {_shown(files)}")
     visible = [name for name in files if not re.search(r"(?:^|/)[_.]", name)]
@@ -68,20 +70,48 @@ def assert_no_leftovers(
     """Assert that ``_commit/`` contains nothing but the empty files that are meant to stay.
 
     Nor is there a ``__magic_job-…`` beside it, which S3A makes where it writes for a job. Where
-    nothing stands at all, as after a job that was aborted, nothing is left.
+    nothing stands at all, as after a job that was aborted, nothing is left. Pending uploads are in
+    no listing of fsspec's: :func:`fsspec_commit.verify` tells of them.
 
     Raises:
         AssertionError: Something is left of a job.
         RequestError: This is no destination.
     """
+    found = _everything_below(*_opened(destination, storage_options, filesystem))
     left = [
         name
-        for name, details in _everything_below(destination, storage_options, filesystem).items()
+        for name, details in found.items()
         if (name.startswith(f"{_AREA}/") and not _may_stay(name, details))
         or _MAGIC.match(name) is not None
     ]
     if left:
         raise AssertionError(f"left at {destination!r}: {_shown(left)}")
+
+
+def _not_finished(files: set[str], read: Callable[[str], bytes]) -> Iterator[tuple[str, str]]:
+    """The jobs that are not finished, or not whole, each with what is to be said of it."""
+    for name in sorted(files):
+        area, _, record = name.rpartition("/")
+        job = _OF_A_JOB.fullmatch(area)
+        if name.startswith(_GIVEN_UP):
+            yield name.removeprefix(_GIVEN_UP), "was given up, and files of it may be missing"
+        elif job is not None and record == "job.json":
+            decided = f"{area}/decision" in files
+            yield job["job"], f"is {'decided and not finished' if decided else 'undecided'}"
+        elif job is not None and record == "decision" and _is_damaged(area, files, read):
+            yield job["job"], "is damaged: it has decided, and its job.json is gone"
+
+
+def _is_damaged(area: str, files: set[str], read: Callable[[str], bytes]) -> bool:
+    """Whether a decision without ``job.json`` may be the last word of files that are missing."""
+    has_manifests = any(name.startswith(f"{area}/manifests/") for name in files)
+    if {f"{area}/job.json", f"{area}/published"} & files or not has_manifests:
+        return False
+    try:
+        decision = json.loads(read(f"{area}/decision"))
+    except ValueError:
+        return True
+    return not isinstance(decision, dict) or decision.get("state") != "aborted"
 
 
 def _may_stay(name: str, details: dict[str, Any]) -> bool:
@@ -103,19 +133,24 @@ def plain_filesystem(
     return filesystem_of(url, **options)
 
 
-def _everything_below(
+def _opened(
     destination: DestinationLike,
     storage_options: Mapping[str, object] | None,
     filesystem: AbstractFileSystem | None,
-) -> dict[str, dict[str, Any]]:
-    """Files and directories, by their names relative to the destination."""
+) -> tuple[AbstractFileSystem, str]:
+    """A plain filesystem, and the path of the destination on it."""
     location = locate(destination, storage_options, filesystem)
     if "://" in location.url:
         plain, root = plain_filesystem(location.url, location.storage_options)
     else:
         plain = LocalFileSystem()
         root = plain._strip_protocol(location.url)  # noqa: SLF001  # a name with a colon is one
-    beginning = f"{root.rstrip('/')}/"
+    return plain, root.rstrip("/")
+
+
+def _everything_below(plain: AbstractFileSystem, root: str) -> dict[str, dict[str, Any]]:
+    """Files and directories, by their names relative to the destination."""
+    beginning = f"{root}/"
     below: dict[str, dict[str, Any]] = plain.find(root, withdirs=True, detail=True)
     return {
         name[len(beginning) :].rstrip("/"): details

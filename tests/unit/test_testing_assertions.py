@@ -95,6 +95,50 @@ def test_a_standing_job_is_refused(destination: str, records: dict[str, bytes], 
         assert_no_leftovers(destination)
 
 
+@pytest.mark.parametrize("area", [JOB, f"void-{JOB}-{'0' * 32}"])
+def test_a_job_whose_area_is_elsewhere_is_refused_as_well(destination: str, area: str) -> None:
+    """Who was about to remove it has died: `clean` puts it back, for somebody who resumes it."""
+    put(destination, {**GOOD, f"_commit/{area}/job.json": b"{}", f"_commit/{area}/decision": b"{}"})
+    with pytest.raises(AssertionError, match=rf"job {JOB} at .* is decided and not finished"):
+        assert_committed(destination)
+
+
+COMMITTED = b'{"state":"committed"}'
+
+
+@pytest.mark.parametrize("decision", [COMMITTED, b"{torn", b"[]", b"\xff"])
+def test_a_damaged_job_is_refused(destination: str, decision: bytes) -> None:
+    """It has decided, somebody has deleted its `job.json`, and files of it may be missing."""
+    records = {"decision": decision, "manifests/0/0123456789abcdef": b"{}"}
+    put(destination, {**GOOD, **{f"_commit/{JOB}/{name}": one for name, one in records.items()}})
+    with pytest.raises(AssertionError, match=rf"job {JOB} at .* is damaged: .* job\.json is gone"):
+        assert_committed(destination)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        {"decision": b'{"state":"aborted"}', "manifests/0/0123456789abcdef": b"{}"},
+        {"decision": COMMITTED},
+        {"decision": COMMITTED, "manifests/0/0123456789abcdef": b"{}", "published": b"{}"},
+    ],
+)
+def test_what_is_left_of_a_job_that_is_over_is_not_damaged(
+    destination: str, records: dict[str, bytes]
+) -> None:
+    put(destination, {**GOOD, **{f"_commit/{JOB}/{name}": one for name, one in records.items()}})
+    assert_committed(destination)
+    with pytest.raises(AssertionError, match=JOB):
+        assert_no_leftovers(destination)
+
+
+def test_a_job_that_was_given_up_is_refused(destination: str) -> None:
+    put(destination, {**GOOD, f"_commit/lost/{JOB}": b""})
+    with pytest.raises(AssertionError, match=rf"job {JOB} at .* was given up"):
+        assert_committed(destination)
+    assert_no_leftovers(destination)
+
+
 def test_that_a_job_stands_explains_a_missing_marker(destination: str) -> None:
     put(destination, {f"_commit/{JOB}/job.json": b"{}", f"_commit/{JOB}/decision": b"{}"})
     with pytest.raises(AssertionError, match=rf"job {JOB} at .* is decided and not finished"):
