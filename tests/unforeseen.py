@@ -29,10 +29,18 @@ _seen: list[tuple[str, str]] = []
 def _noting(convert: Callable[[Exception], object]) -> Callable[[Exception], object]:
     @wraps(convert)
     def noted(error: Exception) -> object:
-        _seen.append((type(error).__name__, "".join(format_exception(error))))
+        if not _is_of_the_dropped(error):
+            _seen.append((type(error).__name__, "".join(format_exception(error))))
         return convert(error)
 
     return noted
+
+
+def _is_of_the_dropped(error: BaseException | None) -> bool:
+    """Whether it came while a coroutine was closed that nobody awaits: so nobody is told."""
+    while error is not None and not isinstance(error, GeneratorExit):
+        error = error.__context__
+    return error is not None
 
 
 def pytest_configure() -> None:
