@@ -18,6 +18,7 @@ from fsspec_commit.testing.simulation import (
     ReaderPlan,
 )
 from tests.protocol.planted import (
+    of_answers,
     of_attempts,
     of_claims,
     of_commits,
@@ -343,6 +344,26 @@ BUGS = {
         of_the_end.leaves_the_marker_of_an_unfinished_job, ("P1",)
     ),
     "prepares a marker again": Bug(of_the_end.prepares_a_marker_again, ("P1",), family="gcs"),
+    "skips without a reason": Bug(of_answers.skips_without_a_reason, ("P1",)),
+    "counts no file": Bug(of_answers.counts_no_file, ("P1",)),
+    "tells the loser nothing": Bug(of_answers.tells_the_loser_nothing, ("P7",)),
+    "tells nobody how it ended": Bug(
+        of_answers.tells_nobody_how_it_ended, ("P7",), plan=of_answers.COMES_LATE
+    ),
+    "refuses beside any other": Bug(of_answers.refuses_beside_any_other, ("P4",)),
+    "calls each attempt the chosen one": Bug(of_answers.calls_each_attempt_the_chosen_one, ("P3",)),
+    "asks nobody's age": Bug(of_answers.asks_nobodys_age, ("P8",)),
+    "aborts uploads of others": Bug(
+        of_answers.aborts_uploads_of_others, ("P8",), plan=of_answers.BESIDE_AN_UPLOAD
+    ),
+    "names no file in its marker": Bug(of_answers.names_no_file_in_its_marker, ("P1",)),
+    "leaves a marker that names what goes": Bug(
+        of_answers.leaves_a_marker_that_names_what_goes,
+        ("P1",),
+        family="s3",
+        plan=of_answers.NAMED_AND_REPLACED,
+    ),
+    "publishes no empty file": Bug(of_answers.publishes_no_empty_file, ("P1",)),
     **{
         name: Bug(steps.plant(tree), plan=OF_STEPS.get(name))
         for name, tree in {**LEFT_OUT, **steps.swapped()}.items()
