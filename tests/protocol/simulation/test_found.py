@@ -157,6 +157,8 @@ def test_p8_a_decision_that_comes_late_into_half_an_area_leaves_nothing_that_loo
     )
     found = run(Plan(family=family, jobs=(job,), faults=faults))
     assert not found.violations, found
+
+
 def test_p11_rows_below_a_declared_partition_are_rows_of_it() -> None:
     """The model took them for none: one in 15,000 varied plans was called wrong, and was not."""
     files = {"a": "day=%31/b.txt", "c": "day=1/b.txt"}
