@@ -91,6 +91,66 @@ NO_DIFFERENCE = {
     "protocol/success.py:_others: other != job.layout and state.state in "
     "{'decided', 'published', 'void'} -> other != job.layout or state.state in "
     "{'decided', 'published', 'void'}": "what comes and goes more often is looked at once more",
+    "protocol/check.py:left_out: len(messages) > _LOOKED_FOR_MAX -> len(messages) >= "
+    "_LOOKED_FOR_MAX": ("one message of ten thousand, of a limit that nobody is told"),
+    "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or more > "
+    "_FILES_AT_ONCE_MAX -> more > _FILES_AT_ONCE_MAX": (
+        "how many manifests are held at once: memory, which tests of large jobs watch"
+    ),
+    "protocol/manifests.py:ChosenManifests.groups: group and (len(group) == _READ_AT_ONCE_MAX"
+    " or more > _FILES_AT_ONCE_MAX) -> group or (len(group) == _READ_AT_ONCE_MAX or more > "
+    "_FILES_AT_ONCE_MAX)": ("manifests are read one by one: it takes longer"),
+    "protocol/manifests.py:ChosenManifests.groups: group and (len(group) == _READ_AT_ONCE_MAX"
+    " or more > _FILES_AT_ONCE_MAX) -> len(group) == _READ_AT_ONCE_MAX or more > "
+    "_FILES_AT_ONCE_MAX": ("a group may be empty: nothing is read for it"),
+    "protocol/manifests.py:NewFiles.add: files.rows or 0 -> files.rows": (
+        "where they are not known, this is not reached"
+    ),
+    "effects/parallel.py:_Feed._fetch: self._batches is not None and (not self._ended) -> not"
+    " self._ended": ("where there are no batches, they have ended from the beginning"),
+    "effects/parallel.py:_Feed.may_have_more: return not self._ended or "
+    "length_hint(self._items, 1) > 0 -> return True": (
+        "one worker more is begun, and finds nothing to do"
+    ),
+    "effects/parallel.py:_Feed.may_have_more: 1 -> 2": (
+        "how many there may be where nobody knows: more than none"
+    ),
+    "committers/magic.py:_Recording.finish: part.size_bytes or 0 -> part.size_bytes": (
+        "a part that was stored just now has a size"
+    ),
+    "committers/working_files.py:WorkingFiles._adopt_from: name = Target(files[name].name) ->"
+    " nothing": ("the same text, held twice: memory"),
+    "protocol/file_names.py:_Group.add: len(self._recent) >= _RECENT_BYTES_MAX -> "
+    "len(self._recent) > _RECENT_BYTES_MAX": ("one byte more is held, of a limit of memory"),
+    "protocol/commit.py:finish_job: left.job_id or job.record.job_id -> job.record.job_id": (
+        "what a commit raises names no other job than its own"
+    ),
+    "protocol/committed_tasks.py:forgotten_messages: 1 -> 2": (
+        "no task has either of these numbers"
+    ),
+    "protocol/file_names.py:NameIndex._find: position < len(bucket.highs) and "
+    "bucket.highs[position] == high -> position < len(bucket.highs)": (
+        "other names are compared as well: their digests differ in the other half, too"
+    ),
+    "effects/confirmed/uploads.py:ConfirmedUploads.adopted: True -> False": (
+        "they are as many: that was asked before"
+    ),
+    "committers/renaming.py:RenamingCommitter.publish: True -> False": (
+        "they are as many: one is made of the other"
+    ),
+    "committers/renaming.py:RenamingCommitter.publish_success: there.token != marker.token "
+    "and await publish(there.token) -> await publish(there.token)": (
+        "what is refused is asked once more, and refused again"
+    ),
+    "effects/confirm.py:unclassified: StoreError(…) [without reply]": (
+        "an error that is not told otherwise says the same"
+    ),
+    "effects/deletion.py:Permit.check: len(above) + 1 -> len(above) - 1": (
+        "of a tree the last letter is looked at as well: none of ours ends in a dot"
+    ),
+    "effects/void_areas.py:delete_taken_area: return True -> nothing": (
+        "what is gone is looked for, and deleted in vain"
+    ),
 }
 """The library does the same, or takes a little more time or memory for it."""
 
@@ -155,6 +215,11 @@ SURVIVORS = {
     "nothing": "a mistake of ours, which no caller makes",
     "protocol/damaged.py:_fenced: Decision(…) [without by]": (
         "a decision that is removed a moment later; a driver that reads it in between would tell"
+    ),
+    "effects/removal.py:NamedRemoval.remove: raise AssertionError(f'{entry.path!r} may have "
+    "been replaced') -> nothing": ("a mistake of ours, which no caller makes"),
+    "effects/removal.py:NamedRemoval.remove: return Removed.GONE -> nothing": (
+        "one more request, for a file that was just deleted"
     ),
 }
 """Something would be different, and no quick test looks at it: what would notice it."""
