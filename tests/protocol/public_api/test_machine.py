@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tests.protocol.faults import Place
 
 WHERE = ["memory", "local", "versioned", "unversioned", "by path", "gcs", "gen2"]
-BY_DAY, BY_NIGHT = 40, 600
+BY_DAY, BY_NIGHT = 40, 200
+"""Two hundred take a minute or two on a disk, which flushes each record."""
 STEPS = 30
 PLANTED = ["deletes before it publishes", "forgets its key", "says committed of an abort"]
 """The simulator finds them as well; here each breaks what another part of the truth knows."""
