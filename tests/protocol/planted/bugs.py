@@ -85,7 +85,9 @@ BUGS = {
     "deletes before it publishes": Bug(of_commits.deletes_before_it_publishes, ("P9",)),
     "leaves the old files": Bug(of_commits.leaves_the_old_files, ("P9",)),
     "publishes no marker": Bug(of_commits.publishes_no_marker, ("P1",)),
-    "leaves out the last file": Bug(of_commits.leaves_out_the_last_file, ("P1", "P9")),
+    "leaves out the last file": Bug(
+        of_commits.leaves_out_the_last_file, ("P1", "P9"), plan=runs.NO_RENAME_FOR_LONG
+    ),
     "sees no other claim": Bug(of_decisions.sees_no_other_claim, ("P1", "P9", "P11")),
     "looks before it claims": Bug(
         of_decisions.looks_before_it_claims, ("P1", "P9", "P11"), plan=runs.LOOKED_TOO_EARLY

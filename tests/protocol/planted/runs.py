@@ -36,6 +36,12 @@ def superseded(family: str, verb: str, call: int, kind: FaultKind, *, until_s: f
     )
 
 
+NO_RENAME_FOR_LONG = Plan(
+    family="gcs",
+    jobs=(JobPlan(name="a", mode="append"),),
+    faults=(FaultAt("a.driver", 1, "outage", 130.0, "rename"),),
+)
+"""No file can be published, for longer than a driver tries."""
 BESIDE_THE_START = Plan(
     family="disk",
     jobs=(JobPlan(name="a", mode="append", files=(("a.txt", "day=1/a.txt"),)),),
