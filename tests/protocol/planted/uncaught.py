@@ -40,10 +40,6 @@ HELD_BY = {
         "::test_whoever_finishes_it_after_that_is_told_of_the_loss"
     ),
     "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
-    "commit_job without settled_by_another": (
-        "tests/protocol/test_commit_again.py"
-        "::test_files_of_another_driver_are_never_taken_for_anothers"
-    ),
     "finish_job without is_over": (
         "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"
     ),
