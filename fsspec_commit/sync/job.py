@@ -389,8 +389,7 @@ class Job:
             return
         if driver.job is None or self._pid != os.getpid() or self._is_collected:
             return
-        command = driver.job.settle_command("abort")
-        tell_unfinished(self, self.job_id, self.destination, command)
+        tell_unfinished(self, self.job_id, self.destination, driver.job.settle_command("abort"))
 
 
 def hand_over(job: Job) -> JobSpec:
