@@ -188,9 +188,8 @@ class Job:
         For engines that write without this library, such as a JVM. The files are in the attempt's
         working directory, or are pending uploads of their final names on stores to which tasks
         upload; see "Files that another program has written" in the documentation of the protocol.
-        Safe to repeat, by this driver or by another one: an attempt that was adopted before with
-        the same files has the same message. That the store has the files, and the parts of the
-        uploads, as they are described is looked at here, by a request for each upload.
+        Safe to repeat, by any driver: an attempt that was adopted before with the same files has
+        the same message. One request for each upload asks whether the parts are as described.
 
         Args:
             task_id: The number of the part of the work.
