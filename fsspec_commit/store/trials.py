@@ -212,9 +212,14 @@ async def _upload_again(ground: TrialGround, uploads: CompletesUploads, path: St
     """Delete the file *path*, which was uploaded, and upload it again, as jobs do `_SUCCESS`."""
     await ground.delete(path, Expect.ANYTHING)
     upload = await ground.begin(uploads, path)
-    if await _completes(ground, uploads, upload):
+    is_there = False
+    try:
+        is_there = await _completes(ground, uploads, upload)
+    finally:
+        if not is_there:
+            await ground.drop(uploads, upload)
+    if is_there:
         return {}
-    await ground.drop(uploads, upload)
     ground.remarks["exclusive_create"] = _STAYS_IN_THE_WAY
     return {"exclusive_create": False}
 

@@ -38,10 +38,10 @@ class Cost:
     lists: frozenset[str]
     has_directories: bool = False
     commit_per_task: int = 2
-    commit_besides: int = 16
+    commit_besides: int = 18
     per_file: int = 3
     per_task: int
-    besides: int = 20
+    besides: int = 22
 
 
 S3 = Cost(

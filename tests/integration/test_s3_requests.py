@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tests.servers.plugin import S3Bucket
     from tests.servers.proxy import FaultProxy
 
-PER_JOB = 20
-PER_COMMIT = 16
+PER_JOB = 22
+PER_COMMIT = 18
 DAYS = 365
 LISTINGS = {"ListObjectsV2", "ListObjects", "ListObjectVersions"}
 

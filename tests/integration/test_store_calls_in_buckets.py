@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PER_JOB = 20
-PER_COMMIT = 16
+PER_JOB = 22
+PER_COMMIT = 18
 UPLOADING = ["unversioned", "versioned", "by path"]
 
 

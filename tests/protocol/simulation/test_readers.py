@@ -61,7 +61,7 @@ def test_who_asks_often_sees_jobs_come_one_by_one() -> None:
             JobPlan(name=name, mode="append", at_s=2.0 * number)
             for number, name in enumerate("abcd")
         )
-        readers = (ReaderPlan(at_s=0.0, count=60, every_s=0.1),)
+        readers = (ReaderPlan(at_s=0.0, count=90, every_s=0.1),)
         found = run(Plan(family=family, jobs=jobs, readers=readers))
         assert not found.violations, found
         told = [line.partition("told that ")[2] for line in found.trace.lines()]
