@@ -58,7 +58,7 @@ def _plans(families: Collection[str]) -> Iterator[Plan]:
 def test_who_asks_often_sees_jobs_come_one_by_one() -> None:
     for family in FAMILIES:
         jobs = tuple(
-            JobPlan(name=name, mode="append", at_s=2.0 * number)
+            JobPlan(name=name, mode="append", at_s=5.0 * number)
             for number, name in enumerate("abcd")
         )
         readers = (ReaderPlan(at_s=0.0, count=90, every_s=0.1),)
