@@ -127,11 +127,19 @@ class RetiringInOrder:
         permit = deletion.of_void_area(layout)
         if self._leftovers is not None:
             await self._leftovers.abort_of(layout, permit, published=published)
-        await self._store.delete_tree(layout.manifests, permit)
-        await self._store.delete(layout.decision, permit)
+        await delete_decision(self._store, layout, permit)
         if leaving is not None:
             await leaving(layout.area)
         if adopted and self._adopts:
             beside = deletion.of_magic_directory(layout, permit)
             await self._store.delete_tree(layout.magic_directory, beside)
         await self._store.delete_tree(layout.area, permit)
+
+
+async def delete_decision(store: ConfirmedStore, layout: JobLayout, permit: Permit) -> None:
+    """Delete the decision of an area without ``job.json``, and the manifests before it.
+
+    A decision that a late driver creates afterwards then finds nothing that it could publish.
+    """
+    await store.delete_tree(layout.manifests, permit)
+    await store.delete(layout.decision, permit)

@@ -9,6 +9,7 @@ go first, then its decision, as :class:`~fsspec_commit.effects.retirement.Retiri
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.retirement import delete_decision
 from fsspec_commit.layout import JobLayout, StorePath
 
 
@@ -20,8 +21,7 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
     """
     if store.directories is None:
         permit = deletion.of_void_area(layout)
-        await store.delete_tree(layout.manifests, permit)
-        await store.delete(layout.decision, permit)
+        await delete_decision(store, layout, permit)
         await store.delete_tree(layout.area, permit)
         return True
     if await store.stat(layout.spec) is not None:
