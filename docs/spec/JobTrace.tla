@@ -39,6 +39,16 @@ OfAttempt(e) ==
       [] e.what = "discard" -> DiscardAttempt(e.who)
       [] OTHER -> FALSE
 
+(* Whoever has not decided, and finds no area or only a part of one, asks what was decided; who has,
+   whether the job is over.  In Job.tla an area takes records as long as there is a job.json, or
+   always, and its manifests go with the last of its files: so some of these places are not there.
+   Where the others are, what a process does next is the same. *)
+FindGone(s, places) ==
+    /\ ~store.job
+    /\ at[s] \in places
+    /\ Go(s, IF at[s] \in {"load", "publish"} THEN "over?" ELSE "refused")
+    /\ OnlyReads /\ Same /\ UNCHANGED others
+
 (* The steps of a settler that an event may be. *)
 OfSettler(e) ==
     CASE e.what = "create job.json" -> StartJob
@@ -49,9 +59,13 @@ OfSettler(e) ==
             \/ BeginResume(e.who) \/ BeginClean(e.who)
             \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
             \/ (~store.job /\ DeleteJobJson(e.who))    \* a request unanswered, and observed
+            \/ FindGone(e.who, {"look"})
       [] e.what = "list areas" ->
             BeginClean(e.who) \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
-      [] e.what = "read manifest" -> CheckOutput(e.who) \/ LoadManifests(e.who)
+      [] e.what = "read manifest" ->
+            CheckOutput(e.who) \/ LoadManifests(e.who) \/ FindGone(e.who, {"check", "load"})
+      [] e.what = "find it gone" ->
+            FindGone(e.who, {"look", "prepare", "decide", "publish"})
       [] e.what = "list destination" -> Look(e.who) \/ AskHowItEnded(e.who)
       [] e.what = "prepare marker" -> PrepareMarker(e.who)
       [] e.what = "create decision" -> CreateDecision(e.who)
@@ -103,7 +117,8 @@ Told(e) ==
 
 Happens(e) ==
     \/ OfAttempt(e) /\ Counts
-    \/ OfSettler(e) /\ Counts /\ (e.changed => Effect(e))
+    \/ OfSettler(e) /\ Counts
+       /\ IF e.changed THEN Effect(e) ELSE e.what # "delete the rest" => store' = store
     \/ e.changed /\ ArriveLate /\ Counts /\ store' # store /\ Effect(e)
     \/ Told(e)
     \/ e.changed /\ Idempotent(e)

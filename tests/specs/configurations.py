@@ -63,7 +63,7 @@ def _together(different: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 V1 = {"Committer": '"v1"', "Directories": "TRUE"}
 GCS = {"Committer": '"manifest"'}
-GEN2 = {**GCS, "Directories": "TRUE"}
+ON_A_DISK = {**GCS, "Directories": "TRUE"}
 TASKS, TRIES, LATE = {"Tasks": "{1, 2}"}, {"Tries": "{1, 2}"}, {"LateTries": "{1}"}
 LOST, LATER = {"Losses": "1"}, {"LaterJob": "TRUE"}
 DRIVER = {"Aborters": "{}"}
@@ -105,7 +105,7 @@ BY_NIGHT = {
     "v1, two tries": job(BOTH, V1, TRIES),
     "v1, a later job": job(BOTH, V1, LATER, LOST),
     "manifest, a late writer": job(BOTH, GCS, LATE),
-    "manifest with directories, a late writer": job(BOTH, GEN2, LATE),
+    "manifest with directories, a late writer": job(BOTH, ON_A_DISK, LATE),
     "manifest, a late writer and a later job": job(BOTH, GCS, LATE, LATER),
     "manifest, a late writer and two tasks": job(BOTH, GCS, LATE, TASKS),
     "manifest, a late writer, two tasks and a later job": job(BOTH, GCS, LATE, TASKS, LATER),

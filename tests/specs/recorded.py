@@ -128,10 +128,11 @@ def _tla(truth: bool) -> str:  # as TLA+ writes it
 
 
 def committer_of(family: str) -> tuple[Committer, bool]:
-    """The committer that a kind of store gets, and whether it has directories."""
+    """The committer that a kind of store gets, and whether an area goes by one rename there."""
     kind = FAMILIES[family]
-    if kind.has_directories:
-        return ("manifest" if kind.capabilities.paged_listing else "v1"), True
+    # Where listings are paged, so may be the rename of a directory: `selection.retiring`.
+    if kind.has_directories and not kind.capabilities.paged_listing:
+        return "v1", True
     return ("magic" if kind.habits.renames is AtomicRename.NONE else "manifest"), False
 
 
@@ -216,8 +217,8 @@ class _Reading:
         elif event.path and not event.what.startswith("***"):
             verb = event.what.removesuffix(", late")
             what = self._named(event.actor, verb, event.path)
-            if event.answer and re.search(r"/replaced-[^/]*$", event.path):
-                what = "prepare marker"  # The first record that finds the area gone.
+            if event.answer.endswith(" is gone") and not event.actor.startswith("a.attempt"):
+                what = "find it gone"  # What a record is refused for, or the look before it finds.
             changed = verb in WRITES and event.answer == "" and what != "delete the rest"
             if what:
                 yield Recorded(who, what, changed=changed, task=self._task(event.path))
