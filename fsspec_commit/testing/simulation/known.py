@@ -22,6 +22,7 @@ class KnownJob:
         begun_at_s: When its ``job.json`` first stood.
         was_away: Whether its area has been elsewhere, or gone: who looked may have missed it.
         is_over: Whether its ``job.json`` is gone for good: nothing of it happens any more.
+        ended_by: Who made ``job.json`` go, from wherever it stood, last.
         was_done: Whether it had done all at a moment when ``job.json`` left its place.
         undone: What it had not done then, and which promises that breaks if it is not put back.
         too_late: Its decision and manifests that stand, by path; and whether each was written when
@@ -47,6 +48,7 @@ class KnownJob:
     was_away: bool = False
     is_published: bool = False
     is_over: bool = False
+    ended_by: str = ""
     was_done: bool = False
     undone: tuple[tuple[str, str], ...] = ()
     is_given_up: bool = False

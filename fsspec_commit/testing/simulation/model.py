@@ -144,7 +144,7 @@ class Model:
         of_jobs = [found for one in changes if (found := self._record(one, process)) is not None]
         specs = [(job, change) for job, kind, change in of_jobs if kind == "job.json"]
         for job, change in specs:
-            self._spec(job, change)
+            self._spec(job, change, process)
         for job, kind, change in of_jobs:
             if kind == "decision" or kind.startswith("manifests/"):
                 job.note_standing(change)
@@ -183,8 +183,9 @@ class Model:
             job.claims.setdefault(record[2], self._clock())
         return job, record[2], change
 
-    def _spec(self, job: KnownJob, change: Change) -> None:
+    def _spec(self, job: KnownJob, change: Change, process: Process) -> None:
         if change.after is None:
+            job.ended_by = process.name
             job.spec.discard(change.path)
             job.was_away = True
             if job.state == "committed" and not job.was_done and "/void-" not in change.path:
@@ -212,10 +213,12 @@ class Model:
             self._wrong("P7", f"job {job.plan.name} is {job.state}, and now {record['state']}")
             return
         job.state, job.decided_by, job.sent_at_s = record["state"], process.name, sent_at
-        job.decided_at_s = self._clock()
+        job.decided_at_s, own = self._clock(), f"{job.plan.name}.driver"
         if record["state"] == "committed":
             job.claimed_at_s = job.claims.get(f"claim-{record['claim']['nonce']}", 0.0)
             self._decided(job, record)
+        elif self._is_calm and process.name.endswith(".driver") and process.name != own:
+            self._wrong("P11", f"{process.name} has aborted job {job.plan.name}, and {own} lives")
 
     def _decided(self, job: KnownJob, record: Mapping[str, object]) -> None:
         plan, name = job.plan, job.plan.name

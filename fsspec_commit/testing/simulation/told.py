@@ -116,6 +116,11 @@ def _of_no_use(told: Told, job: KnownJob, run: Circumstances) -> Iterator[tuple[
         yield "P8", f"{who} of job {name}, and nothing has gone wrong"
     if told.error in _IN_THE_WAY and _is_in_nobodys_way(job, run):
         yield "P4", f"{who}, and nothing is in the way of job {name}"
+    if told.answer == "partial" and job.is_over and job.ended_by == told.actor:
+        yield "P8", f"{who}, and has done all of job {name}, and ended it"
+    waited_s = told.at_s - told.began_s
+    if told.error == "ConcurrentJobError" and run.is_alone and waited_s < job.plan.wait_s:
+        yield "P11", f"{who} after {waited_s:.1f} s, and job {name} waits {job.plan.wait_s} s"
 
 
 def _shows_itself(job: KnownJob, run: Circumstances) -> bool:

@@ -89,3 +89,20 @@ def test_p10_no_manifest_completes_the_upload_of_another_job(bucket: Bucket) -> 
     assert upload_id in bucket.uploads
     victim.abort()
     assert list(bucket.uploads) == [upload_id]
+
+
+@pytest.mark.parametrize("bucket", ["versioned"], indirect=True)
+def test_p10_a_manifest_that_its_message_does_not_name_is_not_believed(bucket: Bucket) -> None:
+    """Nothing is wrong with it, but that another one was written, and promised to the driver."""
+    job = started(bucket)
+    message = write(job.task(), "a.txt").commit()
+    root = StorePath(f"{bucket.name}/out")
+    path = DestinationLayout(root).job(job.job_id).attempt(0, message.attempt_id).manifest
+    written = bucket.objects[path].data
+    forged = written.replace(b'"rows":""', b'"rows":"7"')
+    assert forged != written
+    put(bucket, path, forged)
+    with pytest.raises(fc.RecordError, match="is not the one its message names"):
+        job.commit([message])
+    put(bucket, path, written)
+    job.commit([message])

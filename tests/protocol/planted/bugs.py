@@ -24,6 +24,7 @@ from tests.protocol.planted import (
     of_commits,
     of_decisions,
     of_effects,
+    of_identity,
     of_names,
     of_reading,
     of_scenes,
@@ -366,6 +367,19 @@ BUGS = {
         plan=of_answers.NAMED_AND_REPLACED,
     ),
     "publishes no empty file": Bug(of_answers.publishes_no_empty_file, ("P1",)),
+    "says partial of the whole": Bug(of_identity.says_partial_of_the_whole, ("P8",)),
+    "calls a failed commit skipped": Bug(of_identity.calls_a_failed_commit_skipped, ("P1", "P5")),
+    "leaves uploads at sealing": Bug(
+        of_identity.leaves_uploads_at_sealing, ("P5",), plan=of_identity.WRITTEN_AGAIN
+    ),
+    "knows files by their size": Bug(
+        of_identity.knows_files_by_their_size, ("P1",), plan=of_identity.OF_ONE_SIZE
+    ),
+    "compares no digest": Bug(of_identity.compares_no_digest),
+    "never waits": Bug(of_identity.never_waits, ("P11",)),
+    "aborts whoever lives": Bug(
+        of_identity.aborts_whoever_lives, ("P11",), plan=of_identity.BESIDE_A_SLOW_ONE
+    ),
     **{
         name: Bug(steps.plant(tree), plan=OF_STEPS.get(name))
         for name, tree in {**LEFT_OUT, **steps.swapped()}.items()
