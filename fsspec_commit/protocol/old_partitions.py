@@ -170,6 +170,7 @@ class _Walk:
     ) -> None:
         self._job = job
         self._layout = job.layout.destination
+        self._partitions = written
         self._written = to_look_up(written)
         self._declared = {Partition(name) for name in job.record.partitions}
         self._directories = directories
@@ -180,6 +181,7 @@ class _Walk:
         self._found = SomeOf(self._index)
         self._last_found = ""
         self._spelled_otherwise: dict[str, str] = {}
+        self._staying = DirectoryNames()
 
     async def files(self) -> AsyncIterator[Found]:
         """Every file to be deleted; at the end, refuse a value that would have two spellings."""
@@ -261,13 +263,17 @@ class _Walk:
 
     def _takes(self, spot: _Spot, name: str) -> bool:
         """Whether a file is to be deleted; if not, its directory is noted as another spelling."""
+        directory = name.rpartition("/")[0]
         if not spot.is_spelled_otherwise:
-            if is_visible(name) and spot.wanted != self._last_found:
+            if is_visible(name) and directory != self._last_found:
                 self._found.add(spot.wanted)
-                self._last_found = spot.wanted
+                self._found.add(directory)
+                self._last_found = directory
             return True
-        if is_visible(name) and not self._goes(spot.name):
+        if is_visible(name) and not self._goes(directory):
             self._spelled_otherwise[spot.wanted] = spot.name
+            if spot.wanted in self._declared:
+                self._staying.update([directory])
         return False
 
     def _goes(self, directory: str) -> bool:
@@ -303,9 +309,23 @@ class _Walk:
 
         If both spellings have rows, their owner tells them apart, or reads both in any case.
         """
+        self._note_spelled_otherwise_below()
         for wanted, other in sorted(self._spelled_otherwise.items()):
             if not self._found.holds(wanted):
                 raise self._spelled_twice(wanted, other)
+
+    def _note_spelled_otherwise_below(self) -> None:
+        """Note which partitions below declared ones are written beside rows of the same value."""
+        if not len(self._staying):
+            return
+        for names in names_alike(self._written_and_staying, _decoded_path).values():
+            staying = [name for name in names if name not in self._written]
+            for name in names if staying else ():
+                if name in self._written:
+                    self._spelled_otherwise[name] = staying[-1]
+
+    def _written_and_staying(self) -> Iterator[str]:
+        return chain(self._partitions, self._staying)
 
     def _folded(self, name: str, other: str) -> RequestError:
         why = (
@@ -338,3 +358,7 @@ def _below(above: str, last: str) -> str:
 def _decoded(name: str) -> str:
     """*name* as readers decode it; bytes that are not UTF-8 stay distinct."""
     return unquote(name, errors="surrogateescape")
+
+
+def _decoded_path(name: str) -> tuple[str, ...]:
+    return tuple(map(_decoded, name.split("/")))

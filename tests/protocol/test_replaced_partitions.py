@@ -151,6 +151,52 @@ def test_another_spelling_is_no_matter_where_its_rows_are_told_apart_or_go(
     run(main())
 
 
+@pytest.mark.guarantees("P11")
+def test_below_a_declared_partition_rows_of_the_same_value_are_not_added_to(
+    bucket: Bucket,
+) -> None:
+    """The declared one has rows, but none of this value: those of it stay, under another name."""
+
+    async def main() -> None:
+        old = ("day=1/hour=2/a", "day=%31/hour=1/a")
+        error = await refused(bucket, "day=1/hour=1", old=old, declared=("day=1",))
+        assert (error.kind, error.path) == ("partition_spelled_otherwise", "day=%31/hour=1")
+        both = ("day=1", "day=%31/hour=1")
+        _, stay = await replaced(bucket, "day=1/hour=1", old=old, declared=both)
+        assert not stay
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("old", "written", "stay"),
+    [
+        pytest.param(
+            ("day=1/hour=1/a", "day=%31/hour=1/a"),
+            "day=1/hour=1",
+            {"day=%31/hour=1/a"},
+            id="both have rows",
+        ),
+        pytest.param(
+            ("day=1/hour=2/a", "day=%31/hour=3/a"),
+            "day=1/hour=1",
+            {"day=%31/hour=3/a"},
+            id="it is another value",
+        ),
+        pytest.param(("day=1/hour=%31/a",), "day=1/hour=1", set(), id="the last name alone"),
+        pytest.param(("day=%31/hour=1/a",), "day=%31/hour=1", set(), id="it is replaced"),
+    ],
+)
+def test_below_a_declared_partition_others_are_no_matter(
+    bucket: Bucket, old: tuple[str, ...], written: str, stay: set[str]
+) -> None:
+    async def main() -> None:
+        _, left = await replaced(bucket, written, old=old, declared=("day=1",))
+        assert left == stay
+
+    run(main())
+
+
 def test_of_several_values_that_are_spelled_otherwise_the_first_is_told(bucket: Bucket) -> None:
     async def main() -> None:
         old = ("k=c%20/a", "k=b%20/a", "k=d%20/a")

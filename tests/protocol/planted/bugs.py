@@ -197,6 +197,11 @@ BUGS = {
         ("P8", "P11"),
         plan=of_names.STANDS_IN_CAPITALS,
     ),
+    "mixes spellings below declared ones": Bug(
+        of_names.mixes_spellings_below_declared_ones,
+        ("P11",),
+        plan=of_names.DECLARED_WITH_OTHER_ROWS,
+    ),
     "adopts without a record": Bug(
         of_scenes.adopts_without_a_record, ("P5",), plan=of_scenes.ADOPTED_BUT_NOT_CHOSEN
     ),

@@ -10,7 +10,7 @@ from msgspec import structs
 from fsspec_commit.committers import magic
 from fsspec_commit.effects.confirmed import files
 from fsspec_commit.errors import CommitError, PartialCommitError
-from fsspec_commit.protocol import claim, commit, manifests
+from fsspec_commit.protocol import claim, commit, manifests, sign_of_life
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.testing.simulation import AttemptPlan, FaultAt, JobPlan, Plan
 
@@ -99,7 +99,7 @@ def leaves_uploads_at_sealing(patch: pytest.MonkeyPatch) -> None:
 
 def knows_files_by_their_size(patch: pytest.MonkeyPatch) -> None:
     def is_done_by(self: Any, there: Any) -> bool:
-        return self.accept_existing or there.size_bytes == self.carried.size_bytes
+        return bool(self.accept_existing or there.size_bytes == self.carried.size_bytes)
 
     patch.setattr(files._Move, "is_done_by", is_done_by)
 
@@ -120,7 +120,7 @@ def compares_no_digest(patch: pytest.MonkeyPatch) -> None:
 
 
 def never_waits(patch: pytest.MonkeyPatch) -> None:
-    real = commit.take_claim
+    real = claim.take_claim
 
     async def take(*args: Any, **how: Any) -> Any:
         return await real(*args, **{**how, "wait_s": 0})
@@ -130,4 +130,4 @@ def never_waits(patch: pytest.MonkeyPatch) -> None:
 
 def aborts_whoever_lives(patch: pytest.MonkeyPatch) -> None:
     """A newer job that is about to decide is not waited for."""
-    patch.setattr(claim.Watch, "saw", lambda *_, **__: True)
+    patch.setattr(sign_of_life.Watch, "saw", lambda *_, **__: True)

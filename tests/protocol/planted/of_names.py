@@ -77,3 +77,22 @@ STANDS_IN_CAPITALS = Plan(
         ),
     ),
 )
+
+
+def mixes_spellings_below_declared_ones(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(old_partitions._Walk, "_note_spelled_otherwise_below", lambda _: None)
+
+
+DECLARED_WITH_OTHER_ROWS = Plan(
+    family="gcs",
+    old=("day=1/hour=2/old.txt", "day=%31/hour=1/old.txt"),
+    jobs=(
+        JobPlan(
+            name="a",
+            mode="overwrite_partitions",
+            files=(("day=1/hour=1/a.txt",),),
+            partitions=("day=1",),
+        ),
+    ),
+)
+"""The partition has rows, and those of the hour that is written stay under another name."""
