@@ -30,6 +30,7 @@ T = TypeVar("T")
 _COMMITS_MAX = 4
 _AGAIN_S = 2.0
 _ROUNDS_MAX = 3
+_PUT_BACK = "committed but not finished, resume it"
 _LATE = "damaged, a committed decision stands but job.json is gone"
 
 
@@ -178,6 +179,25 @@ async def settle_all(world: World, actor: str) -> None:
 async def _settle_all_at(world: World, process: Process) -> None:
     model = world.model_at(process.at)
     to = world.open(process, skew_s=world.family.clocks_within_s)
+    unknown, report = await _settle_and_clean(world, process, to)
+    if any(one.endswith(_PUT_BACK) for one in unknown):
+        unknown, report = await _settle_and_clean(world, process, to)
+    for job_id in [one.partition(":")[0] for one in unknown if one.endswith(_LATE)]:
+        if model.give_up(job_id):
+            await _removed_by_hand(to, job_id)
+            unknown.remove(f"{job_id}: {_LATE}")
+    if unknown or report.not_removed:
+        model.stuck(f"clean cannot remove {unknown or report.not_removed}")
+
+
+async def _settle_and_clean(
+    world: World, process: Process, to: OpenDestination
+) -> tuple[list[str], CleanReport]:
+    """Settle every job that shows, then clean; what that shows and nobody expects, and its report.
+
+    An area that was being looked into is put back by the cleaning, and shows only then.
+    """
+    model = world.model_at(process.at)
     for _ in range(_ROUNDS_MAX):
         found = [info async for info in jobs(to.store, to.check)]
         ours = [info for info in found if not world.is_left_over(info.job_id)]
@@ -194,12 +214,7 @@ async def _settle_all_at(world: World, process: Process) -> None:
         model.stuck("there are jobs that were settled and still show")
     report = await cleaned(to, 0.0)
     unknown = [one for one in report.shown if not world.may_be_shown(one)]
-    for job_id in [one.partition(":")[0] for one in unknown if one.endswith(_LATE)]:
-        if model.give_up(job_id):
-            await _removed_by_hand(to, job_id)
-            unknown.remove(f"{job_id}: {_LATE}")
-    if unknown or report.not_removed:
-        model.stuck(f"clean cannot remove {unknown or report.not_removed}")
+    return unknown, report
 
 
 async def resumed(to: OpenDestination, job_id: str) -> CommitResult:

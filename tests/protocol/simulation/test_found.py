@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -231,3 +232,23 @@ def test_p1_a_job_is_over_for_others_while_its_area_is_looked_into() -> None:
     assert not found.violations, found
     assert found.told == {"commit returned": 2}
     assert any("/void-" in event.path for event in found.trace.events)
+
+
+def test_p8_an_area_that_clean_has_put_back_is_settled_after_that() -> None:
+    """Its driver died while it looked into it, at every call; an old file went by another hand."""
+    job = JobPlan(
+        name="a", mode="overwrite_partitions", files=(("day=3/a.txt",),), partitions=("day=2",)
+    )
+    put_back = 0
+    for moment in range(20, 60):
+        foreign = ForeignPlan(name="day=2/old.txt", at_s=moment / 20, deletes=True)
+        plan = Plan(family="disk", old=("day=2/old.txt",), jobs=(job,), foreign=(foreign,))
+        calls = run(plan).calls["a.driver"]
+        for call in range(calls - 12, calls + 1):
+            found = run(replace(plan, faults=(FaultAt("a.driver", call, "crash_before"),)))
+            assert not found.violations, found
+            lines = [line for line in found.trace.lines() if "/void-" in line]
+            put_back += any(" a.driver " in line for line in lines) and any(
+                " operator " in line for line in lines
+            )
+    assert put_back
