@@ -5,7 +5,11 @@ same. Whether this destination does is not declared but observed: its own work a
 capitals. A job asks only if it has names that matter, and never where there are no directories.
 """
 
+from collections.abc import Callable
+
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import RequestError
+from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.names import folded
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.file_names import names_alike, repeated_names
@@ -24,7 +28,7 @@ async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
     alike = _directories_alike(new)
     if job.store.directories is None or not (alike or len(new.reusable)):
         return
-    if await job.store.stat(job.layout.destination.areas_in_capitals) is None:
+    if not await _folds(job.store, job.layout.destination):
         return
     if alike is not None:
         raise spelled_twice(job, *alike)
@@ -38,6 +42,19 @@ async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
         if new.folded.holds(once := folded(directory)):
             file = next(name for name in new.names if folded(name) == once)
             raise spelled_twice(job, *sorted((file, directory)))
+
+
+async def spelling_on(store: ConfirmedStore, to: DestinationLayout) -> Callable[[str], str]:
+    """A key that is equal for two names if the store takes them for one: mostly the name itself.
+
+    A directory keeps the name that it was given first, so a listing may show a file by another name
+    than that which its job has written down.
+    """
+    return folded if store.directories is not None and await _folds(store, to) else str
+
+
+async def _folds(store: ConfirmedStore, to: DestinationLayout) -> bool:
+    return await store.stat(to.areas_in_capitals) is not None
 
 
 def spelled_twice(job: BoundJob, one: str, other: str) -> RequestError:

@@ -9,6 +9,7 @@ from fsspec_commit.names import job_named_in
 from fsspec_commit.protocol.bound_job import Bind, BoundJob
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.file_names import NameIndex
+from fsspec_commit.protocol.folded_names import spelling_on
 from fsspec_commit.protocol.job_records import over, read_record
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import ChosenManifests
@@ -42,13 +43,15 @@ async def new_files_of(
         return lambda name, _: mark in name and job_named_in(name) == job_id
     job = await bound_to_read(store, layout, bind)
     in_place, new = await names_in_place(job, decision.record), NameIndex()
+    # Of the old files, none but those in place has a name that is taken for one of these.
+    spelled = await spelling_on(store, layout.destination)
     manifests = ChosenManifests(job, chosen_by(job, decision.record))
     async with ending(aiter(manifests)) as reading:
         async for manifest in reading:
             for files in in_batches(job.committer.read(manifest).files):
-                new.extend(file.target for file in files if file.target not in in_place)
+                new.extend(spelled(file.target) for file in files if file.target not in in_place)
     new.freeze()
-    return lambda name, _: name in new
+    return lambda name, _: spelled(name) in new
 
 
 async def names_in_place(job: BoundJob, decision: Decision) -> NameIndex:

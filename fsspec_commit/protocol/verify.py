@@ -13,6 +13,7 @@ from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.names import is_visible
 from fsspec_commit.protocol.chosen import chosen_by
+from fsspec_commit.protocol.folded_names import spelling_on
 from fsspec_commit.protocol.hidden_files import bound_to_read, names_in_place
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import ChosenManifests
@@ -100,13 +101,15 @@ async def _compare(reader: Reader, look: Look) -> Comparison:
         written = dict.fromkeys(marker.filenames, one_of_it)
     comparison = Comparison(checked_count=len(written))
     destination = DestinationLayout(reader.store.root)
+    spelled = await spelling_on(reader.store, destination) if written else str
+    left = {spelled(name): (name, one) for name, one in written.items()}
     size_bytes = 0
     listing = reader.store.list_tree(destination.root, without=destination.areas)
     async with ending(listing) as entries:
         async for entry in entries:
             name = destination.relative(entry.path)
             comparison.file_count += is_visible(name)
-            one = written.pop(name, None)
+            _, one = left.pop(spelled(name), (name, None))
             if one is None:
                 continue
             size_bytes += entry.size_bytes
@@ -114,10 +117,11 @@ async def _compare(reader: Reader, look: Look) -> Comparison:
                 has = f"it has {entry.size_bytes} bytes, and {one.size_bytes} when it was written"
                 comparison.changed.append(f"{name}: {has} by job {one.job_id}")
     comparison.missing += [
-        f"{name}: of job {one.job_id}" for name, one in sorted(written.items()) if one.must_stand
+        f"{name}: of job {one.job_id}" for name, one in left.values() if one.must_stand
     ]
     if marker is not None and not comparison.missing:
         comparison.changed += _of_other_size(marker, size_bytes)
+    comparison.missing.sort()
     comparison.changed.sort()
     return comparison
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +35,8 @@ def assert_settled(out: Path) -> None:
     assert [job.state for job in jobs] in ([], ["open"])
     for job in jobs:
         fc.abort(str(out), job.job_id)
+    # An area that its driver had begun to remove.
+    fc.clean(str(out), older_than=timedelta(0), dry_run=False)
     assert not list(out.rglob("*.pending"))
 
 

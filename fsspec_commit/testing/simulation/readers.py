@@ -27,4 +27,4 @@ async def _ask(world: World, process: Process) -> None:
     to.list_without_versions()
     found = await committed_files(Reader(to.store, to.location.url, to.bind))
     world.trace.say(process.name, f"is told that {len(found.names)} files are committed")
-    world.model.answered(process.name, began_s, found.names)
+    world.answered(process, began_s, found.names)

@@ -64,9 +64,17 @@ class World:
         self._fold = folded if self.family.folds_names else str
         self._kept: dict[str, str] = {}
         for at in (HERE, *(job.at for job in plan.jobs)):
-            self._kept.setdefault(self._fold(at), at)
+            self._kept.setdefault(self._fold(at), self._below_kept(at))
         self.models = {at: self._begin(at) for at in self._kept.values()}
+        self._changed_s: dict[str, float] = {}
         self.bucket.watch(self._changes.append)
+
+    def _below_kept(self, at: str) -> str:
+        """*at* as it is called below a destination that stands there by another spelling."""
+        for above, kept in self._kept.items():
+            if self._fold(at).startswith(f"{above}/"):
+                return kept + at[len(kept) :]
+        return at
 
     def _begin(self, at: str) -> Model:
         """Fill a destination with what stands there before."""
@@ -211,10 +219,25 @@ class World:
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
         """Show the model every change, and mark in the trace what it finds wrong."""
         model = self.model_at(process.at)
+        self._changed_s[self._kept[self._fold(process.at)]] = self._loop.time()
         before = len(model.violations)
         model.changed(process, sent_at, changes)
         for violation in model.violations[before:]:
             self.trace.say(process.name, "!!! VIOLATION", violation)
+
+    def answered(self, process: Process, began_s: float, names: Sequence[str]) -> None:
+        """A reader was told that these files are committed.
+
+        The guarantees let go unnoticed, once, what is done meanwhile at a destination inside.
+        """
+        root = f"{_root(HERE)}/"
+        inside = tuple(
+            f"{_root(at)}/".removeprefix(root)
+            for at, changed_s in self._changed_s.items()
+            if at != HERE and changed_s >= began_s
+        )
+        told = [name for name in names if not name.startswith(inside)]
+        self.model.answered(process.name, began_s, told)
 
     def check_visible(self, when: str) -> None:
         """Check that each destination holds what it must."""

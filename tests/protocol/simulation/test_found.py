@@ -16,6 +16,7 @@ from fsspec_commit.testing.simulation import (
     HelperPlan,
     JobPlan,
     Plan,
+    ReaderPlan,
     run,
 )
 from tests.protocol.simulation.scenes import again
@@ -252,3 +253,55 @@ def test_p8_an_area_that_clean_has_put_back_is_settled_after_that() -> None:
                 " operator " in line for line in lines
             )
     assert put_back
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_p1_readers_know_a_new_file_by_any_spelling_of_its_directory(
+    mode: Literal["append", "overwrite"],
+) -> None:
+    """The directory stands, and keeps its name; the driver dies between any two calls."""
+    old = ("day=1/old.txt",)
+    files = (("DAY=1/new.txt", "other.txt"),)
+    job = JobPlan(name="a", mode=mode, names="exact", files=files)
+    readers = (ReaderPlan(at_s=30.0, count=1),)
+    plan = Plan(family="disk-folding", old=old, jobs=(job,), readers=readers)
+    for call in range(1, run(plan).calls["a.driver"] + 1):
+        found = run(replace(plan, faults=(FaultAt("a.driver", call, "halt", delay_s=60.0),)))
+        assert not found.violations, found
+
+
+def test_p10_a_destination_is_known_by_any_spelling_of_what_is_above_it() -> None:
+    """The simulator took the name that the disk keeps for that of another destination."""
+    found = run(
+        Plan(family="disk-folding", jobs=(JobPlan(name="n", mode="append", at="Out/Inner"),))
+    )
+    assert not found.violations, found
+
+
+def test_p1_what_begins_inside_a_destination_may_go_unnoticed_that_once() -> None:
+    """The guarantees say so: the inner area is listed before its files, and gone by then."""
+    inner = JobPlan(
+        name="n",
+        mode="overwrite",
+        files=(("day=1/a.txt",), ("a.txt",)),
+        then="abort",
+        at="out/inner",
+    )
+    outer = JobPlan(name="a", mode="overwrite", files=(("day=1/a.txt",),), then="abort", wait_s=0.0)
+    plan = Plan(
+        family="hdfs",
+        schedule=34592036648,
+        old=("day=1/a.txt",),
+        jobs=(
+            outer,
+            replace(inner, wait_s=0.0, attempts=(AttemptPlan(task=0), AttemptPlan(task=1))),
+        ),
+        readers=(
+            ReaderPlan(at_s=54.358, count=10, every_s=0.3),
+            ReaderPlan(at_s=0.083, count=10, every_s=0.3),
+        ),
+        faults=(FaultAt("n.driver", 4, "halt_after", delay_s=3.0, verb="create"),),
+    )
+    found = run(plan)
+    assert any("is told that 2 files are committed" in line for line in found.trace.lines())
+    assert not found.violations, found
