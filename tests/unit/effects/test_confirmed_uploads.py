@@ -40,7 +40,7 @@ class Server:
     """One bucket; the replies to `complete` are lost or changed as scripted."""
 
     def __init__(
-        self, again: Literal[200, 403, 404] = 404, script: str = "", **habits: bool
+        self, again: Literal[200, 403, 404] = 404, script: str = "", **habits: bool | str
     ) -> None:
         self.bucket = Bucket("b", Habits(again=again, **habits))  # type: ignore[arg-type]  # of switches
         self.calls: list[str] = []
@@ -58,9 +58,9 @@ class Server:
         if step in {"lost request", "lost", "conflict"}:
             reply = Reply.NOT_DONE if step == "conflict" else Reply.UNKNOWN
             raise StoreError(step, reply=reply, path=path)
-        if step == "denied":
+        if step in {"denied", "missing"}:
             error = StoreError(step, reply=Reply.REFUSED, path=path)
-            error.errno = errno.EACCES
+            error.errno = errno.EACCES if step == "denied" else errno.ENOENT
             raise error
         answer = await call()
         if step == "unanswered":
@@ -316,3 +316,47 @@ def test_what_takes_a_moment_to_show_is_not_called_lost() -> None:
         return Seen.DONE if is_shown else Seen.NEITHER
 
     assert run(observe_again(observe, OBSERVATIONS_MAX))[0] is Seen.DONE
+
+
+def test_what_is_put_below_its_name_is_no_loss() -> None:
+    """The old file has gone for a directory: it may be that file that the store does not find."""
+    server = Server(script="missing " * 9)
+    listed = server.put(b"old")
+    upload = server.begin()
+    server.bucket.delete(PATH, Expect.ANYTHING)
+    server.bucket.put(StorePath(f"{PATH}/below"), b"another's", None, Expect.ANYTHING)
+    with pytest.raises(StoreError) as caught:
+        server.complete(upload, listed)
+    assert caught.value.reply is Reply.REFUSED
+    assert server.bucket.uploads, "the upload is still pending"
+
+
+def test_of_an_upload_it_is_told_whether_it_pends_and_holds_anything() -> None:
+    server = Server()
+    filled, gone = server.begin(), server.begin()
+    empty = server.bucket.start(PATH, IDS.nonce())
+    server.bucket.abort(gone)
+
+    async def told(uploads: ConfirmedUploads) -> list[tuple[bool, bool]]:
+        some = (filled, empty, gone)
+        return [(await uploads.is_pending(one), await uploads.is_empty(one)) for one in some]
+
+    assert server.use(told) == [(True, False), (True, True), (False, True)]
+
+
+def test_where_uploads_are_not_shown_none_is_known_to_pend_or_to_be_empty() -> None:
+    server = Server(keyed_by="path")
+    empty = server.bucket.start(PATH, IDS.nonce())
+    assert not server.use(lambda uploads: uploads.is_pending(empty))
+    assert not server.use(lambda uploads: uploads.is_empty(empty))
+
+
+def test_an_upload_that_may_not_be_looked_into_is_not_called_empty() -> None:
+    """Nor is that said of one for which nobody answers: it may be looked into later."""
+    server = Server()
+    empty = server.bucket.start(PATH, IDS.nonce())
+    server.unlisted = Reply.REFUSED
+    assert not server.use(lambda uploads: uploads.is_empty(empty))
+    server.unlisted = Reply.UNKNOWN
+    with pytest.raises(StoreError, match="unlisted"):
+        server.use(lambda uploads: uploads.is_empty(empty))
