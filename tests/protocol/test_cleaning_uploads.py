@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.layout import StorePath
+from fsspec_commit.ids import JobId
+from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.records.upload import UploadRecord
+from fsspec_commit.selection import leftover_uploads
 from fsspec_commit.store import Expect, Unusable
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
 from tests.protocol.cleaning import (
+    DEAD,
     NONCE,
     cleaned,
     cleaned_at,
@@ -335,5 +339,39 @@ def test_where_markers_are_renamed_an_upload_of_one_is_nobodys(bucket: Bucket) -
         report = await cleaned(bucket, clock)
         assert report.deleted == ("upload of _SUCCESS",)
         assert (await resume_job(job)).warnings == ()
+
+    run(main())
+
+
+def of_a_newer_version(bucket: Bucket, layout: JobLayout, upload: PendingUpload, name: str) -> None:
+    """Have a job record an upload as this version cannot read it."""
+    record = UploadRecord(
+        nonce=NONCE, job_id=layout.job_id, name=name, upload_id=upload.upload_id
+    ).encode()
+    newer = json.dumps({**json.loads(record), "version": 99}).encode()
+    put(bucket, layout.attempt(0, "0" * 16).upload_record(NONCE), newer)
+
+
+@pytest.mark.guarantees("P4", "P8")
+def test_what_a_newer_version_has_recorded_may_be_any_upload(bucket: Bucket) -> None:
+    """Of the destination itself, or of one above: then none is known to be nobody's."""
+
+    async def main() -> None:
+        clock = Clock()
+        job = (await started(url(bucket), clock)).started()
+        [other] = await dead(bucket, clock)
+        marker = begun(bucket, destination(bucket).success)
+        below = DestinationLayout(StorePath(f"{destination(bucket).root}/day=1"))
+        copy = begun(bucket, below.final(Target(f"part-{DEAD}-0.txt")))
+        left = leftover_uploads(job.store, job.store.capabilities)
+        assert left is not None
+        assert await left.unrecorded(destination(bucket), [marker]) == [marker]
+        of_below = await left.elsewhere(below, [(JobId(DEAD), copy)])
+        assert not of_below.may_be_theirs(copy)
+        of_a_newer_version(bucket, other, copy, f"day=1/part-{DEAD}-0.txt")
+        assert await left.unrecorded(destination(bucket), [marker]) == []
+        of_below = await left.elsewhere(below, [(JobId(DEAD), copy)])
+        assert of_below.may_be_theirs(copy)
+        assert not of_below.is_theirs(copy)
 
     run(main())
