@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.errors import JobNotActiveError, PartialCommitError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.protocol import success
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
-from tests.protocol.cleaning import destination, put, url
+from tests.protocol.cleaning import NONCE, destination, put, url
 from tests.protocol.in_virtual_time import Clock, Fails, opened, started, straight, wrote
 from tests.unit.effects.virtual_time import run
 
@@ -287,3 +288,43 @@ def test_a_job_that_has_just_decided_has_it_looked_for_once_more(bucket: Bucket)
 
     assert run(main())[0] == [1, 2, 1, 2, 3]
     assert success._LOOKS_MAX > 3
+
+
+@pytest.mark.guarantees("P6")
+def test_the_upload_of_a_marker_is_not_filled_once_its_job_is_over() -> None:
+    """Whoever ended the job has looked for its records before this one came."""
+    bucket = make_bucket(ALL_HABITS["versioned"])
+
+    async def main() -> None:
+        stored: list[str] = []
+
+        async def ends(verb: str, path: StorePath, call: Call) -> Any:
+            if verb == "put_part":
+                stored.append(path)
+            answer = await call()
+            if verb == "create" and "/_SUCCESS-" in path:
+                bucket.delete(driver.started().layout.spec, Expect.ANYTHING)
+            return answer
+
+        driver = await started(url(bucket), Clock(), ends, success="json")
+        message = await wrote(driver, "a.txt")
+        with pytest.raises(JobNotActiveError):
+            await driver.commit([message], wait_s=0)
+        assert len(stored) == 1, "of the file"
+        assert destination(bucket).success not in stored
+
+    run(main())
+    remove_bucket(bucket)
+
+
+def test_a_marker_that_was_prepared_as_a_file_is_no_upload() -> None:
+    """Jobs of another committer may be at work beside those that upload."""
+    bucket = make_bucket(ALL_HABITS["versioned"])
+
+    async def main() -> bool:
+        job = (await started(url(bucket), Clock())).started()
+        prepared = FileIdentity(size=0, token="of a file")
+        return await job.committer.has_prepared_success(job.layout, NONCE, prepared)
+
+    assert not run(main())[0]
+    remove_bucket(bucket)
