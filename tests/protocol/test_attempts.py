@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import AttemptLayout
     from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.protocol.driver import Driver
+    from fsspec_commit.records.job import TaskCommit
 
 TASK = 3
 
@@ -188,3 +189,55 @@ def test_a_choice_in_an_area_that_is_gone_is_none(bucket: Bucket) -> None:
         return caught.value
 
     assert run(main())[0].task_id == TASK
+
+
+@pytest.mark.guarantees("P6")
+def test_one_that_was_committed_and_is_given_up_cannot_be_chosen(bucket: Bucket) -> None:
+    """Nothing of it is left: a manifest alone would be found by whoever looks for messages."""
+
+    async def main() -> None:
+        job = (await started(url(bucket), Clock())).started()
+        layout, output = await began(job)
+        await committed(job, layout, output)
+        assert bucket.get(layout.manifest) is not None
+        await output.discard()
+        assert bucket.keys(f"{job.layout.manifests}/") == []
+        assert bucket.uploads == {}
+
+    run(main())
+
+
+def test_rows_are_counted_where_a_file_has_none(bucket: Bucket) -> None:
+    async def main() -> int | None:
+        driver = await started(url(bucket), Clock())
+        job = driver.started()
+        messages: list[TaskCommit] = []
+        for rows in (0, 5, 0):
+            layout = job.layout.attempt(len(messages), job.store.ids.attempt_id())
+            output = job.committer.attempt(layout)
+            await output.writer(job.final_name(Target("a.txt"), layout)).finish()
+            messages.append(
+                await commit_attempt(
+                    layout, output, job.store, rows=rows, collect=job.record.collect
+                )
+            )
+        await driver.commit(messages, wait_s=0)
+        assert driver.result is not None
+        return driver.result.rows
+
+    assert run(main())[0] == 5
+
+
+def test_an_attempt_of_more_files_than_are_read_at_once_is_published_whole(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsspec_commit.records.entries._BATCH_MAX", 2)
+    names = [f"{number}.txt" for number in range(5)]
+
+    async def main() -> None:
+        driver = await started(url(bucket), Clock(), success="none")
+        await driver.commit([await wrote(driver, *names)], wait_s=0)
+
+    run(main())
+    found = [key.rpartition("/")[2] for key in bucket.keys("") if "/_commit/" not in key]
+    assert sorted(name.partition("-")[0] for name in found) == list("01234")
