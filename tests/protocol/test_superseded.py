@@ -15,6 +15,7 @@ from fsspec_commit.errors import (
     RequestError,
     StoreError,
 )
+from fsspec_commit.protocol import chosen
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.snapshot import Reader
@@ -124,6 +125,34 @@ def test_what_comes_late_into_the_area_of_a_job_that_is_over_is_no_matter(
         put(bucket, layout.attempt(9, "0" * 16).manifest)
         aborted = Decision(nonce=NONCE, job_id=layout.job_id, state="aborted")
         put(bucket, layout.decision, aborted.encode() if late == "aborted" else decided.data)
+        error = await told(driver)
+        assert isinstance(error, JobNotActiveError)
+        assert (error.outcome, error.stage) == ("committed", "finish")
+
+    run(main())
+
+
+@pytest.mark.guarantees("P7", "P8")
+def test_a_list_of_attempts_is_no_matter_either_without_their_manifests(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a decision that comes late: it is as little carried out as one that names them itself."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 0)
+
+    async def main() -> None:
+        clock = Clock()
+        driver, _ = await partial(bucket, clock)
+        layout = driver.started().layout
+        decided = bucket.get(layout.decision)
+        assert decided is not None
+        record = Decision.decode(decided.data)
+        assert record.chosen_list is not None
+        path = layout.chosen_list(record.chosen_list.nonce)
+        lines = bucket.get(path)
+        assert lines is not None
+        await finish(bucket, clock, driver)
+        put(bucket, path, lines.data)
+        put(bucket, layout.decision, decided.data)
         error = await told(driver)
         assert isinstance(error, JobNotActiveError)
         assert (error.outcome, error.stage) == ("committed", "finish")

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.names import Partition
 from fsspec_commit.protocol import claim as claims
 from fsspec_commit.protocol.claim import claim_of, conflicts
+from fsspec_commit.protocol.job_state import JobState
 from fsspec_commit.records.job import Claim, JobRecord
 
 if TYPE_CHECKING:
@@ -80,6 +82,16 @@ def test_of_these_one_waits_for_the_other(pair: tuple[Claim, Claim]) -> None:
 def test_these_need_not_wait_for_each_other(pair: tuple[Claim, Claim]) -> None:
     assert not conflicts(*pair)
     assert not conflicts(*reversed(pair))
+
+
+def test_two_drivers_of_a_job_hold_a_claim_each() -> None:
+    """One may have begun with other messages: whoever conflicts with either waits."""
+    layout = DestinationLayout(StorePath("/d")).job(JOB)
+    held = (claim("a"), claim("b"))
+    for both_held in (held, held[::-1]):
+        other = JobState(layout, "committing", claims=both_held)
+        assert claims._in_the_way(replacing("a"), other)
+        assert not claims._in_the_way(replacing("c"), other)
 
 
 def of(
