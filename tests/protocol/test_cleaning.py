@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.effects.void_areas import delete_void_area
 from fsspec_commit.errors import CommitError, CommitFailedError, StoreError
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import (
@@ -23,7 +24,7 @@ from tests.protocol.cleaning import (
     url,
     void,
 )
-from tests.protocol.in_virtual_time import Clock, Fails, Stop, Then, started, wrote
+from tests.protocol.in_virtual_time import Clock, Fails, Stop, Then, opened, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -231,6 +232,17 @@ def test_an_area_that_was_renamed_to_be_looked_at_goes_or_is_put_back(bucket: Bu
         assert not bucket.keys(f"{other.taken(NONCE)}/")
 
     run(main())
+
+
+@with_directories
+def test_an_area_that_another_clean_has_taken_is_gone(bucket: Bucket) -> None:
+    """Nothing is left of it here, whatever the other one does; no job is alive there."""
+
+    async def main() -> bool:
+        to = await opened(url(bucket), Clock())
+        return await delete_void_area(to.store, destination(bucket).job(DEAD))
+
+    assert run(main())[0]
 
 
 @pytest.mark.parametrize("bucket", ["gen2", "versioned"], indirect=True)

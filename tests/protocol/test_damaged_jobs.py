@@ -11,6 +11,7 @@ from fsspec_commit.errors import (
     CommitError,
     CommitStateUnknownError,
     JobNotActiveError,
+    Reply,
     RequestError,
     StoreError,
 )
@@ -19,6 +20,7 @@ from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.committed_tasks import CommittedTasks
 from fsspec_commit.protocol.recovery import JobInfo, jobs
 from fsspec_commit.records.job import Decision
+from fsspec_commit.store import Unusable
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import DEAD, NONCE, cleaned, dead, put, size_of, url
@@ -37,8 +39,8 @@ from tests.unit.effects.virtual_time import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fsspec_commit.layout import JobLayout
-    from tests.protocol.in_virtual_time import Hook
+    from fsspec_commit.layout import JobLayout, StorePath
+    from tests.protocol.in_virtual_time import Call, Hook
 
 
 @pytest.fixture(params=["gcs", "versioned"])
@@ -233,6 +235,29 @@ def test_jobs_are_shown_with_what_is_known_of_them(bucket: Bucket) -> None:
         one, other, _ = await shown(bucket, Fails("list_children", "/manifests"))
         assert (one.tasks_committed, one.tasks_missing) == (None, "")
         assert (other.tasks_committed, other.tasks_missing) == (None, "")
+
+    run(main())
+
+
+def test_whatever_stands_in_the_place_of_areas_is_shown_first(bucket: Bucket) -> None:
+    async def main() -> None:
+        clock = Clock()
+        links = [layout.area for layout in await dead(bucket, clock, 2)]
+        [job] = await dead(bucket, clock)
+
+        async def odd(verb: str, path: StorePath, call: Call) -> Any:
+            answer = await call()
+            if verb != "list_children" or path != job.destination.areas:
+                return answer
+            refusal = StoreError("it is a link", reply=Reply.REFUSED)
+            rest = [child for child in answer if child.path not in links]
+            return [*rest, *(Unusable(link, refusal) for link in reversed(links))]
+
+        found = await shown(bucket, odd)
+        assert [one.state for one in found] == ["damaged", "damaged", "open"]
+        names = [link.rpartition("/")[2] for link in links]
+        assert [one.job_id for one in found] == [*names, job.job_id]
+        assert found[0].damage == "it is a link"
 
     run(main())
 

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.errors import CommitError, DestinationExistsError, RequestError
+from fsspec_commit.errors import (
+    CommitError,
+    DestinationExistsError,
+    RequestError,
+    UnsafeStoreError,
+)
 from fsspec_commit.protocol import in_the_way
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
@@ -115,7 +120,8 @@ def test_a_file_where_a_directory_is_needed_is_in_the_way(
 
     async def main() -> None:
         new = in_directories(directories)
-        memory.put({"day=0": b"old", "other": b"old"})
+        blocked = {f"day={number}": b"old" for number in range(min(directories, 2))}
+        memory.put({**blocked, "other": b"old"})
         error = await refused(memory.url, *new)
         assert isinstance(error, RequestError)
         assert (error.kind, error.path) == ("file_in_the_way", "day=0")
@@ -138,6 +144,24 @@ def test_an_old_directory_stands_in_the_way_until_its_files_go(bucket: Bucket) -
         assert "'day=1/name' is a directory with 'day=1/name/old.txt' in it" in str(error)
 
     run(main())
+
+
+@pytest.mark.guarantees("P9")
+def test_what_cannot_be_told_from_a_newer_file_is_refused_though_it_came_late() -> None:
+    """When the job began nothing was to be deleted, and nothing was refused."""
+    bucket = make_bucket(ALL_HABITS["minio"])
+
+    async def main() -> None:
+        driver = await started(url(bucket), Clock(), mode="overwrite")
+        message = await wrote(driver, "a.txt")
+        old(bucket, "old.txt")
+        with pytest.raises(UnsafeStoreError, match=r"it holds 'old\.txt'") as caught:
+            await driver.commit([message], wait_s=0)
+        assert (caught.value.outcome, driver.state) == ("not_committed", "open")
+        assert bucket.keys(f"{bucket.name}/out/o") == [f"{bucket.name}/out/old.txt"]
+
+    run(main())
+    remove_bucket(bucket)
 
 
 @pytest.mark.parametrize(

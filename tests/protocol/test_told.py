@@ -122,6 +122,23 @@ def test_who_cannot_finish_is_told_how_far_it_came(
         assert "0 of 1 files are in place" in str(error)
 
 
+def test_who_resumes_is_not_told_that_published_files_are_missing(bucket: Bucket) -> None:
+    """What he cannot do is done after all of them are in place, by the driver before him."""
+
+    async def main() -> CommitError:
+        fails_later = Fails("create", "/epoch-")
+        driver = await started(url(bucket), Clock(), fails_later)
+        await fails(driver)
+        other = await by_another(driver, bucket, Clock(), fails_later)
+        with pytest.raises(PartialCommitError) as caught:
+            await resume_job(other)
+        return caught.value
+
+    error = run(main())[0]
+    assert "are in place" not in str(error)
+    assert error.stage == "finish"
+
+
 @pytest.mark.guarantees("P5")
 def test_who_aborts_is_told_that_the_job_is_committed(bucket: Bucket) -> None:
     async def main() -> None:
