@@ -151,6 +151,30 @@ NO_DIFFERENCE = {
     "effects/void_areas.py:delete_taken_area: return True -> nothing": (
         "what is gone is looked for, and deleted in vain"
     ),
+    "protocol/success.py:_is_to_mark: other.decision is None or other.state == 'void' -> "
+    "other.decision is None and other.state == 'void'": (
+        "a void job is read without its decision, and the others that are asked have one"
+    ),
+    "protocol/verify.py:_written_by: job.decision is None or job.decision.record.claim is None -> "
+    "job.decision is None": "a decision to commit without a claim is damaged, and not shown",
+    "protocol/verify.py:_written_by: return {} -> nothing": (
+        "it is asked of jobs with a decision to commit, and that has a claim"
+    ),
+    "effects/removal.py:ConditionalRemoval.may_take: self._drops_uploads and name == SUCCESS and "
+    "(not in_place) -> self._drops_uploads and name == SUCCESS": (
+        "no file of a job has the name of the marker: it is never replaced in place"
+    ),
+    "committers/renaming.py:RenamingCommitter.publish: return done -> return None": (
+        "nobody asks for the number: it is counted by what is told while files are published"
+    ),
+    "effects/leftover_uploads.py:LeftoverUploads._recorded_by_all: isinstance(child, Entry) and "
+    "layout.is_upload_record(child.path) -> isinstance(child, Entry) or "
+    "layout.is_upload_record(child.path)": (
+        "what is no record of an upload names none, and in a bucket no directory can be read"
+    ),
+    "protocol/old_partitions.py:_Walk._ways: return _Ways(spot, self._index, {}) -> nothing": (
+        "where nothing is wanted below, no other spelling of it is found either: this is quicker"
+    ),
 }
 """The library does the same, or takes a little more time or memory for it."""
 
