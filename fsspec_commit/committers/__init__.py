@@ -78,6 +78,16 @@ def report_lost(name: Target, lost: Lost | None, why: str) -> None:
     lost(name)
 
 
+class FileWriter(Writer[NewFile], Protocol):
+    """A writer of one file of an attempt: bit by bit, or whole."""
+
+    async def store(self, data: bytes) -> NewFile:
+        """Write *data*, the whole file, and close it.
+
+        The caller keeps within bounds what is on its way: it has taken room for the bytes.
+        """
+
+
 class AttemptOutput(Protocol):
     """The worker side, for one attempt; nothing it does is visible.
 
@@ -85,7 +95,7 @@ class AttemptOutput(Protocol):
     time.
     """
 
-    def writer(self, name: Target) -> Writer[NewFile]:
+    def writer(self, name: Target) -> FileWriter:
         """Write one file on the event loop."""
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:

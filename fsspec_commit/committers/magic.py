@@ -5,13 +5,14 @@ name, so nothing is ever copied or renamed, and nothing of an upload is visible 
 is completed.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fsspec_commit.committers import (
     AttemptFiles,
     AttemptOutput,
     Expectations,
+    FileWriter,
     Lost,
     ManifestBytes,
     NewFile,
@@ -22,7 +23,7 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.parallel import Progress, for_each
-from fsspec_commit.effects.part_writer import PartBudget, PartWriter
+from fsspec_commit.effects.part_writer import PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import RecordError, Stage
 from fsspec_commit.ids import Nonce
@@ -37,7 +38,7 @@ from fsspec_commit.records.pending_set import (
     marker_upload,
 )
 from fsspec_commit.records.upload import UploadRecord
-from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token, Writer
+from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token
 
 _UPLOADING = "cannot upload: "
 _LOST = (
@@ -62,26 +63,25 @@ class MagicAttempt:
         uploads: ConfirmedUploads,
         layout: AttemptLayout,
         *,
-        budget: PartBudget,
         records_all: bool,
     ) -> None:
         self._store = store
         self._uploads = uploads
         self._layout = layout
-        self._budget = budget
         self._records_all = records_all
         self._has_recorded = False
         self._finished: dict[Target, PendingFile] = {}
         self._begun: dict[tuple[StorePath, str], PendingUpload] = {}
 
-    def writer(self, name: Target) -> Writer[NewFile]:
+    def writer(self, name: Target) -> FileWriter:
         """Upload one file; the upload begins with its first part."""
 
-        async def begin(path: StorePath) -> PendingUpload:
-            return await self._begin(name, path)
+        async def begin(path: StorePath, begun: Callable[[PendingUpload], None]) -> None:
+            await self._begin(name, path, begun)
 
         path = self._layout.job.destination.final(name)
-        parts = PartWriter(self._uploads, path, begin=begin, abort=self._abort, budget=self._budget)
+        budget = self._store.budget
+        parts = PartWriter(self._uploads, path, begin=begin, abort=self._abort, budget=budget)
         return _Recording(parts, name, self._finished, self._begun)
 
     def direct_writer(self, name: Target) -> DirectWriter[NewFile] | None:  # noqa: ARG002
@@ -160,15 +160,20 @@ class MagicAttempt:
             permit = deletion.of_own_upload_records(self._layout)
             await self._store.delete_tree(self._layout.uploads, permit)
 
-    async def _begin(self, name: Target, path: StorePath) -> PendingUpload:
+    async def _begin(
+        self, name: Target, path: StorePath, begun: Callable[[PendingUpload], None]
+    ) -> None:
         # A name that is written again: uploads may be keyed by path, so the first goes first.
         await self.delete(name)
-        upload = await self._uploads.start(path)
-        self._begun[_key(upload)] = upload
+
+        def note(upload: PendingUpload) -> None:
+            self._begun[_key(upload)] = upload
+            begun(upload)
+
+        upload = await self._uploads.start(path, note)
         if self._records_all or job_named_in(name) != self._layout.job.job_id:
             await self._record(name, upload, upload.nonce)
             await _check_active(self._store, self._layout.job, "write")
-        return upload
 
     async def _record(self, name: Target, upload: PendingUpload, nonce: Nonce) -> None:
         self._has_recorded = True
@@ -202,7 +207,12 @@ class _Recording:
         self.discard = parts.discard
 
     async def finish(self) -> NewFile:
-        upload = await self._parts.finish()
+        return self._finished_by(await self._parts.finish())
+
+    async def store(self, data: bytes) -> NewFile:
+        return self._finished_by(await self._parts.store(data))
+
+    def _finished_by(self, upload: PendingUpload) -> NewFile:
         size_bytes = sum(part.size_bytes or 0 for part in upload.parts)
         file = self._finished[self._name] = PendingFile(self._name, size_bytes, upload)
         self._begun.pop(_key(upload), None)
@@ -226,17 +236,10 @@ class MagicCommitter:
         self._store = store
         self._uploads = uploads
         self._records_all = records_all
-        self._budget = PartBudget()
 
     def attempt(self, layout: AttemptLayout) -> AttemptOutput:
         """The worker side of one attempt."""
-        return MagicAttempt(
-            self._store,
-            self._uploads,
-            layout,
-            budget=self._budget,
-            records_all=self._records_all,
-        )
+        return MagicAttempt(self._store, self._uploads, layout, records_all=self._records_all)
 
     def read(self, manifest: ManifestBytes) -> AttemptFiles:
         """Decode a pending set strictly."""

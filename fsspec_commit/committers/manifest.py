@@ -7,7 +7,7 @@ list has each file's token, the job renames that content and no other, and attem
 
 from operator import attrgetter
 
-from fsspec_commit.committers import AttemptOutput, NewFile
+from fsspec_commit.committers import AttemptOutput, FileWriter
 from fsspec_commit.committers.renaming import RenamingCommitter
 from fsspec_commit.committers.working_files import WorkingFiles
 from fsspec_commit.effects.confirmed.files import ConfirmedFiles
@@ -17,7 +17,6 @@ from fsspec_commit.errors import CommitFailedError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import Target
 from fsspec_commit.records.job import CommitterName
-from fsspec_commit.store import Writer
 
 
 class ManifestAttempt(WorkingFiles):
@@ -28,7 +27,7 @@ class ManifestAttempt(WorkingFiles):
     request of its writer was not answered.
     """
 
-    def writer(self, name: Target) -> Writer[NewFile]:
+    def writer(self, name: Target) -> FileWriter:
         """Write one file through the loop.
 
         Raises:

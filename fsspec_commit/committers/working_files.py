@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fsspec_commit.committers import NewFile
+from fsspec_commit.committers import FileWriter, NewFile
 from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -28,7 +28,7 @@ class WorkingFiles:
         self.unanswered = set[Target]()
         self._has_adopted = False
 
-    def writer(self, name: Target) -> Writer[NewFile]:
+    def writer(self, name: Target) -> FileWriter:
         """Write one file on the event loop."""
         path = self._layout.working_file(name)
         writer = self._store.writer(path, within=self._area, nonce=self._nonce)
@@ -149,6 +149,11 @@ class _Recording:
         entry = await self._writer.finish()
         self._asking = False
         return self._record(entry)
+
+    async def store(self, data: bytes) -> NewFile:
+        if data:
+            await self.write(data)
+        return await self.finish()
 
     async def discard(self) -> None:
         if self._asking:

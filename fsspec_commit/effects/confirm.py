@@ -5,10 +5,11 @@ earlier success. So nothing that changes a store is called directly: a change is
 which can be applied and observed, and :func:`confirm` goes on until the outcome is certain.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fsspec_commit.effects.deletion import PermitExpiredError
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
@@ -64,6 +65,30 @@ async def classified(call: Awaitable[T]) -> T:
         raise
     except Exception as error:
         raise unclassified(error) from error
+
+
+async def to_its_end(request: Coroutine[Any, Any, T]) -> T:
+    """What one request is answered, which is awaited even if the caller is cancelled meanwhile.
+
+    What is only given up may still arrive: after whoever dropped its file has looked for what is to
+    be removed. If the caller is cancelled once more, it waits no longer.
+    """
+    sent = asyncio.ensure_future(request)
+    sent.add_done_callback(_heard)
+    try:
+        return await asyncio.shield(sent)
+    except asyncio.CancelledError:
+        if not sent.done():
+            await asyncio.wait([sent])
+        raise
+    finally:
+        del request, sent  # Its error leads back to this frame, and to the part that was sent.
+
+
+def _heard(sent: asyncio.Future[Any]) -> None:
+    """Keep the loop from complaining of an error that nobody waits for any more."""
+    if not sent.cancelled():
+        sent.exception()
 
 
 def unclassified(error: Exception) -> StoreError:

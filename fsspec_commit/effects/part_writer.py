@@ -1,10 +1,11 @@
 """A writer that sends parts of an upload, several at once, in bounded memory; it completes none."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
+from fsspec_commit.effects.budget import Budget
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
@@ -13,7 +14,6 @@ from fsspec_commit.store import Part, PendingUpload
 PIECE_BYTES = 8 << 20
 """The best size for callers to write: the first parts are such pieces, without a copy."""
 PARTS_MAX = 10_000
-IN_FLIGHT_BYTES_MAX = 64 << 20
 _GROWTH_PARTS = 75
 
 
@@ -29,52 +29,6 @@ def part_size_bytes(number: int, equal_bytes: int | None = None) -> int:
     return PIECE_BYTES * (1 + (number - 1) // _GROWTH_PARTS)
 
 
-class PartBudget:
-    """The bytes that may be in flight at once, for all files of one opened store.
-
-    A part that is longer than the whole budget is sent alone.
-    """
-
-    def __init__(self, bytes_max: int = IN_FLIGHT_BYTES_MAX) -> None:
-        self._max = bytes_max
-        self._taken = 0
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
-
-    async def take(self, size_bytes: int) -> None:
-        """Wait for room; first come, first served."""
-        if not self._waiting and self._fits(size_bytes):
-            self._taken += size_bytes
-            return
-        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((size_bytes, room))
-        try:
-            await room
-        except asyncio.CancelledError:
-            if room.done() and not room.cancelled():
-                self.give_back(size_bytes)
-            else:
-                self._admit()
-            raise
-
-    def give_back(self, size_bytes: int) -> None:
-        """Make room."""
-        self._taken -= size_bytes
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._waiting:
-            size_bytes, room = self._waiting[0]
-            if not room.done():
-                if not self._fits(size_bytes):
-                    return
-                self._taken += size_bytes
-                room.set_result(None)
-            self._waiting.popleft()
-
-    def _fits(self, size_bytes: int) -> bool:
-        return self._taken == 0 or self._taken + size_bytes <= self._max
-
-
 class PartWriter:
     """A :class:`~fsspec_commit.store.Writer` whose file is a pending upload when it is finished.
 
@@ -84,7 +38,8 @@ class PartWriter:
     Args:
         uploads: Stores the parts.
         path: The path of the upload.
-        begin: Begins the upload.
+        begin: Begins the upload, and calls its second argument with it, even if it is cancelled
+            meanwhile, or fails with it afterwards.
         abort: Aborts the upload.
         budget: Limits the bytes in flight.
     """
@@ -94,15 +49,15 @@ class PartWriter:
         uploads: ConfirmedUploads,
         path: StorePath,
         *,
-        begin: Callable[[StorePath], Awaitable[PendingUpload]],
+        begin: Callable[[StorePath, Callable[[PendingUpload], None]], Awaitable[object]],
         abort: Callable[[PendingUpload], Awaitable[None]],
-        budget: PartBudget,
+        budget: Budget,
     ) -> None:
         self._uploads = uploads
         self._path = path
         self._begin = begin
         self._abort = abort
-        self._budget = budget
+        self._budget: Budget | None = budget
         self._upload: PendingUpload | None = None
         self._pieces: list[memoryview] = []
         self._gathered_bytes = 0
@@ -146,12 +101,24 @@ class PartWriter:
         parts = tuple(self._parts[number] for number in range(1, self._count + 1))
         return replace(self._upload, parts=parts)
 
+    async def store(self, data: bytes) -> PendingUpload:
+        """Send *data*, the whole file, for which the caller has taken room in the budget.
+
+        Raises:
+            StoreError: It could not be stored; the upload is aborted.
+        """
+        self._budget = None
+        await self.write(data)
+        return await self.finish()
+
     async def discard(self) -> None:
         """Abort the upload, once no part of it is in flight any more; a finished one stays."""
         if self._over:
             return
         self._over = True
         self._pieces.clear()
+        for sending in self._sending:
+            sending.cancel()  # Nothing is sent again; a request in flight is awaited.
         await self._all_sent()
         upload, self._upload = self._upload, None
         if upload is not None:
@@ -168,31 +135,38 @@ class PartWriter:
         # Until the part is on its way the file is not whole, whatever happens here.
         self._failed = ValueError(f"writing {self._path!r} was broken off")
         if self._upload is None:
-            self._upload = await self._begin(self._path)
+            await self._begin(self._path, self._begun)
+        upload = self._upload
+        if upload is None:
+            raise AssertionError("who begins an upload says which")
         data, size_bytes = _joined(self._pieces), self._gathered_bytes
         self._pieces, self._gathered_bytes = [], 0
         self._count += 1
-        await self._budget.take(size_bytes)
-        sending = asyncio.ensure_future(self._put(self._upload, self._count, data))
+        if self._budget is not None:
+            await self._budget.take(size_bytes)
+        sending = asyncio.ensure_future(self._put(upload, self._count, data))
         self._sending.add(sending)
-        sending.add_done_callback(self._sent)
+        sending.add_done_callback(partial(self._sent, size_bytes, self._budget))
         self._failed = self._first_failure
 
-    async def _put(self, upload: PendingUpload, number: int, data: bytes) -> None:
-        try:
-            if self._first_failure is None:
-                self._parts[number] = await self._uploads.put_part(upload, number, data)
-        finally:
-            self._budget.give_back(len(data))
+    def _begun(self, upload: PendingUpload) -> None:
+        self._upload = upload
 
-    def _sent(self, sending: asyncio.Task[None]) -> None:
+    async def _put(self, upload: PendingUpload, number: int, data: bytes) -> None:
+        if self._first_failure is None:
+            self._parts[number] = await self._uploads.put_part(upload, number, data)
+
+    def _sent(self, size_bytes: int, budget: Budget | None, sending: asyncio.Task[None]) -> None:
+        # Here, since one that is cancelled may not even have begun.
+        if budget is not None:
+            budget.give_back(size_bytes)
         self._sending.discard(sending)
         if not sending.cancelled() and (error := sending.exception()) is not None:
             self._first_failure = self._first_failure or error
             self._failed = self._failed or error
 
     async def _all_sent(self) -> None:
-        # Not cancelled: a part that arrives after the abort would be kept, and paid for.
+        # Also if it is cancelled: a part that arrives after the abort would be kept, and paid for.
         while self._sending:
             await asyncio.wait(self._sending)
 

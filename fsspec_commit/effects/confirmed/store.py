@@ -3,6 +3,7 @@
 import errno
 from contextlib import suppress
 
+from fsspec_commit.effects.budget import Budget
 from fsspec_commit.effects.confirm import Effect, Undone, confirm
 from fsspec_commit.effects.confirmed.directories import (
     ConfirmedDirectories,
@@ -47,6 +48,7 @@ class ConfirmedStore(StoreReads):
         self.ids = ids
         self.statistics = statistics
         self.in_flight_max = pace.in_flight_max
+        self.budget = Budget()
         files, directories = store.files, store.directories
         self.files = None if files is None else ConfirmedFiles(files, store, pace, statistics)
         self.directories = (

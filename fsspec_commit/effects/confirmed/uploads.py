@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from fsspec_commit.effects.confirm import Effect, Undone
+from fsspec_commit.effects.confirm import Effect, Undone, to_its_end
 from fsspec_commit.effects.confirmed.counted import Counted
 from fsspec_commit.effects.confirmed.one_shot import (
     OBSERVATIONS_MAX,
@@ -66,17 +66,27 @@ class ConfirmedUploads(Counted):
         self.part_bytes = ability.part_bytes
         self.adopts = self._adopting is not None
 
-    async def start(self, path: StorePath) -> PendingUpload:
+    async def start(
+        self, path: StorePath, begun: Callable[[PendingUpload], None] = lambda _: None
+    ) -> PendingUpload:
         """Begin an upload of *path*.
 
         If a request to begin one is not answered, that upload is given up, and another is begun.
 
+        Args:
+            path: The path of the file.
+            begun: Called with the upload, also if the caller was cancelled while it was begun.
+
         Raises:
             StoreError: It was refused, or never answered.
         """
-        return await self._ask(
-            "multipart_upload_started", lambda: self._ability.start(path, self._ids.nonce())
-        )
+
+        async def start() -> PendingUpload:
+            upload = await self._ability.start(path, self._ids.nonce())
+            begun(upload)
+            return upload
+
+        return await self._ask("multipart_upload_started", lambda: to_its_end(start()))
 
     async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
         """Store part *number*, counted from 1; the same part again replaces it.
@@ -85,7 +95,8 @@ class ConfirmedUploads(Counted):
             StoreError: It was refused, as when the upload is gone, or never answered.
         """
         return await self._ask(
-            "multipart_upload_part_put", lambda: self._ability.put_part(upload, number, data)
+            "multipart_upload_part_put",
+            lambda: to_its_end(self._ability.put_part(upload, number, data)),
         )
 
     async def complete(

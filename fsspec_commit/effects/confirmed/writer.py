@@ -1,6 +1,6 @@
 """A file written through the loop, on a store where a chunk may be refused or its answer lost."""
 
-from fsspec_commit.effects.confirm import ask, classified
+from fsspec_commit.effects.confirm import ask, classified, to_its_end
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.store import Entry, Writer
 
@@ -22,7 +22,9 @@ class ConfirmedWriter:
             StoreError: *data* could not be sent, and repeating the call did not help.
         """
         await ask(
-            lambda: self._writer.write(data), self._pace, go_on=lambda: self._writer.write(b"")
+            lambda: to_its_end(self._writer.write(data)),
+            self._pace,
+            go_on=lambda: to_its_end(self._writer.write(b"")),
         )
 
     async def finish(self) -> Entry:
@@ -31,7 +33,10 @@ class ConfirmedWriter:
         Raises:
             StoreError: The file may not exist, and repeating the call did not help.
         """
-        return await ask(self._writer.finish, self._pace, go_on=self._writer.finish)
+        return await ask(self._finish, self._pace, go_on=self._finish)
+
+    async def _finish(self) -> Entry:
+        return await to_its_end(self._writer.finish())
 
     async def discard(self) -> None:
         """Remove what was written."""

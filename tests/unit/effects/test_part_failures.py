@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fsspec_commit.effects import part_writer
-from fsspec_commit.effects.part_writer import PartBudget
+from fsspec_commit.effects.budget import Budget
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from tests.unit.effects.test_part_writer import Given
 from tests.unit.effects.virtual_time import run
@@ -158,7 +158,7 @@ def test_a_file_that_is_too_long_is_refused_with_what_helps(
 
 def test_who_waits_for_room_is_not_overtaken_by_a_smaller_part() -> None:
     async def main() -> None:
-        budget, order = PartBudget(10), list[int]()
+        budget, order = Budget(10), list[int]()
 
         async def take(size_bytes: int) -> None:
             await budget.take(size_bytes)

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsspec_commit.effects import part_writer
+from fsspec_commit.effects.budget import Budget
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.part_writer import (
     PARTS_MAX,
     PIECE_BYTES,
-    PartBudget,
     PartWriter,
     part_size_bytes,
 )
@@ -112,7 +112,7 @@ class Given:
                 PATH,
                 begin=confirmed.start,
                 abort=abort,
-                budget=PartBudget(self._bytes_max),
+                budget=Budget(self._bytes_max),
             )
             await use(writer)
 
@@ -182,7 +182,7 @@ def test_what_is_on_its_way_is_bounded(bytes_max: int) -> None:
 
 @pytest.mark.usefixtures("_small")
 def test_files_share_one_budget() -> None:
-    budget = PartBudget(16)
+    budget = Budget(16)
     taken: list[int] = []
 
     async def take(size: int) -> None:
@@ -320,7 +320,7 @@ def test_the_room_of_one_who_was_cancelled_is_for_the_next() -> None:
     """Whether he still waited for it, or had just been given it."""
 
     async def main() -> None:
-        budget = PartBudget(10)
+        budget = Budget(10)
         await budget.take(8)
         long, short = (asyncio.ensure_future(budget.take(size)) for size in (9, 2))
         await asyncio.sleep(0)
