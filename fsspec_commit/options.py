@@ -55,6 +55,9 @@ class JobOptions(TypedDict, total=False):
         allow_empty: Whether a job without files may commit; by default it is refused.
         wait_s: How long to wait for a conflicting job that is committing; 60 by default.
         concurrency: The most calls in flight; by default as many as the store takes.
+        write_behind: Whether closing a file of less than 8 MiB, on a store that is reached over a
+            network, returns before it is stored (default): the task's commit waits, and raises the
+            error of a file that could not be. If not, closing waits, and raises it.
         durability: What data local disks flush: ``"none"`` (default), ``"marker"`` all of it before
             ``_SUCCESS`` appears, ``"full"`` each file when it is closed.
         probe: Whether an unverified endpoint is probed, once (default), or refused.
@@ -80,6 +83,7 @@ class JobOptions(TypedDict, total=False):
     allow_empty: bool
     wait_s: float
     concurrency: int | None
+    write_behind: bool
     durability: Durability
     probe: bool
     single_writer: bool
@@ -98,7 +102,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "success": get_args(Success),
     "durability": get_args(Durability),
 }
-_FLAGS = ("allow_empty", "probe", "single_writer", "delete_by_name", "share_secrets")
+_FLAGS = (
+    *("allow_empty", "delete_by_name", "probe", "share_secrets", "single_writer"),
+    "write_behind",
+)
 
 
 def check_options(options: JobOptions) -> None:

@@ -23,11 +23,12 @@ WAIT_S = 60.0
 """How long a job waits for a conflicting one by default."""
 
 
-class SpecText(JsonRecord, frozen=True, kw_only=True):
+class SpecText(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
     """A spec as text: the content of ``job.json``, and what only drivers and workers need.
 
     Attributes:
         wait_s: How long to wait; ``None`` is for ever, since JSON has no infinity.
+        write_behind: Not in the text if true, so that versions which do not know it can read it.
     """
 
     limit_bytes: ClassVar[int] = JobRecord.limit_bytes + 1024
@@ -35,6 +36,7 @@ class SpecText(JsonRecord, frozen=True, kw_only=True):
     job: JobRecord
     wait_s: Annotated[float, Meta(ge=0)] | None
     concurrency: Annotated[int, Meta(ge=1)] | None
+    write_behind: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class JobSpec:
     storage_options: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     wait_s: float = WAIT_S
     concurrency: int | None = None
+    write_behind: bool = True
 
     @property
     def job_id(self) -> str:
@@ -62,7 +65,12 @@ class JobSpec:
     def to_json(self) -> str:
         """The job as text, without storage options and so without secrets."""
         wait_s = None if self.wait_s == inf else float(self.wait_s)
-        text = SpecText(job=self.record, wait_s=wait_s, concurrency=self.concurrency)
+        text = SpecText(
+            job=self.record,
+            wait_s=wait_s,
+            concurrency=self.concurrency,
+            write_behind=self.write_behind,
+        )
         return text.encode().decode()
 
     @classmethod
@@ -80,7 +88,12 @@ class JobSpec:
             message = f"the text is no spec of a job, as JobSpec.to_json() gives one: {error}"
             raise RecordError(message) from error
         wait_s = inf if read.wait_s is None else read.wait_s
-        return cls(read.job, wait_s=wait_s, concurrency=read.concurrency)
+        return cls(
+            read.job,
+            wait_s=wait_s,
+            concurrency=read.concurrency,
+            write_behind=read.write_behind,
+        )
 
     def __repr__(self) -> str:
         return f"<JobSpec of job {self.job_id} to {self.destination}>"

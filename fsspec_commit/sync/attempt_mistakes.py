@@ -2,7 +2,7 @@
 
 import logging
 
-from fsspec_commit.errors import JobNotActiveError, StoreError
+from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import read_record
@@ -51,7 +51,11 @@ async def explain_failure(error: StoreError, job: BoundJob, task_id: int) -> Non
     Raises:
         JobNotActiveError: It is.
     """
-    if await read_record(job.store, job.layout) is None:
+    try:
+        is_over = await read_record(job.store, job.layout) is None
+    except CommitError:
+        return  # Nobody knows: what has failed first is all there is to say.
+    if is_over:
         job_id = job.record.job_id
         message = (
             f"task {task_id} cannot write: job {job_id} is finished or aborted, or is "

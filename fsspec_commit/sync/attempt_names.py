@@ -56,6 +56,11 @@ class AttemptNames:
         self._spoiled[name] = "not finished"
         self._writing.pop(name, None)
 
+    def lose(self, name: str) -> None:
+        """Note that a closed file could not be stored, unless its name is opened again."""
+        if self._whole.pop(name, None) is not None:
+            self._spoiled.setdefault(name, "not finished")
+
     def abandon(self, name: str) -> None:
         """Note that nobody can close the file any more; the garbage collector calls this."""
         self._spoiled[name] = "abandoned"

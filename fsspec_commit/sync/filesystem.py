@@ -80,7 +80,7 @@ class AttemptFileSystem(AbstractFileSystem):
         attempt_id: str,
         *,
         open_file: Callable[..., IO[Any]],
-        sizes: Callable[[], dict[str, int]],
+        sizes: Callable[[str], dict[str, int]],
         names: AttemptNames,
         remove: Callable[[Target], None],
     ) -> None:
@@ -126,7 +126,7 @@ class AttemptFileSystem(AbstractFileSystem):
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         """A finished file of this attempt, or a directory that contains one."""
         bare = bare_path(path)
-        sizes = self._sizes()
+        sizes = self._sizes(bare)
         if bare in sizes:
             return {"name": bare, "size": sizes[bare], "type": "file"}
         if bare in {"", *self._made} or any(name.startswith(f"{bare}/") for name in sizes):
@@ -143,7 +143,7 @@ class AttemptFileSystem(AbstractFileSystem):
 
     def _children(self, directory: str) -> Iterator[dict[str, Any]]:
         prefix = f"{directory}/" if directory else ""
-        for name, size in self._sizes().items():
+        for name, size in self._sizes(directory).items():
             if name.startswith(prefix):
                 child, slash, _ = name[len(prefix) :].partition("/")
                 kind = "directory" if slash else "file"

@@ -24,7 +24,7 @@ from fsspec_commit.sync import bridge
 from fsspec_commit.sync.local_tasks import LocalTasks
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.sync.task import Task
-from fsspec_commit.sync.unfinished import tell_unfinished
+from fsspec_commit.sync.unfinished import note_interrupted, note_left, tell_unfinished
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -86,6 +86,7 @@ class Job:
             mode=spec.record.mode,
             wait_s=spec.wait_s,
             concurrency=spec.concurrency,
+            write_behind=spec.write_behind,
             callback=callback,
         )
         opening = open_spec(
@@ -123,6 +124,7 @@ class Job:
             self._location.storage_options if options.get("share_secrets") else None,
             wait_s=options.get("wait_s", WAIT_S),
             concurrency=options.get("concurrency"),
+            write_behind=options.get("write_behind", True),
         )
 
     @property
@@ -178,7 +180,8 @@ class Job:
         self._refuse_unless_open(bound, "takes no task")
         number = self._tasks.next_id() if task_id is None else task_id
         check_task_id(number, bound.record)
-        task = Task(bound, number, owner=self._tasks)
+        write_behind = self._options.get("write_behind", True)
+        task = Task(bound, number, owner=self._tasks, write_behind=write_behind)
         self._tasks.begun(task)
         return task
 
@@ -251,7 +254,7 @@ class Job:
         except CommitError:
             raise
         except BaseException as interrupt:
-            self._note_settling(bound, interrupt)
+            note_interrupted(interrupt, driver, bound.settle_command("resume"))
             raise
         self._progress.raise_exit(self.result)
         return self.result
@@ -266,7 +269,7 @@ class Job:
                 ``outcome``; nothing is deleted.
         """
         self._check_process()
-        if bridge.run(self._driver.abort()):
+        if bridge.run(self._abort()):
             bound = self._started()
             _log.info("job %s to %r aborted", bound.record.job_id, self.destination)
             self._tasks.job_aborted()
@@ -315,6 +318,11 @@ class Job:
         self._selection = new.selection
         return await self._driver.start(new.store, new.with_new_id)
 
+    async def _abort(self) -> bool:
+        """Abort; what would arrive after it is stopped before."""
+        await self._tasks.stop_writing()
+        return await self._driver.abort()
+
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread has done so first."""
         if not await self._driver.commit(
@@ -342,21 +350,7 @@ class Job:
     def _note_left(self, bound: BoundJob, error: BaseException, why: str = "") -> str:
         """Say, now and not once more when it is dropped, that the job is left open."""
         self._begun_here = False
-        command = bound.settle_command("abort")
-        note = f"the job could not be aborted{why}; settle it with: {command}"
-        error.add_note(note)
-        return note
-
-    def _note_settling(self, bound: BoundJob, interrupt: BaseException) -> None:
-        """Say what an interrupted commit has left."""
-        result = self._driver.result
-        if result is not None:
-            interrupt.add_note(f"{result.state}: {result!r}")
-        elif self._driver.state == "deciding":
-            interrupt.add_note(
-                f"the job may be decided but unfinished; delete nothing; finish it with: "
-                f"{bound.settle_command('resume')}"
-            )
+        return note_left(error, bound.settle_command("abort"), why)
 
     @property
     def _is_collected(self) -> bool:

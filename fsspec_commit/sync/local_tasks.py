@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -20,6 +20,8 @@ class LocalTasks:
         self._failed: dict[int, BaseException] = {}
         self._running: dict[int, set[str]] = {}
         self._tasks: weakref.WeakValueDictionary[str, Task] = weakref.WeakValueDictionary()
+        # Of each attempt that may have files on their way, if it was garbage-collected as well.
+        self._stopping: dict[str, Callable[[], Awaitable[None]]] = {}
         # What the last call passed in; None while it is not known what that was.
         self._given: list[TaskCommit] | None = []
 
@@ -45,12 +47,14 @@ class LocalTasks:
             self._next = max(self._next, task.task_id + 1)
             self._running.setdefault(task.task_id, set()).add(task.attempt_id)
             self._tasks[task.attempt_id] = task
+            self._stopping[task.attempt_id] = task.stop_writing
 
     def task_committed(self, task: Task, message: TaskCommit) -> None:
         """Keep the message for the commit."""
         with self._lock:
             self._messages.setdefault(task.task_id, []).append(message)
             self._over(task)
+            self._stopping.pop(task.attempt_id, None)
 
     def task_failed(self, task: Task, error: BaseException) -> None:
         """Remember why the job must not commit without another attempt."""
@@ -62,10 +66,17 @@ class LocalTasks:
         """Forget a task that the caller has dropped; another attempt at it may still run."""
         with self._lock:
             self._over(task)
+            self._stopping.pop(task.attempt_id, None)
+
+    async def stop_writing(self) -> None:
+        """Have the tasks store nothing more: the job is about to be aborted."""
+        # Without the lock, which the interrupt that aborts the job may have left taken.
+        for stop in list(self._stopping.values()):
+            await stop()
 
     def job_aborted(self) -> None:
         """Notify the tasks, whose files are of no use any more."""
-        # Without the lock, which the interrupt that aborts the job may have left taken.
+        # Without the lock, as above.
         for reference in self._tasks.valuerefs():
             task = reference()
             if task is not None:

@@ -5,8 +5,9 @@ Engines write many tiny buffers, and each switch to the loop costs more than wri
 
 from io import BytesIO
 
-from fsspec_commit.committers import NewFile
-from fsspec_commit.store import Writer
+from fsspec_commit.committers import FileWriter, NewFile
+from fsspec_commit.committers.write_behind import WriteBehind
+from fsspec_commit.names import Target
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.attempt_file import AttemptFile
 
@@ -16,11 +17,15 @@ PART_BYTES = 8 << 20
 class PartSink:
     """A :class:`~fsspec_commit.store.DirectWriter` over a writer on the event loop.
 
-    Bytes are copied once, into the part that is handed over.
+    Bytes are copied once, into the part that is handed over. A file that never filled a part is
+    stored *behind*, if that is given: closing it does not wait for the store.
     """
 
-    def __init__(self, writer: Writer[NewFile]) -> None:
+    def __init__(self, writer: FileWriter, name: Target, behind: WriteBehind | None) -> None:
         self._writer = writer
+        self._name = name
+        self._behind = behind
+        self._is_small = True
         self._gathered = BytesIO()
 
     @property
@@ -35,18 +40,25 @@ class PartSink:
         while (room := PART_BYTES - self._gathered.tell()) <= len(rest):
             self._gathered.write(rest[:room])
             rest = rest[room:]
+            self._is_small = False
             bridge.run(self._writer.write(self._take()))
         self._gathered.write(rest)
         return size_bytes
 
     def finish(self) -> NewFile:
-        """Hand over the rest and close the file."""
-        return bridge.run(self._finish(self._take()))
+        """Hand over the rest and close the file; a small one may still be on its way then."""
+        rest = self._take()
+        if self._behind is not None and self._is_small:
+            return bridge.run(self._behind.hand_over(self._name, self._writer, rest))
+        return bridge.run(self._finish(rest))
 
     def discard(self) -> None:
         """Remove what was written."""
         self._gathered = BytesIO()
-        bridge.run(self._writer.discard())
+        if self._behind is not None:
+            bridge.run(self._behind.let_go(self._name, self._writer))
+        else:
+            bridge.run(self._writer.discard())
 
     def _take(self) -> bytes:
         gathered, self._gathered = self._gathered, BytesIO()

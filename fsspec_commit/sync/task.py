@@ -4,8 +4,9 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
 from fsspec_commit.effects.stored_records import inactive
 from fsspec_commit.errors import CommitError, StoreError
@@ -21,29 +22,17 @@ from fsspec_commit.sync import bridge
 from fsspec_commit.sync.attempt_file import AttemptFile, check_mode, given_name
 from fsspec_commit.sync.attempt_mistakes import check_bound, explain_failure, repeats_destination
 from fsspec_commit.sync.attempt_names import AttemptNames
+from fsspec_commit.sync.closed_files import ClosedFiles
 from fsspec_commit.sync.forks import tell_after_fork
 from fsspec_commit.sync.layered_file import LayeredFile, Layers
 from fsspec_commit.sync.local_file import LocalFile
 from fsspec_commit.sync.open_files import OpenFiles
-from fsspec_commit.sync.part_sink import PartSink
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
     from fsspec_commit.sync.filesystem import AttemptFileSystem
-
-
-class TaskOwner(Protocol):
-    """The job of a task in the same process, which is notified of how the task ends."""
-
-    def task_committed(self, task: "Task", message: TaskCommit) -> None:
-        """The task has a message."""
-
-    def task_failed(self, task: "Task", error: BaseException) -> None:
-        """The task was left by an exception."""
-
-    def task_left_out(self, task: "Task") -> None:
-        """The task was aborted on purpose."""
+    from fsspec_commit.sync.task_owner import TaskOwner
 
 
 class Task:
@@ -61,7 +50,14 @@ class Task:
         attempt_id: The id of the attempt, which is never used again.
     """
 
-    def __init__(self, job: BoundJob, task_id: int, *, owner: TaskOwner | None = None) -> None:
+    def __init__(
+        self,
+        job: BoundJob,
+        task_id: int,
+        *,
+        owner: "TaskOwner | None" = None,
+        write_behind: bool = True,
+    ) -> None:
         check_bound(job)
         self.task_id = task_id
         self.attempt_id: str = job.store.ids.attempt_id()
@@ -69,10 +65,18 @@ class Task:
         self._job = job
         self._owner = owner
         self._layout = job.layout.attempt(task_id, self.attempt_id)
-        self._output = job.committer.attempt(self._layout)
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
         self._names = AttemptNames(task_id)
         self._files = OpenFiles()
+        self._explain = partial(bridge.blocking(explain_failure), job=job, task_id=task_id)
+        self._closed = ClosedFiles(
+            job.committer.attempt(self._layout),
+            job.store.budget if write_behind else None,
+            self._names,
+            self._explain,
+        )
+        # Not a method: it is called for a task, too, that nobody holds any more.
+        self.stop_writing = self._closed.stop
         self._pid = os.getpid()
         self._is_job_aborted = False
         self._is_told = False  # Of a name that is hardly meant: once.
@@ -102,7 +106,7 @@ class Task:
         destination = bridge.run(
             open_spec(spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS)
         )
-        return cls(destination.bind(spec.record), task_id)
+        return cls(destination.bind(spec.record), task_id, write_behind=spec.write_behind)
 
     @property
     def message(self) -> TaskCommit:
@@ -130,7 +134,7 @@ class Task:
             self._filesystem = AttemptFileSystem(
                 self.attempt_id,
                 open_file=self.open,
-                sizes=self._finished_sizes,
+                sizes=self._closed.sizes,
                 names=self._names,
                 remove=self._remove,
             )
@@ -168,11 +172,13 @@ class Task:
             RequestError: The name leaves the destination, is reserved, too long, or still open;
                 or the encoding, line end or compression is unknown.
             io.UnsupportedOperation: The mode would read the file or append to it.
+            CommitFailedError: A file that was closed before could not be stored; told once.
             JobNotActiveError: The job was settled meanwhile.
         """
         self._check("open a file")
         name = given_name(path)
         check_mode(mode, name)
+        self._closed.raise_failure()
         if "x" in mode and self._names.exists(name):
             raise FileExistsError(f"this attempt has written {name!r} already")
         layers = Layers(name, mode, encoding, newline, compression)
@@ -213,12 +219,14 @@ class Task:
         Raises:
             RequestError: A file is still open, or one was opened and not finished.
             JobNotActiveError: The job was settled while the task ran.
-            CommitFailedError: It did not happen; run the task again.
+            CommitFailedError: It did not happen; run the task again. If a file that was closed
+                could not be stored, ``path`` names it, and it may be written again or removed.
         """
         if self._state == "committed":
             return self.message
-        self._check("commit")
-        self._names.refuse_unfinished()
+        self._refuse_commit()
+        self._closed.wait()
+        self._refuse_commit()  # Meanwhile other threads may have opened a file, or ended it.
         self._state = "committing"
         self._message = bridge.run(self._commit())
         self._state = "committed"
@@ -283,7 +291,7 @@ class Task:
     async def _commit(self) -> TaskCommit:
         message = await commit_attempt(
             self._layout,
-            self._output,
+            self._closed.output,
             self._job.store,
             rows=self._rows,
             collect=self._job.record.collect,
@@ -294,7 +302,7 @@ class Task:
     async def _discard(self, *, keep: bool) -> None:
         try:
             if not keep or await may_discard(self._layout, self._job.store):
-                await self._output.discard()
+                await self._closed.output.discard()
         finally:
             await self._let_go()
 
@@ -309,7 +317,7 @@ class Task:
         self._files.discard_left()
         self._names.begin(name)
         try:
-            sink = self._output.direct_writer(final) or PartSink(self._output.writer(final))
+            sink = self._closed.sink(final)
         except BaseException as error:
             self._names.discard(name)
             if isinstance(error, StoreError):
@@ -336,25 +344,22 @@ class Task:
             raise outside_partition(record.destination, name)
         return self._job.final_name(name, self._layout)
 
-    def _explain(self, error: StoreError) -> None:
-        bridge.run(explain_failure(error, self._job, self.task_id))
-
-    def _finished_sizes(self) -> dict[str, int]:
-        sizes = {file.target: file.size_bytes for file in self._output.finished()}
-        whole = self._names.whole().items()
-        return {name: sizes[final] for name, final in whole if final in sizes}
-
     def _remove(self, name: Target) -> None:
         self._check("remove a file")
         self._files.discard_left()
         self._names.spoil(name)
         try:
-            bridge.run(self._output.delete(self._final_name(name)))
+            bridge.run(self._closed.output.delete(self._final_name(name)))
         except CommitError:
             # It is in no list any more; what the store still holds goes with the attempt.
             self._names.forget(name)
             raise
         self._names.forget(name)
+
+    def _refuse_commit(self) -> None:
+        """Refuse to commit an attempt that is over, or of which a part may be missing."""
+        self._check("commit")
+        self._names.refuse_unfinished()
 
     def _check(self, what: str, error: type[RuntimeError] = RuntimeError) -> None:
         self._check_process()

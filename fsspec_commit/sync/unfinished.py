@@ -1,7 +1,9 @@
-"""The warning about a job that is garbage-collected before it has ended."""
+"""What is said of a job that has not ended: by whom it can be settled, and by which command."""
 
 import logging
 import warnings
+
+from fsspec_commit.protocol.driver import Driver
 
 _log = logging.getLogger("fsspec_commit")
 
@@ -14,3 +16,22 @@ def tell_unfinished(job: object, job_id: str, destination: str, abort_command: s
     )
     _log.warning(message)
     warnings.warn(message, ResourceWarning, stacklevel=3, source=job)
+
+
+def note_left(error: BaseException, abort_command: str, why: str) -> str:
+    """Add to *error* that its job is left open, and return that."""
+    note = f"the job could not be aborted{why}; settle it with: {abort_command}"
+    error.add_note(note)
+    return note
+
+
+def note_interrupted(interrupt: BaseException, driver: Driver, resume_command: str) -> None:
+    """Add to *interrupt* what the commit of *driver* has left, which it has broken off."""
+    result = driver.result
+    if result is not None:
+        interrupt.add_note(f"{result.state}: {result!r}")
+    elif driver.state == "deciding":
+        interrupt.add_note(
+            f"the job may be decided but unfinished; delete nothing; finish it with: "
+            f"{resume_command}"
+        )

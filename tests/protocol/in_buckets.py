@@ -23,8 +23,9 @@ def started(bucket: Bucket, **options: object) -> fc.Job:
 
 
 def write(task: fc.Task, *names: str, text: str | None = None) -> fc.Task:
-    """Files that hold *text*, or their names."""
+    """Files that hold *text*, or their names, and are stored."""
     for name in names:
         with task.open(name, "w") as file:
             file.write(name if text is None else text)
+    task.filesystem.find("")  # It shows what is stored, and waits for that.
     return task

@@ -79,15 +79,19 @@ def test_a_marker_that_has_another_token_by_now_is_published(bucket: Bucket) -> 
         ("write", "error_but_applied"),
     ],
 )
+@pytest.mark.parametrize("write_behind", [False, True])
 def test_a_name_is_not_written_again_while_a_request_may_come_late(
-    bucket: Bucket, verb: str, applied: str
+    bucket: Bucket, verb: str, applied: str, write_behind: bool
 ) -> None:
     """It would take the place of the second writing, when that is sealed."""
-    job = started(bucket)
+    job = started(bucket, write_behind=write_behind)
     with inject(Fault(verb, 1, applied), late_by=8) as fired:  # type: ignore[arg-type]  # a kind
         with fc.Task.from_spec(job.spec, 0) as task:
             with pytest.raises(fc.CommitError):
                 write(task, "a.txt", text="first")
+            if write_behind:
+                with pytest.raises(fc.CommitFailedError, match=r"'a\.txt' was closed"):
+                    task.open("b.txt")
             with pytest.raises(fc.CommitFailedError, match="may still be carried out"):
                 write(task, "a.txt", text="other")
             with pytest.raises(fc.RequestError, match="could not finish"):

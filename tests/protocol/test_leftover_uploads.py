@@ -20,6 +20,7 @@ from fsspec_commit.testing.wrapped import WrappedStore
 from tests.flat.bucket import HABITS, Bucket, make_bucket, refused, remove_bucket
 from tests.flat.store import FLAT
 from tests.protocol.in_buckets import started, url, write
+from tests.scenes.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -106,7 +107,7 @@ def test_a_part_that_failed_leaves_nothing_in_the_attempt(bucket: Bucket) -> Non
     def fail() -> None:
         with task.open("torn.bin") as file:
             file.write(b"x" * (9 << 20))
-            assert any(upload.parts for upload in bucket.uploads.values())
+            until(lambda: any(upload.parts for upload in bucket.uploads.values()))
             raise ValueError("boom")
 
     with pytest.raises(ValueError, match="boom"):

@@ -117,6 +117,7 @@ def test_the_options_of_a_job_are_those_of_the_specification() -> None:
         *("mode", "partitions", "names", "committer", "tasks", "collect", "idempotency_key"),
         *("success", "allow_empty", "wait_s", "concurrency", "durability", "probe"),
         *("single_writer", "delete_by_name", "storage_options", "filesystem", "share_secrets"),
+        "write_behind",
         *("callback",),
     }
 

@@ -49,6 +49,19 @@ def test_a_second_driver_waits_as_long_as_the_first(
 
 
 @SENT
+@pytest.mark.parametrize("write_behind", [True, False])
+def test_so_is_whether_closing_waits(
+    sent: Callable[[fc.JobSpec], fc.JobSpec], write_behind: bool
+) -> None:
+    with fc.Job("memory://test-spec", write_behind=write_behind, allow_empty=True) as job:
+        assert sent(job.spec) == job.spec
+        again = fc.Job.from_spec(sent(job.spec)).spec
+        assert again.write_behind is write_behind
+        # By default nothing is said of it, so that an earlier version can read the text.
+        assert ("write_behind" in job.spec.to_json()) is not write_behind
+
+
+@SENT
 @pytest.mark.parametrize("wait_s", [0, 0.25, inf])
 def test_nothing_of_it_is_lost_on_the_way(
     sent: Callable[[fc.JobSpec], fc.JobSpec], wait_s: float

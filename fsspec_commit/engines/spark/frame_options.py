@@ -35,7 +35,7 @@ _OWN = ("partition_by", "format", "compression", "max_rows_per_file", "max_open_
 _SPARK_DECIDES = ("tasks", "collect")
 # What has no text, or must have none: what a secret is, is for the environment of the workers.
 _NOT_AS_TEXT = ("filesystem", "callback", "share_secrets")
-_BOOLEANS = ("allow_empty", "probe", "single_writer", "delete_by_name")
+_BOOLEANS = ("allow_empty", "probe", "single_writer", "delete_by_name", "write_behind")
 _NUMBERS = ("wait_s", "concurrency", "max_rows_per_file", "max_open_files")
 _LISTS = ("partition_by", "partitions")
 _MEANT = {

@@ -9,6 +9,7 @@ only takes other calls writes ``recorded/1.1`` and so on: in that one manifests 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from unittest.mock import patch
@@ -62,7 +63,8 @@ def record(committer: str, scene: Scene) -> Recording:
             patch("socket.gethostname", return_value="recorder"),
             wrapping(lambda store: WrappedStore(store, carry)),
         ):
-            run(scene, place)
+            # One file after the other, so that the order of the calls is the same each time.
+            run(replace(scene, options={**scene.options, "write_behind": False}), place)
     finally:
         remove(place)
     return Recording(committer, scene, states, calls)

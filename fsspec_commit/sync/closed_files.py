@@ -1,0 +1,123 @@
+"""The files of one attempt once they are closed: where they are stored, and which are."""
+
+from collections.abc import Callable, Mapping
+
+from fsspec_commit.committers import AttemptOutput, NewFile
+from fsspec_commit.committers.write_behind import WriteBehind, not_stored
+from fsspec_commit.effects.budget import Budget
+from fsspec_commit.errors import StoreError
+from fsspec_commit.names import Target
+from fsspec_commit.store import DirectWriter
+from fsspec_commit.sync import bridge
+from fsspec_commit.sync.attempt_names import AttemptNames
+from fsspec_commit.sync.part_sink import PartSink
+
+
+class ClosedFiles:
+    """Stores the files of an attempt, on the caller's thread, on the loop, or behind.
+
+    Args:
+        output: The attempt.
+        budget: What may be on its way at once; ``None`` if a file is stored when it is closed.
+        names: The names of the attempt.
+        explain: Raises another error than the store's, if that says more.
+
+    Attributes:
+        output: What commits and drops the files.
+    """
+
+    def __init__(
+        self,
+        output: AttemptOutput,
+        budget: Budget | None,
+        names: AttemptNames,
+        explain: Callable[[StoreError], None],
+    ) -> None:
+        self._behind = None if budget is None else WriteBehind(output, budget)
+        self._names = names
+        self._explain = explain
+        self.output: AttemptOutput = self._behind or output
+
+    def sink(self, final: Target) -> DirectWriter[NewFile]:
+        """Write the file *final*, once one of that name is not on its way any more."""
+        direct = self.output.direct_writer(final)
+        if direct is not None:
+            return direct
+        behind = self._behind
+        if behind is not None and behind.is_on_its_way(final):
+            bridge.run(behind.settled([final]))
+        return PartSink(self.output.writer(final), final, behind)
+
+    def wait(self) -> None:
+        """Wait until every closed file is stored, or could not be.
+
+        Raises:
+            CommitFailedError: One could not be stored, and nobody was told; its name is spoiled.
+            JobNotActiveError: That is because the job was settled meanwhile.
+        """
+        behind = self._behind
+        if behind is not None and behind.has_any_on_its_way:
+            bridge.run(behind.settled())
+        self.raise_failure()
+
+    def raise_failure(self) -> None:
+        """Raise the errors of closed files of which nobody was told, if there are any.
+
+        Raises:
+            CommitFailedError: One could not be stored; its name is spoiled.
+            JobNotActiveError: That is because the job was settled meanwhile.
+        """
+        behind = self._behind
+        if behind is None or not behind.untold():
+            return  # Without a look at every name, whenever a file is opened.
+        failed = self._failures(self._names.whole())
+        for name, (final, _) in failed.items():
+            self._names.lose(name)
+            behind.told(final)
+        self._raise(failed)
+
+    def sizes(self, below: str) -> dict[str, int]:
+        """The whole files that are named *below*, or are in that directory, with their sizes.
+
+        Those that are on their way are waited for.
+
+        Raises:
+            CommitFailedError: One could not be stored.
+            JobNotActiveError: That is because the job was settled meanwhile.
+        """
+        inside = f"{below}/" if below else ""
+        whole = {
+            name: final
+            for name, final in self._names.whole().items()
+            if name == below or name.startswith(inside)
+        }
+        behind = self._behind
+        if behind is not None and any(map(behind.is_on_its_way, whole.values())):
+            bridge.run(behind.settled(whole.values()))
+        self._raise(self._failures(whole))
+        sizes = {file.target: file.size_bytes for file in self.output.finished()}
+        return {name: sizes[final] for name, final in whole.items() if final in sizes}
+
+    async def stop(self) -> None:
+        """Store nothing more, and wait for the requests that are on their way."""
+        if self._behind is not None:
+            await self._behind.stop()
+
+    def _failures(self, whole: Mapping[str, Target]) -> dict[str, tuple[Target, BaseException]]:
+        untold = {} if self._behind is None else self._behind.untold()
+        if not untold:
+            return {}
+        return {name: (final, untold[final]) for name, final in whole.items() if final in untold}
+
+    def _raise(self, failed: Mapping[str, tuple[Target, BaseException]]) -> None:
+        """Raise one error for all of *failed*."""
+        if not failed:
+            return
+        (name, (_, error)), *others = failed.items()
+        if isinstance(error, StoreError):
+            self._explain(error)
+        told = not_stored(name, error)
+        if told is not error:
+            for other, (_, why) in others:
+                told.add_note(f"nor could {other!r} be stored: {why}")
+        raise told

@@ -1,0 +1,21 @@
+"""Who is notified of how a task ends: the job of which it is one, in the same process."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from fsspec_commit.records.job import TaskCommit
+
+if TYPE_CHECKING:
+    from fsspec_commit.sync.task import Task
+
+
+class TaskOwner(Protocol):
+    """The job of a task in the same process, which is notified of how the task ends."""
+
+    def task_committed(self, task: "Task", message: TaskCommit) -> None:
+        """The task has a message."""
+
+    def task_failed(self, task: "Task", error: BaseException) -> None:
+        """The task was left by an exception."""
+
+    def task_left_out(self, task: "Task") -> None:
+        """The task was aborted on purpose."""

@@ -1,0 +1,283 @@
+"""Files on their way that are dropped: a request in flight is awaited, and no other is sent."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fsspec_commit as fc
+from fsspec_commit.testing.assertions import assert_no_leftovers
+from tests.integration.write_behind.gate import content, meanwhile, still_waits, write
+from tests.scenes.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.flat.bucket import Bucket
+    from tests.integration.write_behind.gate import Gate
+
+ROOT = Path(__file__).parents[3]
+FILES = {f"{number}.txt": b"%d" % number for number in range(5)}
+pytestmark = pytest.mark.guarantees("P5")
+
+
+class WantedNoMoreError(Exception):
+    """Raised by the code around the library."""
+
+
+def left_by_an_exception(task: fc.Task) -> None:
+    with pytest.raises(WantedNoMoreError), task:
+        raise WantedNoMoreError
+
+
+WAYS: list[Callable[[fc.Task], None]] = [fc.Task.abort, left_by_an_exception]
+
+
+def held_at(gate: Gate, task: fc.Task, *verbs: str) -> None:
+    """Write files, whose requests wait."""
+    gate.verbs = set(verbs)
+    gate.shut()
+    write(task, FILES)
+    gate.wait_for(len(FILES))
+
+
+def check_nothing_left(bucket: Bucket, url: str) -> None:
+    assert content(bucket) == {}
+    assert not list(bucket.pending(""))
+    assert_no_leftovers(url)
+
+
+@pytest.mark.parametrize("drop", WAYS)
+@pytest.mark.parametrize("bucket", ["unversioned", "minio"], indirect=True)
+def test_a_dropped_attempt_awaits_what_is_sent_and_sends_no_more(
+    gate: Gate, url: str, bucket: Bucket, drop: Callable[[fc.Task], None]
+) -> None:
+    """An upload that was begun after everything of the attempt is removed would stay."""
+    with fc.Job(url, mode="append", names="exact", allow_empty=True) as job:
+        task = job.task()
+        held_at(gate, task, "start")
+        with meanwhile(lambda: drop(task)) as dropping:
+            assert still_waits(dropping)
+            gate.open()
+        dropping.result()
+        assert (gate.sent["start"], gate.sent["put_part"]) == (len(FILES), 0)
+        assert not list(bucket.pending(""))
+        if drop is left_by_an_exception:
+            job.task(task.task_id).commit()
+    check_nothing_left(bucket, url)
+
+
+@pytest.mark.parametrize("drop", WAYS)
+def test_its_last_request_is_awaited_too(
+    gate: Gate, url: str, bucket: Bucket, drop: Callable[[fc.Task], None]
+) -> None:
+    with fc.Job(url, mode="append", names="exact", allow_empty=True) as job:
+        task = job.task()
+        held_at(gate, task, "put_part", "finish")
+        with meanwhile(lambda: drop(task)) as dropping:
+            assert still_waits(dropping)
+            gate.open()
+        dropping.result()
+        assert not [key for key in bucket.keys("") if "/tasks/" in key]
+        assert not list(bucket.pending(""))
+        if drop is left_by_an_exception:
+            job.task(task.task_id).commit()
+    check_nothing_left(bucket, url)
+
+
+def test_so_does_a_job_that_is_aborted(gate: Gate, url: str, bucket: Bucket) -> None:
+    """Before it removes what its tasks have left; those of other threads can store no more."""
+    job = fc.Job(url, mode="append", names="exact").start()
+    tasks = [job.task() for _ in range(2)]
+    held_at(gate, tasks[0], "start", "put_part", "finish")
+    with meanwhile(job.abort) as aborting:
+        assert still_waits(aborting)
+        gate.open()
+    aborting.result()
+    check_nothing_left(bucket, url)
+    for task in tasks:
+        with pytest.raises(fc.JobNotActiveError):
+            write(task, {"late.txt": b"late"})
+        task.abort()
+    check_nothing_left(bucket, url)
+
+
+def test_so_does_one_whose_task_nobody_holds_any_more(gate: Gate, url: str, bucket: Bucket) -> None:
+    job = fc.Job(url, mode="append", names="exact").start()
+    task = job.task()
+    held_at(gate, task, "start", "put_part", "finish")
+    del task
+    gc.collect()
+    with meanwhile(job.abort) as aborting:
+        assert still_waits(aborting)
+        gate.open()
+    aborting.result()
+    check_nothing_left(bucket, url)
+
+
+def test_a_job_whose_abort_failed_has_dropped_the_files(
+    gate: Gate, url: str, bucket: Bucket
+) -> None:
+    """They say so as this library does, and not as an event loop would."""
+    job = fc.Job(url, mode="append", names="exact").start()
+    task = job.task()
+    held_at(gate, task, "start", "put_part", "finish")
+    with meanwhile(job.abort) as aborting:
+        assert still_waits(aborting)
+        gate.is_down = True
+        gate.open()
+    with pytest.raises(fc.CommitError):
+        aborting.result()
+    gate.is_down = False
+    with pytest.raises(fc.CommitFailedError, match=r"'0\.txt' was dropped"):
+        task.commit()
+    with pytest.raises(fc.CommitFailedError, match=r"'late\.txt' was dropped"):
+        write(task, {"late.txt": b"late"})
+    job.abort()
+    check_nothing_left(bucket, url)
+
+
+def test_who_waits_for_room_is_told_that_the_attempt_was_dropped(
+    gate: Gate, url: str, bucket: Bucket
+) -> None:
+    with fc.Job(url, mode="append", names="exact", allow_empty=True) as job:
+        task = job.task()
+        gate.shut()
+        room = 64
+        for number in range(room):
+            write(task, {f"{number}": b""})
+        file = task.open("last.txt")
+        with meanwhile(file.close) as closing:
+            assert still_waits(closing)
+            with meanwhile(task.abort) as dropping:
+                gate.open()
+            dropping.result()
+        with pytest.raises(fc.CommitFailedError, match=r"'last\.txt' was dropped"):
+            closing.result()
+        assert gate.most == room
+    check_nothing_left(bucket, url)
+
+
+@contextmanager
+def ctrl_c_after(s: float, *, times: int = 1) -> Iterator[None]:
+    timers = [
+        threading.Timer(s * (nth + 1), os.kill, [os.getpid(), signal.SIGINT])
+        for nth in range(times)
+    ]
+    for timer in timers:
+        timer.start()
+    yield
+    for timer in timers:
+        timer.join()
+
+
+def test_ctrl_c_while_the_commit_waits(gate: Gate, url: str, bucket: Bucket) -> None:
+    """The attempt is dropped as soon as what was sent is answered."""
+
+    def interrupted(task: fc.Task) -> None:
+        held_at(gate, task, "put_part", "finish")
+        threading.Timer(0.3, gate.open).start()
+        with ctrl_c_after(0.1):
+            task.commit()
+
+    options: fc.JobOptions = {"mode": "append", "names": "exact"}
+    with pytest.raises(KeyboardInterrupt), fc.Job(url, **options) as job, job.task() as task:
+        interrupted(task)
+    check_nothing_left(bucket, url)
+
+
+def test_ctrl_c_while_a_file_waits_for_room(gate: Gate, url: str, bucket: Bucket) -> None:
+    """That file is not whole; the others are as good as before."""
+    with fc.Job(url, mode="append", names="exact") as job, job.task() as task:
+        gate.shut()
+        for number in range(64):
+            write(task, {f"{number}": b""})
+        file = task.open("last.txt")
+        file.write(b"last")
+        with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.1):
+            file.close()
+        gate.open()
+        with pytest.raises(fc.RequestError, match=r"could not finish 'last\.txt'"):
+            task.commit()
+        write(task, {"last.txt": b"again"})
+    assert content(bucket) == {**{f"{number}": b"" for number in range(64)}, "last.txt": b"again"}
+    assert_no_leftovers(url)
+
+
+def test_a_second_ctrl_c_waits_no_longer(gate: Gate, url: str, bucket: Bucket) -> None:
+    """What is on its way then arrives in a job that is given up, and `clean` removes it."""
+    job = fc.Job(url, mode="append", names="exact").start()
+    task = job.task()
+    held_at(gate, task, "start", "put_part", "finish")
+    with pytest.raises(KeyboardInterrupt), task, ctrl_c_after(0.1, times=2):
+        task.commit()
+    gate.open()
+    until(lambda: gate.waiting == 0)
+    job.abort()
+    check_nothing_left(bucket, url)
+
+
+PROGRAM = """
+import sys
+import fsspec_commit as fc
+from tests.flat import store
+from tests.flat.bucket import ALL_HABITS, make_bucket
+from tests.integration.write_behind.gate import Gate, write
+gate = Gate()
+with gate.in_place():
+    url = f"flat://{make_bucket(ALL_HABITS[sys.argv[1]]).name}/out"
+    spec = fc.Job(url, mode="append", collect="store", tasks=1).start().spec
+    task = fc.Task.from_spec(spec, 0)
+    gate.shut()
+    write(task, {str(number): b"x" for number in range(int(sys.argv[2]))})
+    gate.wait_for(int(sys.argv[2]))
+    if sys.argv[3] == "error":
+        raise ValueError("the program's own")
+    if sys.argv[3] == "forked":
+        import os
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        gate.open()
+        assert task.commit().file_count == int(sys.argv[2])
+    if sys.argv[3] == "dropped":
+        import gc
+        del task
+        gc.collect()
+    gate.open = lambda: None
+print("end")
+"""
+
+
+@pytest.mark.parametrize("how", ["as it is", "dropped", "error", "forked"])
+@pytest.mark.parametrize("habits", ["unversioned", "gcs"])
+def test_a_program_ends_with_files_on_their_way(habits: str, how: str) -> None:
+    """Nobody has committed them, so nothing was promised; and nothing is complained of.
+
+    A forked child leaves them to its parent.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM, habits, "10", how],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'stores'}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if how == "error":
+        *_, last = ended.stderr.splitlines()
+        assert last == "ValueError: the program's own"
+        assert ended.stderr.count("Error") == 1
+    else:
+        assert (ended.stdout, ended.stderr, ended.returncode) == ("end\n", "", 0)
