@@ -166,7 +166,8 @@ class WriteBehind:
     async def _stop(self, names: Iterable[Target]) -> None:
         tasks = [self._handed[name][1] for name in names]
         for task in tasks:
-            task.cancel()
+            if not task.cancelling():  # Cancelled again, it would not await what it has sent.
+                task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -211,6 +212,42 @@ def test_ctrl_c_while_a_file_waits_for_room(gate: Gate, url: str, bucket: Bucket
         write(task, {"last.txt": b"again"})
     assert content(bucket) == {**{f"{number}": b"" for number in range(64)}, "last.txt": b"again"}
     assert_no_leftovers(url)
+
+
+def test_ctrl_c_while_a_failed_task_drops_its_files(gate: Gate, url: str, bucket: Bucket) -> None:
+    """The job that ends with it waits for the requests that the task has not."""
+    threads = list[threading.Timer]()
+
+    def interrupted(task: fc.Task) -> None:
+        held_at(gate, task, "start", "put_part", "finish")
+        for s, call in [(0.1, partial(os.kill, os.getpid(), signal.SIGINT)), (0.3, gate.open)]:
+            threads.append(threading.Timer(s, call))
+            threads[-1].start()
+        raise WantedNoMoreError
+
+    options: fc.JobOptions = {"mode": "append", "names": "exact"}
+    with pytest.raises(KeyboardInterrupt), fc.Job(url, **options) as job, job.task() as task:
+        interrupted(task)
+    assert gate.waiting == 0
+    check_nothing_left(bucket, url)
+    for thread in threads:
+        thread.join()
+
+
+def test_an_abort_beside_a_task_that_fails(gate: Gate, url: str, bucket: Bucket) -> None:
+    """Both drop the files: the second has the first wait on."""
+    job = fc.Job(url, mode="append", names="exact").start()
+    task = job.task()
+    held_at(gate, task, "start", "put_part", "finish")
+    with meanwhile(job.abort) as aborting:
+        assert still_waits(aborting)
+        with meanwhile(partial(left_by_an_exception, task)) as leaving:
+            assert still_waits(leaving)
+            assert not aborting.done()
+            gate.open()
+        leaving.result()
+    aborting.result()
+    check_nothing_left(bucket, url)
 
 
 def test_a_second_ctrl_c_waits_no_longer(gate: Gate, url: str, bucket: Bucket) -> None:
