@@ -1,9 +1,11 @@
 """Calls that go on behind their caller's back, who comes back for how they ended."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from traceback import clear_frames
+from opcode import opmap
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from fsspec_commit.errors import CommitError
@@ -43,9 +45,12 @@ def behind(
 
     def end(_: asyncio.Task[T]) -> None:
         _going_on.discard(task)
+        call.close()  # One that was cancelled before it began would be warned of.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        _let_go_of_frames(error)
-        ended(error)
+        try:
+            _let_go_of_frames(error)
+        finally:
+            ended(error)
 
     task.add_done_callback(end)
     return task
@@ -53,6 +58,31 @@ def behind(
 
 def _let_go_of_frames(error: BaseException | None) -> None:
     """Drop what the frames hold that *error* leads back to, such as the content of a file."""
-    while error is not None:
-        clear_frames(error.__traceback__)
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        steps, step = list[TracebackType](), error.__traceback__
+        while step is not None:
+            steps.append(step)
+            step = step.tb_next
+        kept: TracebackType | None = None
+        for step in reversed(steps):
+            if _is_cleared(step.tb_frame):
+                step.tb_next = kept
+                kept = step
+        error.__traceback__ = kept
         error = error.__cause__ or error.__context__
+
+
+def _is_cleared(frame: FrameType) -> bool:
+    """Clear *frame*, unless it may go on: another call may have raised the same object before."""
+    if sys.version_info < (3, 13):
+        # Clearing it would end the coroutine, and one that is suspended is at such an instruction.
+        code = frame.f_code.co_code
+        if code[frame.f_lasti] == opmap["YIELD_VALUE"]:
+            return False
+    try:
+        frame.clear()
+    except RuntimeError:
+        return False
+    return True

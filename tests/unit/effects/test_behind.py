@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import inspect
+import traceback
+import weakref
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 REFUSED = StoreError("no", reply=Reply.REFUSED)
+
+
+class Data:
+    """What is sent, and is gone once nobody holds it."""
 
 
 class Sent:
@@ -76,6 +83,15 @@ class TestToItsEnd:
         assert seen == []
 
 
+async def ended(call: Coroutine[object, object, object], told: list[BaseException | None]) -> None:
+    """Wait for the end of a call that goes on behind, and leaves nothing."""
+
+    async def drop() -> None:
+        pass
+
+    await asyncio.wait([behind(call, drop, told.append)])
+
+
 class TestBehind:
     @pytest.mark.parametrize("drop_fails", [False, True])
     def test_what_fails_is_dropped_and_told(self, drop_fails: bool) -> None:
@@ -121,6 +137,80 @@ class TestBehind:
         run(main())
         assert dropped == ["it"]
         assert [type(one) for one in told] == [asyncio.CancelledError]
+
+    def test_what_is_cancelled_before_it_begins_has_nothing_to_drop(self) -> None:
+        """And nobody is warned of it."""
+        told, seen, sent = list[BaseException | None](), list[object](), Sent()
+
+        async def drop() -> None:
+            raise AssertionError("it has not begun")
+
+        async def main() -> Coroutine[Any, Any, str]:
+            asyncio.get_running_loop().set_exception_handler(lambda _, what: seen.append(what))
+            call = sent()
+            going_on = behind(call, drop, told.append)
+            going_on.cancel()
+            await asyncio.wait([going_on])
+            return call
+
+        call, _ = run(main())
+        assert inspect.getcoroutinestate(call) == inspect.CORO_CLOSED
+        assert seen == []
+        assert [type(one) for one in told] == [asyncio.CancelledError]
+
+    def test_errors_that_are_causes_of_each_other(self) -> None:
+        told = list[BaseException | None]()
+        one, other = OSError("one"), OSError("other")
+        one.__cause__, other.__cause__ = other, one
+
+        async def call() -> None:
+            raise one
+
+        run(ended(call(), told))
+        assert told == [one]
+
+    def test_what_was_sent_is_not_kept_for_the_error(self) -> None:
+        """By its frames, whatever it was raised from; the way that it took is."""
+        told, sent = list[BaseException | None](), list[weakref.ref[object]]()
+
+        async def call(data: object) -> None:
+            sent.append(weakref.ref(data))
+            try:
+                await Sent(REFUSED)()
+            except StoreError as error:
+                raise OSError("the disk") from error
+
+        run(ended(call(Data()), told))
+        (error,) = told
+        assert error is not None
+        assert "call" in {step.name for step in traceback.extract_tb(error.__traceback__)}
+        assert sent[0]() is None
+
+    def test_a_call_that_shares_the_error_goes_on(self) -> None:
+        """A client may raise the same object in each of its calls, and some try again."""
+        told, order = list[BaseException | None](), list[str]()
+        shared = OSError("no credentials")
+
+        async def patient() -> None:
+            try:
+                raise shared
+            except OSError:
+                await asyncio.sleep(10)
+            order.append("patient")
+
+        async def call() -> None:
+            await asyncio.sleep(1)
+            raise shared
+
+        async def main() -> None:
+            going_on = asyncio.ensure_future(patient())
+            await ended(call(), told)
+            order.append("call")
+            await asyncio.wait([going_on], timeout=100)
+
+        run(main())
+        assert order == ["call", "patient"]
+        assert told == [shared]
 
 
 class TestBudget:
