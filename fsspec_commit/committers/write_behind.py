@@ -18,6 +18,10 @@ from fsspec_commit.names import Target
 from fsspec_commit.store import DirectWriter
 
 
+class DroppedError(Exception):
+    """A file was dropped with its attempt, which takes no more of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class HandedOver:
     """A closed file that may still be on its way.
@@ -52,7 +56,13 @@ class WriteBehind:
         self._is_dropped = False
 
     def writer(self, name: Target) -> FileWriter:
-        """Write one file on the event loop; none of that name is on its way any more."""
+        """Write one file on the event loop; none of that name is on its way any more.
+
+        Raises:
+            DroppedError: The attempt was dropped.
+        """
+        if self._is_dropped:
+            raise DroppedError
         if name in self._handed:
             raise AssertionError(f"{name!r} is on its way: await settled()")
         self._forget(name)
@@ -73,19 +83,19 @@ class WriteBehind:
             data: Its content, which must not change.
 
         Raises:
-            CommitFailedError: The attempt was dropped meanwhile.
+            DroppedError: The attempt was dropped meanwhile.
         """
         await self.settled([name])
         await self._budget.take(len(data), files=1)
         if self._is_dropped:
             self._budget.give_back(len(data), files=1)
-            raise _dropped(name)
+            raise DroppedError
         file = HandedOver(name, len(data))
 
         def ended(error: BaseException | None) -> None:
             self._budget.give_back(file.size_bytes, files=1)
             if isinstance(error, asyncio.CancelledError):
-                error = _dropped(name)
+                error = DroppedError()
             if error is not None:
                 self._failed[name] = self._untold[name] = error
             self._handed.pop(name)  # Last: other threads then look whether it has failed.
@@ -180,14 +190,12 @@ def not_stored(name: str, error: BaseException) -> BaseException:
     """The error for a file that was closed, and could not be stored because of *error*."""
     if isinstance(error, JobNotActiveError | CommitFailedError) or not isinstance(error, Exception):
         return error  # It says what became of the job or the attempt, or ends the program.
+    if isinstance(error, DroppedError):
+        message = f"{name!r} was dropped with its attempt; run the task again"
+        return CommitFailedError(message, path=name, stage="write")
     why = str(error) or type(error).__name__
     remedy = "write it again, or run the task again"
     message = f"{name!r} was closed, and could not be stored: {why}; {remedy}"
     told = CommitFailedError(message, path=name, stage="write")
     told.__cause__ = error
     return told
-
-
-def _dropped(name: str) -> CommitFailedError:
-    message = f"{name!r} was dropped with its attempt; run the task again"
-    return CommitFailedError(message, path=name, stage="write")

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Protocol, Self
 
 from fsspec_commit.committers import NewFile
+from fsspec_commit.committers.write_behind import DroppedError
 from fsspec_commit.errors import RequestError, StoreError
 from fsspec_commit.names import Target, target
 from fsspec_commit.spec import not_from_here
@@ -105,7 +106,7 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         *,
         names: AttemptNames,
         leave: Callable[[DirectWriter[NewFile]], None],
-        explain: Callable[[StoreError], None],
+        explain: Callable[[StoreError | DroppedError, str], None],
     ) -> None:
         super().__init__()
         self.name = name
@@ -200,8 +201,8 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
             finished = self._sink.finish()
         except BaseException as error:
             self._drop(self._names.fail)
-            if isinstance(error, StoreError):
-                self._explain(error)
+            if isinstance(error, StoreError | DroppedError):
+                self._explain(error, self.name)
             raise
         self.finished = finished
         self._names.finish(self.name, finished.target)

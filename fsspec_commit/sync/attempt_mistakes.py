@@ -1,7 +1,9 @@
 """What the caller of an attempt has most likely not meant, in words that say what to do instead."""
 
+import asyncio
 import logging
 
+from fsspec_commit.committers.write_behind import DroppedError, not_stored
 from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -45,17 +47,31 @@ def repeats_destination(name: Target, record: JobRecord) -> bool:
     return is_repeated
 
 
-async def explain_failure(error: StoreError, job: BoundJob, task_id: int) -> None:
-    """Say that the job is over, if that is why a file could not be written.
+async def explain_failure(
+    error: StoreError | DroppedError,
+    name: str,
+    *,
+    job: BoundJob,
+    task_id: int,
+    aborting: asyncio.Lock | None,
+) -> None:
+    """Say that the job is over, if that is why the file *name* could not be written.
+
+    Args:
+        error: Why it could not.
+        name: The name of the file.
+        job: The job.
+        task_id: The number of the task.
+        aborting: Held while this process aborts the job, which first drops the files.
 
     Raises:
-        JobNotActiveError: It is.
+        JobNotActiveError: It is over.
+        CommitFailedError: It is not, as far as anybody knows, and the file was dropped.
     """
-    try:
-        is_over = await read_record(job.store, job.layout) is None
-    except CommitError:
-        return  # Nobody knows: what has failed first is all there is to say.
-    if is_over:
+    if aborting is not None:
+        async with aborting:
+            pass
+    if await _is_over(job):
         job_id = job.record.job_id
         message = (
             f"task {task_id} cannot write: job {job_id} is finished or aborted, or is "
@@ -65,3 +81,12 @@ async def explain_failure(error: StoreError, job: BoundJob, task_id: int) -> Non
         raise JobNotActiveError(
             message, job_id=job_id, task_id=task_id, outcome="unknown", stage="write"
         ) from error
+    if isinstance(error, DroppedError):
+        raise not_stored(name, error) from None
+
+
+async def _is_over(job: BoundJob) -> bool:
+    try:
+        return await read_record(job.store, job.layout) is None
+    except CommitError:
+        return False  # Nobody knows: what has failed first is all there is to say.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from fsspec_commit.committers import AttemptOutput, NewFile
-from fsspec_commit.committers.write_behind import WriteBehind, not_stored
+from fsspec_commit.committers.write_behind import DroppedError, WriteBehind, not_stored
 from fsspec_commit.effects.budget import Budget
 from fsspec_commit.errors import StoreError
 from fsspec_commit.names import Target
@@ -31,7 +31,7 @@ class ClosedFiles:
         output: AttemptOutput,
         budget: Budget | None,
         names: AttemptNames,
-        explain: Callable[[StoreError], None],
+        explain: Callable[[StoreError | DroppedError, str], None],
     ) -> None:
         self._behind = None if budget is None else WriteBehind(output, budget)
         self._names = names
@@ -114,8 +114,8 @@ class ClosedFiles:
         if not failed:
             return
         (name, (_, error)), *others = failed.items()
-        if isinstance(error, StoreError):
-            self._explain(error)
+        if isinstance(error, StoreError | DroppedError):
+            self._explain(error, name)
         told = not_stored(name, error)
         if told is not error:
             for other, (_, why) in others:

@@ -320,8 +320,9 @@ class Job:
 
     async def _abort(self) -> bool:
         """Abort; what would arrive after it is stopped before."""
-        await self._tasks.stop_writing()
-        return await self._driver.abort()
+        async with self._tasks.aborting:
+            await self._tasks.stop_writing()
+            return await self._driver.abort()
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread has done so first."""

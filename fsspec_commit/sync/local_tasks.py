@@ -1,5 +1,6 @@
 """The messages of a driver: those that callers pass in, and those of tasks in its own process."""
 
+import asyncio
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -11,9 +12,14 @@ from fsspec_commit.sync.task import Task
 
 
 class LocalTasks:
-    """The tasks of this process, how each ended, and the messages of others; thread-safe."""
+    """The tasks of this process, how each ended, and the messages of others; thread-safe.
+
+    Attributes:
+        aborting: Held, on the event loop, while the job is being aborted.
+    """
 
     def __init__(self) -> None:
+        self.aborting = asyncio.Lock()
         self._lock = threading.Lock()
         self._next = 0
         self._messages: dict[int, list[TaskCommit]] = {}
@@ -71,8 +77,7 @@ class LocalTasks:
     async def stop_writing(self) -> None:
         """Have the tasks store nothing more: the job is about to be aborted."""
         # Without the lock, which the interrupt that aborts the job may have left taken.
-        for stop in list(self._stopping.values()):
-            await stop()
+        await asyncio.gather(*(stop() for stop in list(self._stopping.values())))
 
     def job_aborted(self) -> None:
         """Notify the tasks, whose files are of no use any more."""

@@ -8,6 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
+from fsspec_commit.committers.write_behind import DroppedError
 from fsspec_commit.effects.stored_records import inactive
 from fsspec_commit.errors import CommitError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
@@ -68,7 +69,10 @@ class Task:
         self._state: Literal["open", "committing", "committed", "aborted"] = "open"
         self._names = AttemptNames(task_id)
         self._files = OpenFiles()
-        self._explain = partial(bridge.blocking(explain_failure), job=job, task_id=task_id)
+        aborting = None if owner is None else owner.aborting
+        self._explain = partial(
+            bridge.blocking(explain_failure), job=job, task_id=task_id, aborting=aborting
+        )
         self._closed = ClosedFiles(
             job.committer.attempt(self._layout),
             job.store.budget if write_behind else None,
@@ -320,8 +324,8 @@ class Task:
             sink = self._closed.sink(final)
         except BaseException as error:
             self._names.discard(name)
-            if isinstance(error, StoreError):
-                self._explain(error)
+            if isinstance(error, StoreError | DroppedError):
+                self._explain(error, name)
             raise
         file = AttemptFile(
             name, sink, names=self._names, leave=self._files.leave, explain=self._explain

@@ -1,5 +1,6 @@
 """Who is notified of how a task ends: the job of which it is one, in the same process."""
 
+import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from fsspec_commit.records.job import TaskCommit
@@ -9,7 +10,13 @@ if TYPE_CHECKING:
 
 
 class TaskOwner(Protocol):
-    """The job of a task in the same process, which is notified of how the task ends."""
+    """The job of a task in the same process, which is notified of how the task ends.
+
+    Attributes:
+        aborting: Held, on the event loop, while the job is being aborted.
+    """
+
+    aborting: asyncio.Lock
 
     def task_committed(self, task: "Task", message: TaskCommit) -> None:
         """The task has a message."""

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -112,6 +113,47 @@ def test_so_does_a_job_that_is_aborted(gate: Gate, url: str, bucket: Bucket) -> 
     check_nothing_left(bucket, url)
 
 
+def failure(call: Callable[[], object]) -> BaseException | None:
+    try:
+        call()
+    except fc.CommitError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("names", ["unique", "exact"])
+def test_threads_beside_the_abort_are_told_of_it(
+    gate: Gate, url: str, bucket: Bucket, names: Literal["unique", "exact"]
+) -> None:
+    """Not that their file was dropped, which would have the task run again.
+
+    They wait at every place that files on their way have waiters; the abort still waits for another
+    task when they go on.
+    """
+    job = fc.Job(url, mode="append", names=names).start()
+    tasks = [job.task() for _ in range(4)]
+    gate.shut()
+    for number in range(64):
+        write(tasks[number % 4], {f"{number}.txt": b"x"})
+    calls: list[Callable[[], object]] = [
+        tasks[0].commit,
+        tasks[1].commit,
+        partial(tasks[2].filesystem.info, "2.txt"),
+        partial(tasks[3].open, "3.txt"),
+        tasks[3].open("no room.txt").close,
+    ]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        told = [pool.submit(failure, call) for call in calls]
+        with meanwhile(job.abort) as aborting:
+            waiting = [still_waits(call) for call in (*told, aborting)]
+            gate.open()
+        aborting.result()
+    assert all(waiting)
+    for one in told:
+        assert isinstance(one.result(), fc.JobNotActiveError), one.result()
+    check_nothing_left(bucket, url)
+
+
 def test_so_does_one_whose_task_nobody_holds_any_more(gate: Gate, url: str, bucket: Bucket) -> None:
     job = fc.Job(url, mode="append", names="exact").start()
     task = job.task()
@@ -129,7 +171,7 @@ def test_a_job_whose_abort_failed_has_dropped_the_files(
     gate: Gate, url: str, bucket: Bucket
 ) -> None:
     """They say so as this library does, and not as an event loop would."""
-    job = fc.Job(url, mode="append", names="exact").start()
+    job = fc.Job(url, mode="append", names="unique").start()
     task = job.task()
     held_at(gate, task, "start", "put_part", "finish")
     with meanwhile(job.abort) as aborting:
@@ -139,8 +181,9 @@ def test_a_job_whose_abort_failed_has_dropped_the_files(
     with pytest.raises(fc.CommitError):
         aborting.result()
     gate.is_down = False
-    with pytest.raises(fc.CommitFailedError, match=r"'0\.txt' was dropped"):
+    with pytest.raises(fc.CommitFailedError, match=r"'0\.txt' was dropped") as caught:
         task.commit()
+    assert caught.value.path == "0.txt"
     with pytest.raises(fc.CommitFailedError, match=r"'late\.txt' was dropped"):
         write(task, {"late.txt": b"late"})
     job.abort()
