@@ -126,6 +126,10 @@ class WriteBehind:
         if wanted:
             await asyncio.wait([handed[name][1] for name in wanted])
 
+    def failed(self) -> Mapping[Target, BaseException]:
+        """The files that could not be stored, and why, until their names are opened again."""
+        return dict(self._failed)
+
     def untold(self) -> Mapping[Target, BaseException]:
         """The files that could not be stored, and why, unless the writer was told."""
         return dict(self._untold)

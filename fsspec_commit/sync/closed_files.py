@@ -70,7 +70,7 @@ class ClosedFiles:
         behind = self._behind
         if behind is None or not behind.untold():
             return  # Without a look at every name, whenever a file is opened.
-        failed = self._failures(self._names.whole())
+        failed = _those_in(behind.untold(), self._names.whole())
         for name, (final, _) in failed.items():
             self._names.lose(name)
             behind.told(final)
@@ -85,17 +85,15 @@ class ClosedFiles:
             CommitFailedError: One could not be stored.
             JobNotActiveError: That is because the job was settled meanwhile.
         """
-        inside = f"{below}/" if below else ""
-        whole = {
-            name: final
-            for name, final in self._names.whole().items()
-            if name == below or name.startswith(inside)
-        }
+        whole = self._whole(below)
         behind = self._behind
         if behind is not None and any(map(behind.is_on_its_way, whole.values())):
             bridge.run(behind.settled(whole.values()))
-        self._raise(self._failures(whole))
         sizes = {file.target: file.size_bytes for file in self.output.finished()}
+        failed = {} if behind is None else behind.failed()
+        # Last: a name of which another thread was told, or that it writes again, is whole no more.
+        whole = self._whole(below)
+        self._raise(_those_in(failed, whole))
         return {name: sizes[final] for name, final in whole.items() if final in sizes}
 
     async def stop(self) -> None:
@@ -103,11 +101,13 @@ class ClosedFiles:
         if self._behind is not None:
             await self._behind.stop()
 
-    def _failures(self, whole: Mapping[str, Target]) -> dict[str, tuple[Target, BaseException]]:
-        untold = {} if self._behind is None else self._behind.untold()
-        if not untold:
-            return {}
-        return {name: (final, untold[final]) for name, final in whole.items() if final in untold}
+    def _whole(self, below: str) -> dict[str, Target]:
+        inside = f"{below}/" if below else ""
+        return {
+            name: final
+            for name, final in self._names.whole().items()
+            if name == below or name.startswith(inside)
+        }
 
     def _raise(self, failed: Mapping[str, tuple[Target, BaseException]]) -> None:
         """Raise one error for all of *failed*."""
@@ -121,3 +121,12 @@ class ClosedFiles:
             for other, (_, why) in others:
                 told.add_note(f"nor could {other!r} be stored: {why}")
         raise told
+
+
+def _those_in(
+    failed: Mapping[Target, BaseException], whole: Mapping[str, Target]
+) -> dict[str, tuple[Target, BaseException]]:
+    """The names of *whole* that have failed, with their final names and their errors."""
+    if not failed:
+        return {}
+    return {name: (final, failed[final]) for name, final in whole.items() if final in failed}

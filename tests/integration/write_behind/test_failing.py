@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import tracemalloc
 from functools import partial
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply
+from fsspec_commit.sync import bridge
 from fsspec_commit.testing.assertions import assert_no_leftovers
 from fsspec_commit.testing.committer_contract.given import request_refused
 from tests.integration.write_behind.gate import content, meanwhile, write
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from tests.flat.bucket import Bucket
@@ -153,6 +157,37 @@ def test_the_filesystem_says_why_it_is_not_there(gate: Gate, url: str) -> None:
         fails(task, gate)
         assert task.filesystem.find("") == sorted(GOOD)
         task.abort()
+        job.abort()
+
+
+def test_a_failure_that_another_thread_is_told_is_not_the_old_content(
+    gate: Gate, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has waited for a file that was written again, and could not be stored, looks again."""
+    has_waited, was_told = threading.Event(), threading.Event()
+
+    def run(call: Coroutine[Any, Any, Any]) -> Any:
+        answer = bridge.run(call)
+        has_waited.set()
+        was_told.wait()
+        return answer
+
+    with fc.Job(url, mode="append", names="exact") as job:
+        task = job.task()
+        write(task, {"a.txt": b"old"})
+        assert task.filesystem.size("a.txt") == len(b"old")
+        gate.refused = "a.txt"
+        gate.shut()
+        write(task, {"a.txt": b"much longer"})
+        monkeypatch.setattr("fsspec_commit.sync.closed_files.bridge", SimpleNamespace(run=run))
+        with meanwhile(partial(task.filesystem.size, "a.txt")) as asking:
+            gate.open()
+            has_waited.wait()
+            with pytest.raises(fc.CommitFailedError, match=r"'a\.txt' was closed"):
+                task.open("b.txt")
+            was_told.set()
+        with pytest.raises((fc.CommitFailedError, FileNotFoundError), match=r"a\.txt"):
+            asking.result()
         job.abort()
 
 
