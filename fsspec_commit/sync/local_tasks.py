@@ -68,11 +68,15 @@ class LocalTasks:
             self._over(task)
             self._failed[task.task_id] = error
 
+    def task_dropped(self, task: Task) -> None:
+        """Forget its files; if dropping them was broken off instead, an abort has to stop them."""
+        with self._lock:
+            self._stopping.pop(task.attempt_id, None)
+
     def task_left_out(self, task: Task) -> None:
         """Forget a task that the caller has dropped; another attempt at it may still run."""
         with self._lock:
             self._over(task)
-            self._stopping.pop(task.attempt_id, None)
 
     async def stop_writing(self) -> None:
         """Have the tasks store nothing more: the job is about to be aborted."""

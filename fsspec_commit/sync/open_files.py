@@ -1,5 +1,6 @@
 """The files that an attempt has open, and the writers of those that were garbage-collected."""
 
+import threading
 import weakref
 from collections import deque
 from contextlib import suppress
@@ -38,6 +39,13 @@ class OpenFiles:
         Copied in one step, since iterating over a weak collection fails if it grows meanwhile.
         """
         return [file for found in self._files.valuerefs() if (file := found()) is not None]
+
+    def discard_own(self) -> None:
+        """Discard those that this thread has open, as far as that can be done."""
+        for file in self.living():
+            if file.thread_id == threading.get_ident():
+                with suppress(CommitError, OSError):  # It went with the attempt.
+                    file.discard()
 
     def discard_left(self) -> None:
         """Discard what the writers of garbage-collected files have written."""

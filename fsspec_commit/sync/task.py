@@ -1,9 +1,7 @@
 """Worker side, synchronous: one attempt at one part of a job's work."""
 
 import os
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Self
@@ -291,6 +289,8 @@ class Task:
             file.discard()
         self._files.discard_left()
         bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
+        if self._owner is not None:
+            self._owner.task_dropped(self)
 
     async def _commit(self) -> TaskCommit:
         message = await commit_attempt(
@@ -336,10 +336,7 @@ class Task:
     def job_aborted(self) -> None:
         """Discard abandoned files, and those this thread has open; others' commit will raise."""
         self._is_job_aborted = True
-        for file in self._files.living():
-            if file.thread_id == threading.get_ident():
-                with suppress(CommitError, OSError):  # It went with the attempt.
-                    file.discard()
+        self._files.discard_own()
         self._files.discard_left()
 
     def _final_name(self, name: Target) -> Target:

@@ -24,5 +24,8 @@ class TaskOwner(Protocol):
     def task_failed(self, task: "Task", error: BaseException) -> None:
         """The task was left by an exception."""
 
+    def task_dropped(self, task: "Task") -> None:
+        """None of its files is on its way any more."""
+
     def task_left_out(self, task: "Task") -> None:
         """The task was aborted on purpose."""

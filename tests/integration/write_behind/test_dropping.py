@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -145,7 +146,7 @@ def test_threads_beside_the_abort_are_told_of_it(
     with ThreadPoolExecutor(len(calls)) as pool:
         told = [pool.submit(failure, call) for call in calls]
         with meanwhile(job.abort) as aborting:
-            waiting = [still_waits(call) for call in (*told, aborting)]
+            waiting = [*map(still_waits, told), still_waits(aborting)]
             gate.open()
         aborting.result()
     assert all(waiting)
@@ -263,9 +264,10 @@ def test_ctrl_c_while_a_failed_task_drops_its_files(gate: Gate, url: str, bucket
 
     def interrupted(task: fc.Task) -> None:
         held_at(gate, task, "start", "put_part", "finish")
-        for s, call in [(0.1, partial(os.kill, os.getpid(), signal.SIGINT)), (0.3, gate.open)]:
-            threads.append(threading.Timer(s, call))
-            threads[-1].start()
+        threads.append(threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]))
+        threads.append(threading.Timer(0.3, gate.open))
+        for thread in threads:
+            thread.start()
         raise WantedNoMoreError
 
     options: fc.JobOptions = {"mode": "append", "names": "exact"}
@@ -275,6 +277,41 @@ def test_ctrl_c_while_a_failed_task_drops_its_files(gate: Gate, url: str, bucket
     check_nothing_left(bucket, url)
     for thread in threads:
         thread.join()
+
+
+def test_a_job_waits_for_a_task_that_was_left_out_after_ctrl_c(
+    gate: Gate, url: str, bucket: Bucket
+) -> None:
+    job = fc.Job(url, mode="append", names="exact").start()
+    task = job.task()
+    held_at(gate, task, "start", "put_part", "finish")
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.1):
+        left_by_an_exception(task)
+    task.abort()
+    assert gate.waiting == len(FILES)
+    with meanwhile(job.abort) as aborting:
+        assert still_waits(aborting)
+        gate.open()
+    aborting.result()
+    check_nothing_left(bucket, url)
+
+
+@pytest.mark.parametrize("drop", WAYS)
+def test_what_was_dropped_is_not_kept_in_memory(
+    gate: Gate, url: str, drop: Callable[[fc.Task], None]
+) -> None:
+    """A job may see many attempts fail."""
+    with fc.Job(url, mode="append", names="exact") as job:
+        task = job.task(0)
+        held_at(gate, task, "start", "put_part", "finish")
+        gate.open()
+        drop(task)
+        files = weakref.WeakMethod(task.stop_writing)
+        task = job.task(0)
+        write(task, FILES)
+        task.commit()
+        gc.collect()
+        assert files() is None
 
 
 def test_an_abort_beside_a_task_that_fails(gate: Gate, url: str, bucket: Bucket) -> None:
