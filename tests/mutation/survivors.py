@@ -66,14 +66,9 @@ NO_DIFFERENCE = {
     "protocol/manifests.py:NewFiles.add: self.rows or 0 -> self.rows": (
         "where they are not known, this is not reached"
     ),
-    "protocol/claim.py:_Patience.wait: self._pause_s * (0.5 + self._ids.jitter()) -> "
-    "self._pause_s // (0.5 + self._ids.jitter())": "only how soon it is looked again",
     "protocol/streamed_list.py:ListWriter.add: len(self._held) >= _HELD_BYTES_MAX -> "
     "len(self._held) > _HELD_BYTES_MAX": "one byte more is held, of a limit of memory",
     "effects/confirmed/one_shot.py:observe_again: 4 -> 5": "only how soon it is looked again",
-    "protocol/retire.py:retire_job: job.removal.retire(…) [without published]": (
-        "records are read of uploads that are completed: there is nothing to abort"
-    ),
     "protocol/hidden_files.py:new_files_of: return lambda name, _: mark in name and "
     "job_named_in(name) == job_id -> nothing": "the manifests say the same: this is quicker",
     "protocol/commit.py:_name_command: error.job_id or job.record.job_id -> job.record.job_id": (
@@ -115,7 +110,7 @@ NO_DIFFERENCE = {
     "effects/parallel.py:_Feed.may_have_more: 1 -> 2": (
         "how many there may be where nobody knows: more than none"
     ),
-    "committers/magic.py:_Recording.finish: part.size_bytes or 0 -> part.size_bytes": (
+    "committers/magic.py:_Recording._finished_by: part.size_bytes or 0 -> part.size_bytes": (
         "a part that was stored just now has a size"
     ),
     "committers/working_files.py:WorkingFiles._adopt_from: name = Target(files[name].name) ->"
@@ -199,8 +194,6 @@ SURVIVORS = {
     ),
     "effects/confirmed/uploads.py:_Completion.note: self.doubt or error.reply is Reply.UNKNOWN -> "
     "error.reply is Reply.UNKNOWN": "a completion that is refused after one that was not answered",
-    "effects/deletion.py:of_own_sign_of_life: raise AssertionError(f'{sign!r} is no sign of life') "
-    "-> nothing": "a mistake of ours, which no caller makes",
     "effects/confirmed/reads.py:refusals_as_damage: raise -> nothing": (
         "a store that may not be read while it is looked which jobs there are"
     ),
