@@ -38,7 +38,7 @@ from fsspec_commit.records.pending_set import (
     marker_upload,
 )
 from fsspec_commit.records.upload import UploadRecord
-from fsspec_commit.store import DirectWriter, Expect, PendingUpload, Token
+from fsspec_commit.store import DirectWriter, Entry, Expect, PendingUpload, Token
 
 _UPLOADING = "cannot upload: "
 _LOST = (
@@ -306,7 +306,12 @@ class MagicCommitter:
         """
         upload = marker_upload(layout.destination, marker)
         expecting = Expect.ABSENT if stale is None else Token(stale.token)
-        return await self._uploads.complete(upload, expecting=expecting, accept_existing=True)
+        if await self._uploads.complete(upload, expecting=expecting, accept_existing=True):
+            return True
+        # Etags are of the content, so a later job's empty marker looks like an empty one before.
+        if stale is None or stale.size:
+            return False
+        return isinstance(await self._store.stat(layout.destination.success), Entry)
 
     async def has_prepared_success(
         self,

@@ -46,6 +46,26 @@ def test_p8_a_marker_that_another_job_has_removed_keeps_no_job_from_its_end(
     assert not found.violations, found
 
 
+@pytest.mark.parametrize("family", ["minio", "s3", "gcs"])
+@pytest.mark.parametrize("own", ["marker", "json"])
+def test_p8_an_empty_marker_of_a_later_job_is_not_taken_for_the_one_before(
+    family: str, own: Literal["marker", "json"]
+) -> None:
+    """Every empty object has the same etag: that of b, which a has replaced, and that of c."""
+    plan = Plan(
+        family=family,
+        jobs=(
+            JobPlan(name="b", mode="append", success="marker"),
+            JobPlan(name="a", mode="append", success=own, at_s=20),
+            JobPlan(name="c", mode="append", success="marker", at_s=40),
+        ),
+        faults=(FaultAt("a.driver", 6, "crash_after", verb="create"),),
+    )
+    found = run(plan)
+    assert found.told["commit returned"] == 2
+    assert not found.violations, found
+
+
 MARKS = {"disk": ("rename", 4), "gcs": ("rename", 2)}
 """The call that publishes a marker, of a job that removes one before."""
 
