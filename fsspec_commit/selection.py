@@ -264,7 +264,7 @@ def _refusal(facts: Capabilities, remarks: Mapping[str, str]) -> tuple[str, ...]
             f"its listing {known}, and jobs that run at the same time find each other by listing; "
             "if only one job at a time ever writes here, say single_writer=True"
         )
-        return (why,)
+        return (remarks.get("consistent_listing", why),)
     return None
 
 

@@ -1,5 +1,6 @@
 """Where a probe makes its trials, and from which answers a trial may conclude."""
 
+import errno
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, TypeVar
 
@@ -94,10 +95,20 @@ class TrialGround:
         return None if content is None else content.data
 
     async def listed(self) -> dict[StorePath, Token] | None:
-        """Every file of this attempt, as both listings show it; ``None`` if they differ."""
+        """Every file of this attempt, as both listings show it.
+
+        Returns:
+            ``None`` if they differ, or show what nothing can be done with.
+        """
         ours = self.path("")
-        children = [child async for child in self.store.list_children(self.scratch)]
-        tree = {entry.path: entry.token async for entry in self.store.list_tree(self.scratch)}
+        try:
+            children = [child async for child in self.store.list_children(self.scratch)]
+            tree = {entry.path: entry.token async for entry in self.store.list_tree(self.scratch)}
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED or error.errno != errno.EINVAL:
+                raise
+            self.remarks["consistent_listing"] = f"its listing is of no use: {error}"
+            return None
         shown = {child.path: child.token for child in children if isinstance(child, Entry)}
         of_tree, of_children = (
             {path: token for path, token in listing.items() if path.startswith(ours)}

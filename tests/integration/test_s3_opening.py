@@ -154,11 +154,11 @@ def test_what_cannot_be_removed_is_said(
 @pytest.mark.slow
 @pytest.mark.parametrize("s3_server", ["s3s-fs"], indirect=True)
 def test_a_server_without_a_request_is_refused_with_the_reason(s3_bucket: S3Bucket) -> None:
-    """It does not list uploads, which would be got over; what is not, two at once may not see."""
+    """It does not list uploads, which would be got over; that it lists no etags is not."""
     url, options = f"{s3_bucket.url}/out", s3_bucket.storage_options
     selection = fc.explain(url, storage_options=options)
     assert selection.committer is None
-    whys = ("no exclusive create", "listing is not consistent")
+    whys = ("no exclusive create", "its listing is of no use")
     assert any(why in selection.reasons[-1] for why in whys), selection.reasons
     assert selection.capabilities.uploads_listable is False
     text = told(lambda: write(url, options))

@@ -52,7 +52,7 @@ BY_CHANCE = {
         "exclusive_create",
         (
             "it looks and then writes, so two who create one file at one moment can both "
-            "succeed, and its listing is not consistent"
+            "succeed, and it lists no etags"
         ),
     ),
 }

@@ -32,7 +32,7 @@ async def check_shown(
     """
     if is_marked(headers_of(answer)) or nonce_of(answer) is not None:
         return
-    if await _listed_etag(bucket, path) == _strong(etag_of(answer)):
+    if _is_of(await _listed(bucket, path), answer):
         return
     why = (
         "it was answered without S3's mark, as by a proxy or a login page, and another file is "
@@ -41,14 +41,21 @@ async def check_shown(
     raise bucket.failure(method, path, why, Reply.NOT_DONE)
 
 
-async def _listed_etag(bucket: Bucket, path: StorePath) -> str | None:
+async def _listed(bucket: Bucket, path: StorePath) -> Mapping[str, Any] | None:
     """Of all keys that begin with a name, the name itself comes first."""
     key = bucket.key(path)
     page = await bucket.send("list_objects_v2", path, Prefix=key, MaxKeys=1)
-    for listed in page.get("Contents") or ():
-        if listed["Key"] == key:
-            return _strong(etag_of(listed))
-    return None
+    contents: list[Mapping[str, Any]] = page.get("Contents") or []
+    return next((listed for listed in contents if listed["Key"] == key), None)
+
+
+def _is_of(listed: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> bool:
+    """Whether *answer* is of the *listed* file: by its etag, or its size where none is listed."""
+    if listed is None:
+        return False
+    if etag_of(listed):
+        return _strong(etag_of(listed)) == _strong(etag_of(answer))
+    return listed.get("Size") == answer.get("ContentLength")
 
 
 def _strong(etag: str) -> str:

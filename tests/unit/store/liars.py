@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -150,6 +151,21 @@ class StaleTree(WrappedStore):
         store = MemoryStore(root)
         store.capabilities = declared
         super().__init__(store, Lagging("list_tree"))
+
+
+class ListingNoTokens(WrappedStore):
+    """Listings of what cannot be told from another content."""
+
+    def __init__(self, root: StorePath) -> None:
+        super().__init__(MemoryStore(root), self._refuse)
+
+    async def _refuse(self, verb: str, path: StorePath, call: Callable[[], Awaitable[Any]]) -> Any:
+        answer = await call()
+        if verb == "list_children" and answer:
+            error = StoreError(f"cannot list {path!r}: no etags", path=path, reply=Reply.REFUSED)
+            error.errno = errno.EINVAL
+            raise error
+        return answer
 
 
 class KeepingDeleted(WrappedStore):
