@@ -1,6 +1,8 @@
 """Answers that are plainly the success that was asked for; botocore reads all others."""
 
 import re
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any
 
@@ -22,7 +24,9 @@ _DOCUMENT = re.compile(
 _NO_CHARACTERS = b"\xef\xbf"
 _FIELDS = re.compile(rb"<(\w+)>(" + _TEXT + rb")</")
 _NUMBER = re.compile("[0-9]{1,18}")
-_TIME = re.compile("[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
+_TIME = re.compile(
+    "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} [A-Z][a-z]{2} [12][0-9]{3} [0-9:]{8} GMT"
+)
 _OF_METADATA = "x-amz-meta-"
 _ESCAPED = re.compile(r"(?:[^&]|&(?:amp|apos|gt|lt|quot|#34|#38|#39|#60|#62);)*")
 
@@ -98,8 +102,7 @@ class Successes:
                 return False
             told[number] = int(value)
             return True
-        is_time = name in self._times
-        return name not in self._others and not (is_time and _TIME.fullmatch(value) is None)
+        return _is_time(value) if name in self._times else name not in self._others
 
     def _document(self, body: bytes) -> dict[str, Any] | None:
         if not self._request.documents:
@@ -118,3 +121,13 @@ class Successes:
             elif name.decode().lower() in self._others:
                 return None
         return told
+
+
+def _is_time(value: str) -> bool:
+    """Whether botocore would certainly take *value* for a time; what is none is an error of it."""
+    if _TIME.fullmatch(value) is None:
+        return False
+    with suppress(ValueError):
+        parsedate_to_datetime(value)
+        return True
+    return False
