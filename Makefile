@@ -85,9 +85,9 @@ smoke: $(INSTALLED) ## try the built wheel by each Python of this machine
 # Half of the time they wait: for a server that was killed, or for an answer that does not come.
 NIGHTLY_WORKERS ?= $(shell expr 2 '*' $$(nproc))
 
-# All of the searches take more than four hours of two cores, and a night has one: it runs a fifth of them, others each
-# day.
-NIGHTS ?= 5
+# All of the searches take more than four hours of two cores, and a night has one: it runs an eighth of them, others
+# each day.
+NIGHTS ?= 8
 NIGHTLY_SHARE ?= $(shell expr $$(date +%s) / 86400)/$(NIGHTS)
 
 nightly: $(INSTALLED) servers-nightly ## a share of the slow searches (all: NIGHTS=1), each Python, the benchmarks

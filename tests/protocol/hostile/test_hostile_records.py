@@ -25,8 +25,9 @@ BY_DAY = 1_500
 DECODED = 10_000
 BY_NIGHT_DECODED = 10_000_000
 PARTS = 5
-OF_A_PART_S = 300
-"""Of five nights each has its parts; each of them tries as many as fit in its time."""
+OF_A_PART_S = 240
+"""A night has some of its parts; each of them tries as many as fit in its time, which is less
+than any test has."""
 OF_A_PART = 10_000_000
 """How far the cases of two parts are apart; those of two nights are further."""
 

@@ -20,7 +20,7 @@ SCHEDULES = 5
 EVERY_BY_DAY = 7
 LEAST_BY_DAY = 60_000
 LEAST_BY_NIGHT = 420_000
-"""In five nights."""
+"""In eight nights."""
 
 
 @pytest.fixture(
