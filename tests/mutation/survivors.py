@@ -197,9 +197,6 @@ SURVIVORS = {
     "effects/confirmed/reads.py:refusals_as_damage: raise -> nothing": (
         "a store that may not be read while it is looked which jobs there are"
     ),
-    "effects/confirmed/reads.py:StoreReads.bytes_below: raise -> nothing": (
-        "a store that does not answer while clean counts bytes"
-    ),
     "effects/confirmed/reads.py:StoreReads.stands_if_allowed: raise -> nothing": (
         "a store that does not answer while it is looked for jobs elsewhere"
     ),
@@ -228,8 +225,6 @@ SURVIVORS = {
     "protocol/streamed_list.py:ListWriter.discard: await self._file.discard() -> nothing": (
         "a list of old files of more than a MiB, that could not be written"
     ),
-    "effects/deletion.py:of_own_marker: raise AssertionError(f'{upload.path!r} is no marker') -> "
-    "nothing": "a mistake of ours, which no caller makes",
     "protocol/damaged.py:_fenced: Decision(…) [without by]": (
         "a decision that is removed a moment later; a driver that reads it in between would tell"
     ),
