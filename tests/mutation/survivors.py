@@ -53,9 +53,6 @@ NO_DIFFERENCE = {
     "protocol/snapshot.py:_list_committed: store.list_tree(…) [without without]": (
         "what is in the areas is no data: it is listed in vain"
     ),
-    "protocol/in_the_way.py:_look_at_all_files: job.store.list_tree(…) [without without]": (
-        "what is in the areas has no name that a new file can have: it is listed in vain"
-    ),
     "protocol/hidden_files.py:new_files_of: mark in name and job_named_in(name) == job_id -> "
     "job_named_in(name) == job_id": "a job that is named in a name is in it: this is quicker",
     "committers/working_files.py:_Recording.finish: self._asking = False -> nothing": (
