@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
+from tests.benchmarks.processes import waited_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,11 +96,13 @@ def main() -> None:
         messages = list(messages)
     if profile is not None:
         profile.clear()
-    started_mb, before_s, cpu_before_s = peak_mb(), time.perf_counter(), time.process_time()
+    started_mb, waited_before_s = peak_mb(), waited_s()
+    before_s, cpu_before_s = time.perf_counter(), time.process_time()
     result = job.commit(messages)
     figures = {
         "seconds": time.perf_counter() - before_s,
         "cpu_s": time.process_time() - cpu_before_s,
+        "waited_s": waited_s() - waited_before_s,
         "imported_mb": imported_mb,
         "started_mb": started_mb,
         "peak_mb": peak_mb(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.azure.kinds import GEN2
@@ -12,6 +13,8 @@ from tests.servers.gcs.kinds import STRICT
 from tests.servers.gcs.server import GcsServer
 from tests.servers.hadoop import on_azure, on_gcs, on_s3
 from tests.servers.hadoop.jars import HADOOP, MavenJars
+from tests.servers.hdfs.cluster import HdfsCluster
+from tests.servers.hdfs.slow_line import SlowLine
 from tests.servers.http_service.control import Controlled
 from tests.servers.http_service.kind import in_memory
 from tests.servers.slow_s3.server import SlowS3
@@ -36,7 +39,9 @@ class SlowServer:
         settings: Hadoop's.
         shipped: What a commit of Hadoop's as it is shipped is called, by what limits it.
         tuned: The settings of a faster one, by what it is called.
+        threads: How many publish, in the one and in the other.
         tuned_options: Of the JVM, for that one.
+        renames_records: Whether the request that publishes a file is made for each record, too.
     """
 
     control: Controlled
@@ -48,9 +53,11 @@ class SlowServer:
     settings: dict[str, str]
     shipped: str
     tuned: tuple[str, dict[str, str]]
+    threads: tuple[int, int]
     options: tuple[str, ...]
     tuned_options: tuple[str, ...] = ()
     jars: MavenJars = field(default=HADOOP)
+    renames_records: bool = False
 
 
 def slow_s3(stack: ExitStack) -> SlowServer:
@@ -82,7 +89,27 @@ def slow_s3(stack: ExitStack) -> SlowServer:
             "Hadoop, 64 threads, 200 connections",
             {"fs.s3a.committer.threads": "64", "fs.s3a.connection.maximum": "200"},
         ),
+        threads=(8, 64),
         options=("-Xmx1g",),
+    )
+
+
+def slow_s3_express(stack: ExitStack) -> SlowServer:
+    """S3: a directory bucket; Hadoop is not asked there."""
+    server = stack.enter_context(SlowS3())
+
+    def new_destinations() -> tuple[str, str]:
+        bucket = server.new_bucket(of_directories=True)
+        return f"s3://{bucket}/out", f"s3a://{bucket}/out"
+
+    return SlowServer(
+        control=server,
+        storage_options=server.storage_options,
+        publishes="RenameObject",
+        layers=(_SENDING,),
+        new_destinations=new_destinations,
+        settings={},
+        **_manifest({}),
     )
 
 
@@ -128,6 +155,45 @@ def slow_gen2(stack: ExitStack) -> SlowServer:
     )
 
 
+def slow_hdfs(stack: ExitStack) -> SlowServer:
+    """HDFS: Hadoop's own NameNode behind a slow line, and its DataNodes, which are not slow."""
+    cluster = stack.enter_context(HdfsCluster())
+    made: list[str] = []
+
+    def forget() -> None:
+        while made:
+            cluster.client.delete(made.pop(), recursive=True)
+
+    line = stack.enter_context(SlowLine(cluster.port, forget))
+    address = f"hdfs://127.0.0.1:{line.port}"
+
+    def new_destinations() -> tuple[str, str]:
+        made.append(f"/slow-{token_hex(6)}")
+        url = f"{address}{made[-1]}/out"
+        return url, url
+
+    factory = {"mapreduce.outputcommitter.factory.scheme.hdfs": on_gcs.MANIFEST_FACTORY}
+    threads = {"mapreduce.manifest.committer.io.threads": str(_MANIFEST_THREADS)}
+    return SlowServer(
+        control=line,
+        storage_options={},
+        committer="v1",
+        publishes="rename2",
+        layers=(),
+        new_destinations=new_destinations,
+        settings={
+            "fs.defaultFS": address,
+            # Hadoop's own default is 2, which publishes when a task commits.
+            "mapreduce.fileoutputcommitter.algorithm.version": "1",
+        },
+        shipped="Hadoop, v1",
+        tuned=(f"Hadoop, manifest, {_MANIFEST_THREADS} threads", {**factory, **threads}),
+        threads=(1, _MANIFEST_THREADS),
+        options=("-Xmx1g",),
+        renames_records=True,
+    )
+
+
 def _manifest(unlimited: dict[str, str]) -> dict[str, Any]:
     """What is the same wherever the manifest committer is measured."""
     threads = {"mapreduce.manifest.committer.io.threads": str(_MANIFEST_THREADS)}
@@ -135,6 +201,7 @@ def _manifest(unlimited: dict[str, str]) -> dict[str, Any]:
         "committer": "manifest",
         "shipped": "Hadoop, 32 threads",
         "tuned": (f"Hadoop, {_MANIFEST_THREADS} threads, tuned", {**threads, **unlimited}),
+        "threads": (32, _MANIFEST_THREADS),
         # The driver of GCS logs each call that takes longer than those before.
         "options": ("-Xmx2g", "-Djava.util.logging.config.file=/dev/null"),
         # Java keeps five connections open unless it is told otherwise.

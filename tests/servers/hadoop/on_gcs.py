@@ -10,7 +10,9 @@ HADOOP_ON_GCS = MavenJars(
     command="java",
     pom="servers/hadoop/on_gcs.pom.xml",
 )
-_FACTORY = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitterFactory"
+MANIFEST_FACTORY = (
+    "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitterFactory"
+)
 _MEBIBYTE = 1 << 20
 
 
@@ -18,7 +20,7 @@ def settings_of(endpoint_url: str) -> dict[str, str]:
     """Hadoop's settings for this address, without an account."""
     return {
         **connection_of(endpoint_url),
-        "mapreduce.outputcommitter.factory.scheme.gs": _FACTORY,
+        "mapreduce.outputcommitter.factory.scheme.gs": MANIFEST_FACTORY,
     }
 
 
