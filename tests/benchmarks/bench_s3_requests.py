@@ -1,0 +1,48 @@
+"""CPU time of the requests that a file on S3 takes, made by template and made by botocore.
+
+On the project's own server (`tests/servers/slow_s3`), a process of its own, which answers at once.
+What is measured is the thread in which the client runs, in the store's own verbs: with what they
+make of the answer, and without the protocol above them. `tests/integration/test_s3_request_cost.py`
+asserts the same goal of function calls, which a busy machine does not change.
+
+    python -m tests.benchmarks.bench_s3_requests [--quick] [--rounds N]
+"""
+
+from __future__ import annotations
+
+from tests.benchmarks.interleaved import Report, Sample, arguments
+from tests.benchmarks.request_costs import (
+    BY_BOTOCORE,
+    BY_TEMPLATE,
+    REQUESTS,
+    WAYS,
+    costs_of,
+    cpu_us,
+)
+from tests.servers.slow_s3.server import SlowS3
+
+FILES = 500
+GOAL = 1 / 5
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    report = Report("s3_requests", options.quick)
+    with SlowS3() as server:
+        costs = costs_of(
+            server,
+            cpu_us,
+            files=10 if options.quick else FILES,
+            rounds=options.rounds or (1 if options.quick else 5),
+        )
+    for name in REQUESTS:
+        samples = {way: Sample(tuple(costs.by_way[way][name])) for way in WAYS}
+        for way, sample in samples.items():
+            report.add(f"{name}, {way}", sample, unit="us of CPU")
+        ratio = f"{name}, {BY_TEMPLATE} / {BY_BOTOCORE}"
+        report.compare(ratio, samples[BY_TEMPLATE], samples[BY_BOTOCORE], at_most=GOAL)
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
