@@ -23,6 +23,7 @@ from azure.core.pipeline.transport import AioHttpTransport, HttpRequest
 from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
 from fsspec_commit_stores.azure.credentials import Credentials
 from fsspec_commit_stores.http.bodies import WatchedRequest
+from fsspec_commit_stores.http.sessions import THROUGH_A_PROXY, Session
 
 # The first but one that deletes large directories page by page.
 _VERSION = "2023-11-03"
@@ -84,23 +85,33 @@ class Connection:
         credentials: What signs them.
     """
 
-    def __init__(self, client: Any, endpoints: Endpoints, limits: Limits) -> None:
-        """Take over the credentials of *client*, the SDK's client for blobs."""
+    def __init__(
+        self, client: Any, endpoints: Endpoints, limits: Limits, *, why_not_short: str = ""
+    ) -> None:
+        """Take over the credentials of *client*, the SDK's client for blobs.
+
+        Args:
+            client: That one.
+            endpoints: Where to.
+            limits: Of connections and of time.
+            why_not_short: Why no request may be an exchange, if so.
+        """
         self.endpoints = endpoints
         self.credentials = Credentials(client.credential, urlsplit(client.primary_endpoint).query)
+        proxy = _proxy_for(endpoints.blob)
         # aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The
         # first may have been done: its echo would come back as a refusal of the second.
         session = aiohttp.ClientSession(
             headers=_UNSIGNED,
             connector=aiohttp.TCPConnector(limit=limits.connections),
             cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=_proxy_for(endpoints.blob),
+            proxy=proxy,
             request_class=WatchedRequest,
             auto_decompress=False,
         )
         session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
         transport = _Transport(
-            session=session,
+            session=Session(session, why_not=why_not_short or (THROUGH_A_PROXY if proxy else "")),
             session_owner=True,
             connection_timeout=limits.connection_timeout_s,
             read_timeout=limits.read_timeout_s,

@@ -14,7 +14,7 @@ from azure.core.exceptions import AzureError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.places import Place
-from fsspec_commit_stores.http.opening import POOL, private, served
+from fsspec_commit_stores.http.opening import POOL, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import invalid_option
 
 _CONNECTION_TIMEOUT_S = 5.0
@@ -97,6 +97,7 @@ def account_of(url: str, place: Place, options: OpenOptions) -> Account:
     Raises:
         RequestError: An option makes no sense, or URL and options name two accounts.
     """
+    why_not_short, options = why_not_short_of(url, options)
     given = private(options)
     if place.account is not None:
         given.setdefault("account_name", place.account)
@@ -114,11 +115,13 @@ def account_of(url: str, place: Place, options: OpenOptions) -> Account:
             "connection_string= that is whole",
         )
     else:
-        return _account(url, place, options, filesystem)
+        return _account(url, place, options, filesystem, why_not_short)
     raise failure
 
 
-def _account(url: str, place: Place, options: OpenOptions, filesystem: Any) -> Account:
+def _account(
+    url: str, place: Place, options: OpenOptions, filesystem: Any, why_not_short: str
+) -> Account:
     client = filesystem.service_client
     _forget(filesystem)
     if place.account is not None and client.account_name not in {None, place.account}:
@@ -127,7 +130,8 @@ def _account(url: str, place: Place, options: OpenOptions, filesystem: Any) -> A
     _check_key(url, client)
     own = () if "credential" in options.storage_options else (filesystem.credential,)
     endpoints = _endpoints(client, filesystem.connection_string)
-    connection = Connection(client, endpoints, _limits(filesystem, options))
+    limits = _limits(filesystem, options)
+    connection = Connection(client, endpoints, limits, why_not_short=why_not_short)
     credentials = (*own, filesystem.sync_credential)
     return Account(connection, tuple(one for one in credentials if hasattr(one, "close")))
 

@@ -21,8 +21,9 @@ from fsspec_commit_stores.gcs.credentials import Authorization
 from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.http.bodies import WatchedRequest
-from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
+from fsspec_commit_stores.http.opening import POOL, meant_by, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import Place, invalid_option
+from fsspec_commit_stores.http.sessions import Session
 
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
 # What pyarrow, polars and others call options of gcsfs, in small letters and without `google_`.
@@ -40,6 +41,7 @@ _OF_OTHERS = {
     "service_account_key": "token=",
     "service_account_path": "token=",
 }
+_KNOWN_OF_SESSIONS = frozenset({"connector", "connector_owner", "headers", "request_class"})
 _UNIVERSE = "GOOGLE_CLOUD_UNIVERSE_DOMAIN"
 
 # What the protocol itself says, whoever speaks it.
@@ -95,6 +97,7 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         RequestError: An option makes no sense.
         StoreError: There are no credentials where the options say they are.
     """
+    why_not_short, options = why_not_short_of(url, options)
     _refuse_unknown(url, options.storage_options)
     described = GcsRequest("open", place.root, "", "the endpoint")
     failure: StoreError | RequestError
@@ -114,7 +117,7 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         failure = no_credentials(described, error)
     else:
         bucket = Bucket(
-            session,
+            Session(session, why_not=why_not_short or _why_not(filesystem)),
             Authorization(filesystem.credentials.credentials),
             place.bucket,
             location=location,
@@ -181,6 +184,14 @@ async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
     session: aiohttp.ClientSession = await filesystem._set_session()  # noqa: SLF001  # no other way
     session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
     return session
+
+
+def _why_not(filesystem: Any) -> str:
+    """Why no request may be an exchange: the user's session may do more to one than is known."""
+    odd = sorted(filesystem.session_kwargs.keys() - _KNOWN_OF_SESSIONS)
+    own = filesystem.session_kwargs.get("request_class", WatchedRequest) is WatchedRequest
+    odd += [] if own else ["request_class"]
+    return f"session_kwargs= has {', '.join(odd)}" if odd else ""
 
 
 def _timeout(filesystem: Any, url: str) -> aiohttp.ClientTimeout | None:

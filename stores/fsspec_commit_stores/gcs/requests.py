@@ -37,6 +37,7 @@ from fsspec_commit_stores.http.requests import (
     endpoint_of,
     raising_store_errors,
 )
+from fsspec_commit_stores.http.sessions import Session, WholeAnswer
 
 T = TypeVar("T")
 
@@ -129,7 +130,7 @@ class Bucket(Requests):
 
     def __init__(
         self,
-        session: aiohttp.ClientSession,
+        session: Session,
         authorization: Authorization,
         name: str,
         *,
@@ -140,7 +141,7 @@ class Bucket(Requests):
         """Send through *session*.
 
         Args:
-            session: Of aiohttp.
+            session: Of aiohttp, and how its requests are sent.
             authorization: Says who asks.
             name: The bucket.
             location: Where requests go: scheme, host and port.
@@ -241,7 +242,7 @@ class Bucket(Requests):
             **who,
         }
         try:
-            async with self._session.request(
+            async with await self._session.request(
                 given.method,
                 url,
                 headers=headers,
@@ -256,7 +257,8 @@ class Bucket(Requests):
                 if response.status not in given.done:
                     answer = answer_of(response.status, told, await response.read())
                     return RequestFailedError(answered(described, answer), answer)
-                if given.limit_bytes is None:
+                # Only what is got is long.
+                if given.limit_bytes is None or isinstance(response, WholeAnswer):
                     return Answered(response.status, told, await response.read())
                 body = await _read(response, given.limit_bytes)
         # Of many kinds, also of what is below aiohttp: `unanswered` tells them apart.

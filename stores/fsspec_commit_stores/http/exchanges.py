@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 MESSAGE_BYTES_MAX = 1 << 16
@@ -38,6 +39,16 @@ class Received(NamedTuple):
     status: int
     raw_headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
+
+    @property
+    def headers(self) -> CIMultiDictProxy[str]:
+        """As aiohttp reads them."""
+        return CIMultiDictProxy(
+            CIMultiDict(
+                (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
+                for name, value in self.raw_headers
+            )
+        )
 
 
 class _Host(aiohttp.ClientRequest):

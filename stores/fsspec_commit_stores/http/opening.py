@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fsspec_commit.store import Capabilities, OpenOptions
+from fsspec_commit_stores.http.places import invalid_option
 
 POOL = 64
 """How many connections there are at most, where the caller does not say."""
+_SHORT_REQUESTS = "short_requests"
 
 
 def private(options: OpenOptions) -> dict[str, Any]:
@@ -19,6 +22,32 @@ def private(options: OpenOptions) -> dict[str, Any]:
         "skip_instance_cache": True,
         "use_listings_cache": False,
     }
+
+
+def is_wanted(url: str, options: OpenOptions, name: str) -> bool:
+    """Whether the option *name* is on, as it is unless the user turns it off.
+
+    Raises:
+        RequestError: It is neither on nor off.
+    """
+    wanted = options.storage_options.get(name, True)
+    if not isinstance(wanted, bool):
+        raise invalid_option(url, f"{name}= takes True or False")
+    return wanted
+
+
+def why_not_short_of(url: str, options: OpenOptions) -> tuple[str, OpenOptions]:
+    """Why no request may be an exchange, by the user's own word, and all other options.
+
+    Raises:
+        RequestError: The word is neither yes nor no.
+    """
+    is_short = is_wanted(url, options, _SHORT_REQUESTS)
+    others = {
+        name: value for name, value in options.storage_options.items() if name != _SHORT_REQUESTS
+    }
+    why_not = "" if is_short else f"{_SHORT_REQUESTS}=False"
+    return why_not, replace(options, storage_options=others)
 
 
 def meant_by(names: Iterable[str], prefix: str, known: Mapping[str, str]) -> list[str]:

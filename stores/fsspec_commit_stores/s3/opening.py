@@ -23,7 +23,7 @@ from botocore.utils import parse_timestamp
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_error
-from fsspec_commit_stores.http.opening import POOL, meant_by, private, served
+from fsspec_commit_stores.http.opening import POOL, is_wanted, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.connections import LEAVE_ASKED_FROM_BYTES, SendingOnce
@@ -114,10 +114,7 @@ def wants_templates(url: str, options: OpenOptions) -> bool:
     Raises:
         RequestError: It is neither yes nor no.
     """
-    wanted = options.storage_options.get(_TEMPLATES, True)
-    if not isinstance(wanted, bool):
-        raise invalid_option(url, f"{_TEMPLATES}= takes True or False")
-    return wanted
+    return is_wanted(url, options, _TEMPLATES)
 
 
 class _Configuration(AioConfig):  # type: ignore[misc]  # aiobotocore ships no types

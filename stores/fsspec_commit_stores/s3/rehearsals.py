@@ -189,19 +189,15 @@ class _Answer:
         self.url = url
         self.status = received.status
         self.raw_headers = received.raw_headers
-        self._body = received.body
+        self._received = received
 
     @property
     def headers(self) -> CIMultiDictProxy[str]:
         """What older releases look at."""
-        decoded = (
-            (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
-            for name, value in self.raw_headers
-        )
-        return CIMultiDictProxy(CIMultiDict(decoded))
+        return self._received.headers
 
     async def read(self) -> bytes:
-        return self._body
+        return self._received.body
 
 
 def _whole(data: Any) -> bytes | None:

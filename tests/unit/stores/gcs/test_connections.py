@@ -17,6 +17,7 @@ from google.oauth2.credentials import Credentials
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit_stores.gcs import opening as gcs_opening
 from fsspec_commit_stores.gcs.failures import GcsRequest, unanswered
+from fsspec_commit_stores.http.exchanges import Exchanges
 from tests.unit.stores.gcs.answers import error, resource, said
 from tests.unit.stores.gcs.tokens import Renewed
 from tests.unit.stores.gcs.verbs import CHANGES
@@ -117,6 +118,7 @@ def test_whatever_the_client_raises_leaves_in_doubt(
         raise failure
 
     monkeypatch.setattr(aiohttp.ClientSession, "request", failing)
+    monkeypatch.setattr(Exchanges, "send", failing)
     caught = gcs.failure_of(CHANGES[verb].call(gcs.open()))
     assert caught.reply is UNKNOWN
     assert f"failed before the answer ({type(failure).__name__})" in str(caught)
