@@ -94,10 +94,14 @@ class Connection:
             client: That one.
             endpoints: Where to.
             limits: Of connections and of time.
-            why_not_short: Why no request may be an exchange, if so.
+            why_not_short: Why no request may be an exchange, nor be signed here, if so.
         """
         self.endpoints = endpoints
-        self.credentials = Credentials(client.credential, urlsplit(client.primary_endpoint).query)
+        self.credentials = Credentials(
+            client.credential,
+            urlsplit(client.primary_endpoint).query,
+            signs_here=not why_not_short,
+        )
         proxy = _proxy_for(endpoints.blob)
         # aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The
         # first may have been done: its echo would come back as a refusal of the second.

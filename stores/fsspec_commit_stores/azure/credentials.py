@@ -12,6 +12,7 @@ from azure.core.pipeline.policies import (
 )
 
 from fsspec_commit_stores.azure.answers import REQUEST_ID
+from fsspec_commit_stores.azure.signing import signing_policy_of
 from fsspec_commit_stores.http.renewal import Renewal
 
 _SCOPE = "https://storage.azure.com/.default"
@@ -62,9 +63,13 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
 class Credentials:
     """The credentials as the SDK's client for blobs has understood them."""
 
-    def __init__(self, credential: Any, signature: str) -> None:
-        """Take *credential*, and the shared access *signature* of the client's URLs."""
+    def __init__(self, credential: Any, signature: str, *, signs_here: bool = True) -> None:
+        """Take *credential*, and the shared access *signature* of the client's URLs.
+
+        What azure-storage signs with a key may be signed here, where *signs_here*.
+        """
         self._credential = credential
+        self._signs_here = signs_here
         self._renewed = credential if isinstance(credential, AzureSasCredential) else None
         self.query = signature
         """What every URL must end in; empty where there is nothing, or a policy adds it."""
@@ -77,7 +82,9 @@ class Credentials:
         if self._renewed is not None:
             return [AzureSasCredentialPolicy(self._renewed)]
         if isinstance(self._credential, SansIOHTTPPolicy):
-            return [self._credential]  # Of an account key the SDK makes what signs with it.
+            # Of an account key the SDK makes what signs with it.
+            policy = self._credential
+            return [signing_policy_of(policy) if self._signs_here else policy]
         return [AccessTokens(self._credential, _SCOPE)]
 
     @property

@@ -1,0 +1,132 @@
+"""Signatures by an account's key: azure-storage's own, and those that are found to be the same.
+
+azure-storage reads each header of a request many times to sign it, and compares their names letter
+by letter: of a rename that is half of what its client takes. So of each *shape* of a request, its
+method, the names of its headers and whether its path is escaped, azure-storage signs the first
+ones, and the same is tried here.
+Where that came out the same, the others are signed here; where it did not even once, azure-storage
+signs all of them. It always signs what is not plain, such as a request with a query.
+
+https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
+"""
+
+import hmac
+import logging
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from azure.core.pipeline.policies import SansIOHTTPPolicy
+from yarl import URL
+
+SAME_MIN = 2
+"""How often the same must come out before anything is signed here."""
+SHAPES_MAX = 32
+"""A store needs a dozen. Of more, all but the first are left to azure-storage."""
+
+_AUTHORIZATION = "Authorization"
+_LENGTH = "content-length"
+_OWN = "x-ms-"
+_SIGNED = (
+    "content-encoding",
+    "content-language",
+    _LENGTH,
+    "content-md5",
+    "content-type",
+    "date",
+    "if-modified-since",
+    "if-match",
+    "if-none-match",
+    "if-unmodified-since",
+    "range",
+)
+_OF_KEY = ("name", "key")
+_ESCAPED, _PLAIN = "escaped", "plain"
+# Without the names that lead elsewhere.
+_PLAIN_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))(?:[A-Za-z0-9._~=-]|%(?!2E)[0-9A-F]{2})+)+")
+_log = logging.getLogger("fsspec_commit")
+
+_Shape: TypeAlias = tuple[str, ...]
+
+
+class KeySignatures(SansIOHTTPPolicy[Any, Any]):
+    """Signs with the key of one account."""
+
+    def __init__(self, policy: Any) -> None:
+        """Sign as *policy* does, azure-storage's own."""
+        super().__init__()
+        self._policy = policy
+        self._same: dict[_Shape, int] = {}
+        self._encoded = ""
+        self._key = b""
+
+    def on_request(self, request: Any) -> None:
+        """Sign *request*, in its headers.
+
+        Raises:
+            Exception: What azure-storage raises; it cannot be signed.
+        """
+        sent = request.http_request
+        path = _plain_path(sent.url)
+        if path is None:
+            self._policy.on_request(request)
+            return
+        headers = {name.lower(): value for name, value in sent.headers.items()}
+        shape = (sent.method, _ESCAPED if "%" in path else _PLAIN, *headers)
+        same = self._same.get(shape, 0)
+        if same >= SAME_MIN:
+            sent.headers[_AUTHORIZATION] = self._signed(sent.method, path, headers)
+            return
+        self._policy.on_request(request)
+        if same > 0 or (same == 0 and len(self._same) < SHAPES_MAX):
+            self._compare(shape, sent.headers[_AUTHORIZATION], sent.method, path, headers)
+
+    def _compare(
+        self, shape: _Shape, theirs: str, method: str, path: str, headers: Mapping[str, str]
+    ) -> None:
+        """Take notice of whether *theirs* is what is signed here."""
+        if self._signed(method, path, headers) == theirs:
+            self._same[shape] = self._same.get(shape, 0) + 1
+            return
+        self._same[shape] = -1
+        _log.debug(
+            "Azure: signatures of the shape %s(%s) are left to azure-storage: they are others",
+            method,
+            ", ".join(sorted(headers)),
+        )
+
+    def _signed(self, method: str, path: str, headers: Mapping[str, str]) -> str:
+        """The header that says who asks."""
+        account = self._policy.account_name
+        told = [headers.get(name) or "" for name in _SIGNED]
+        own = [
+            f"{name}:{value}" for name, value in sorted(headers.items()) if name.startswith(_OWN)
+        ]
+        if headers.get(_LENGTH) == "0":
+            told[_SIGNED.index(_LENGTH)] = ""
+        message = "\n".join([method, *told, *own, f"/{account}{path}"])
+        digest = hmac.digest(self._key_of_now(), message.encode(), "sha256")
+        return f"SharedKey {account}:{b64encode(digest).decode()}"
+
+    def _key_of_now(self) -> bytes:
+        encoded = self._policy.account_key
+        if encoded != self._encoded:
+            self._encoded, self._key = encoded, b64decode(encoded)
+        return self._key
+
+
+def signing_policy_of(policy: Any) -> Any:
+    """What signs as *policy* does: that itself, unless it is azure-storage's for a key."""
+    is_known = type(policy).__module__.startswith("azure.storage.")
+    is_of_key = all(isinstance(getattr(policy, f"account_{of}", None), str) for of in _OF_KEY)
+    return KeySignatures(policy) if is_known and is_of_key else policy
+
+
+def _plain_path(url: str) -> str | None:
+    """The path of *url*, as it is signed; ``None`` where there is more to it."""
+    parts = urlsplit(url)
+    is_plain = not parts.query and _PLAIN_PATH.fullmatch(parts.path)
+    # As aiohttp sends it, which unescapes what needs no escape.
+    return str(URL(parts.path)) if is_plain else None
