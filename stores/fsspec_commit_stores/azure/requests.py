@@ -5,6 +5,7 @@ Storage Gen2, which alone renames. A path means the same at both.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import quote
 
 from fsspec_commit.layout import StorePath
@@ -130,5 +131,11 @@ class Container(Requests):
 
 
 def _quoted(path: str) -> str:
-    """A path as it stands in a URL and in a header."""
-    return quote(path, safe="/~")
+    """A path as it stands in a URL and in a header. Of files in one directory it is quoted once."""
+    directory, slash, name = path.rpartition("/")
+    return _quoted_directory(directory) + slash + quote(name, safe="~")
+
+
+@lru_cache(maxsize=1024)
+def _quoted_directory(directory: str) -> str:
+    return quote(directory, safe="/~")
