@@ -7,6 +7,7 @@ times, for half a minute, and tell of what it was answered by types that mean so
 import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import TypeVar
@@ -150,6 +151,7 @@ class Bucket(Requests):
         """
         super().__init__(name, endpoint_of(location))
         self._location = location.rstrip("/")
+        self._in_target = _quoted(name)
         self._session = session
         self._authorization = authorization
         self._user_project = user_project
@@ -157,7 +159,7 @@ class Bucket(Requests):
 
     def bucket_target(self, below: str = "", **query: object) -> str:
         """Path and query of a request about the bucket, or what is *below* it."""
-        return self._target(f"/storage/v1/b/{_quoted(self.name)}{below}", query)
+        return self._target(f"/storage/v1/b/{self._in_target}{below}", query)
 
     def object_target(self, path: StorePath, below: str = "", **query: object) -> str:
         """Path and query of a request about the object at *path*, or what is *below* it."""
@@ -169,7 +171,7 @@ class Bucket(Requests):
 
     def upload_target(self, path: StorePath, **query: object) -> str:
         """Path and query of a request that brings the object at *path*."""
-        below = f"/upload/storage/v1/b/{_quoted(self.name)}/o"
+        below = f"/upload/storage/v1/b/{self._in_target}/o"
         return self._target(below, {**query, "name": self.key(path)})
 
     async def request(self, given: Given, path: StorePath) -> Answered:
@@ -319,6 +321,14 @@ def _too_long(request: GcsRequest, answered: Answered, limit_bytes: int | None) 
 def _quoted(text: str) -> str:
     """One segment of a URL's path: a slash in a name is no separator there.
 
+    Of files in one directory all but the last of the name is quoted once.
+
     https://cloud.google.com/storage/docs/request-endpoints#encoding
     """
-    return quote(text, safe="")
+    directory, slash, name = text.rpartition("/")
+    return _quoted_directory(directory + slash) + quote(name, safe="")
+
+
+@lru_cache(maxsize=1024)
+def _quoted_directory(directory: str) -> str:
+    return quote(directory, safe="")
