@@ -2,61 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
 import pytest
 
 from fsspec_commit.committers.write_behind import WriteBehind
 from fsspec_commit.effects.budget import FILES_BEHIND_MAX
 from fsspec_commit.names import target
-from fsspec_commit.new_job import new_job_at
-from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.attempt import commit_attempt
-from fsspec_commit.protocol.driver import Driver
-from fsspec_commit.testing.simulation import Plan
-from fsspec_commit.testing.simulation.loop import SimulationLoop
-from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.world import World
+from tests.protocol.trips import Trips
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from fsspec_commit.protocol.bound_job import BoundJob
-
-T = TypeVar("T")
 FILES = 100
 DATA = b"x" * 1000
 
 
-class Trips:
-    """A destination of one kind, each call to which takes a second."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, family: str) -> None:
-        patch.setattr(Process, "_travel_s", lambda _: 0.5)
-        self.loop = SimulationLoop()
-        self._world = World(Plan(family=family), self.loop)
-
-    def run(self, doing: Coroutine[Any, Any, T]) -> T:
-        try:
-            return self.loop.run_until_complete(doing)
-        finally:
-            self.loop.close()
-
-    async def started(self) -> BoundJob:
-        to = self._world.open(self._world.process("p"))
-        new = await new_job_at(to, JobOptions(mode="append"), ids=to.ids)
-        driver = Driver()
-        await driver.start(new.store, new.with_new_id)
-        return driver.started()
-
-
-async def taken(trips: Trips, *, files: int, behind: bool) -> tuple[float, float]:
+async def taken(trips: Trips, *, files: int, behind: bool) -> tuple[int, int]:
     """How long a task writes files, and commits."""
     job = await trips.started()
     layout = job.layout.attempt(0, job.store.ids.attempt_id())
     output = job.committer.attempt(layout)
     writing = WriteBehind(output, job.store.budget)
-    begin = trips.loop.now
+    begin = trips.taken
     for number in range(files):
         name = job.final_name(target(f"{number}.txt"), layout)
         writer = writing.writer(name)
@@ -64,10 +28,10 @@ async def taken(trips: Trips, *, files: int, behind: bool) -> tuple[float, float
             await writing.hand_over(name, writer, DATA)
         else:
             await writer.store(DATA)
-    written = trips.loop.now
+    written = trips.taken
     message = await commit_attempt(layout, writing, job.store, rows=None, collect="messages")
     assert message.file_count == files
-    return written - begin, trips.loop.now - written
+    return written - begin, trips.taken - written
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""How many round trips in a row a job takes, where each call takes one and files are few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.names import target
+from fsspec_commit.protocol.attempt import commit_attempt
+from tests.protocol.in_virtual_time import wrote
+from tests.protocol.trips import Trips
+
+if TYPE_CHECKING:
+    from fsspec_commit.records.job import Mode
+
+UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
+OLD = (f"day=1/old-{UUID}.txt", f"day=2/old-{UUID}.txt")
+FILES = ("day=1/a.txt", "day=2/b.txt")
+ROUND_TRIPS: dict[tuple[str, Mode], tuple[int, int, int]] = {
+    ("s3", "append"): (1, 2, 21),
+    ("s3", "overwrite"): (1, 2, 29),
+    ("s3", "overwrite_partitions"): (1, 2, 30),
+    ("s3-versioned", "append"): (1, 2, 22),
+    ("s3-versioned", "overwrite"): (1, 2, 30),
+    ("minio", "append"): (1, 2, 24),
+    ("gcs", "append"): (1, 2, 19),
+    ("gcs", "overwrite"): (1, 2, 27),
+    ("gcs", "overwrite_partitions"): (1, 2, 28),
+    ("gen2", "append"): (2, 3, 23),
+    ("gen2", "overwrite"): (2, 3, 32),
+    ("gen2", "overwrite_partitions"): (2, 3, 33),
+    ("hdfs", "append"): (3, 4, 22),
+    ("hdfs", "overwrite"): (3, 4, 36),
+}
+"""Of the start of a job, the commit of a task, and the commit of the job."""
+
+
+async def taken(trips: Trips, mode: Mode) -> tuple[int, int, int]:
+    """How many a job takes that is not the first one there, and is alone."""
+    first = await trips.begun()
+    await first.commit([await wrote(first, "first.txt")], wait_s=0)
+    begin = trips.taken
+    driver = await trips.begun(mode=mode)
+    began = trips.taken
+    job = driver.started()
+    layout = job.layout.attempt(0, job.store.ids.attempt_id())
+    output = job.committer.attempt(layout)
+    for name in FILES:
+        await output.writer(job.final_name(target(name), layout)).store(name.encode())
+    written = trips.taken
+    message = await commit_attempt(layout, output, job.store, rows=None, collect="messages")
+    committed = trips.taken
+    await driver.commit([message], wait_s=0)
+    return began - begin, committed - written, trips.taken - committed
+
+
+@pytest.mark.parametrize(("family", "mode"), ROUND_TRIPS)
+def test_a_job_takes_few(monkeypatch: pytest.MonkeyPatch, family: str, mode: Mode) -> None:
+    trips = Trips(monkeypatch, family, old=OLD)
+    took = trips.run(taken(trips, mode))
+    asked = trips.asked(trips.taken - took[-1])
+    assert took == ROUND_TRIPS[family, mode], "\n".join(asked)

@@ -1,0 +1,87 @@
+"""Round trips in a row: destinations in virtual time, each call to which takes a millisecond."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fsspec_commit.new_job import new_job_at
+from fsspec_commit.options import JobOptions
+from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.store import Expect
+from fsspec_commit.testing.simulation import FAMILIES, Plan
+from fsspec_commit.testing.simulation.loop import SimulationLoop
+from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.store import SimulatedStore
+from fsspec_commit.testing.simulation.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    import pytest
+
+    from fsspec_commit.layout import StorePath
+    from fsspec_commit.protocol.bound_job import BoundJob
+
+T = TypeVar("T")
+_TRIP_S = 0.001
+"""Short, so that no job is so slow that it has to show that it lives."""
+
+
+class Trips:
+    """A destination of one kind, each call to which takes a millisecond.
+
+    A page holds a thousand entries, and what a listing has shown is deleted at once: with adapters,
+    too, small directories are listed by one request, and emptied in the time of another.
+    """
+
+    def __init__(
+        self, patch: pytest.MonkeyPatch, family: str, *, old: tuple[str, ...] = ()
+    ) -> None:
+        patch.setattr(Process, "_travel_s", lambda _: _TRIP_S / 2)
+        kind = FAMILIES[family]
+        if kind.page_entries is not None:
+            patch.setitem(FAMILIES, family, replace(kind, page_entries=1_000))
+            if not kind.deletes_trees:
+                patch.setattr(SimulatedStore, "delete_tree", _delete_at_once)
+        self.loop = SimulationLoop()
+        self._world = World(Plan(family=family, old=old), self.loop)
+
+    def run(self, doing: Coroutine[Any, Any, T]) -> T:
+        try:
+            return self.loop.run_until_complete(doing)
+        finally:
+            self.loop.close()
+
+    @property
+    def taken(self) -> int:
+        """How many round trips have passed."""
+        return round(self.loop.now / _TRIP_S)
+
+    async def begun(self, **options: Any) -> Driver:
+        """A driver of a job, by default of one that adds files."""
+        to = self._world.open(self._world.process("p"))
+        chosen = JobOptions(**{"mode": "append", **options})  # type: ignore[typeddict-item]  # as a test says
+        new = await new_job_at(to, chosen, ids=to.ids)
+        driver = Driver()
+        await driver.start(new.store, new.with_new_id)
+        return driver
+
+    async def started(self) -> BoundJob:
+        return (await self.begun()).started()
+
+    def asked(self, since: int) -> list[str]:
+        """What was asked after so many round trips, a line for each of them."""
+        trips: dict[int, list[str]] = {}
+        for event in self._world.trace.events:
+            number = int(event.time_s / _TRIP_S)
+            if number >= since and event.path:
+                said = f"{event.what} {event.path.removeprefix('bucket/top/')}"
+                trips.setdefault(number, []).append(said)
+        return [f"{number - since + 1:3} {', '.join(trips[number])}" for number in sorted(trips)]
+
+
+async def _delete_at_once(store: SimulatedStore, path: StorePath) -> None:
+    keys = [entry.path async for entry in store.list_tree(path)]
+    await asyncio.gather(*(store.delete(key, expecting=Expect.ANYTHING) for key in keys))
