@@ -37,6 +37,7 @@ from fsspec_commit.protocol.replaced import list_replaced, may_write, recall_rep
 from fsspec_commit.protocol.result import Finished
 from fsspec_commit.protocol.retire import retire_job
 from fsspec_commit.protocol.sign_of_life import SignOfLife
+from fsspec_commit.protocol.streamed_list import ShortList
 from fsspec_commit.protocol.success import (
     beware_of_stale_success,
     prepare_success,
@@ -60,10 +61,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision to be made, its files, the listing beside the areas, and warnings."""
+    """A decision to be made, its files, old and new, what is beside the areas, and warnings."""
 
     decision: Decision
     new: NewFiles
+    old: ShortList
     beside: tuple[Entry | Directory, ...]
     warnings: tuple[str, ...] = ()
 
@@ -117,7 +119,13 @@ async def commit_job(
     finally:
         await alive.end()
     finished = await finish_job(  # 5-7
-        job, decision, prepared.new, resuming=False, beside=prepared.beside, progress=progress
+        job,
+        decision,
+        prepared.new,
+        old=prepared.old,
+        resuming=False,
+        beside=prepared.beside,
+        progress=progress,
     )
     return replace(finished, warnings=(*prepared.warnings, *finished.warnings))
 
@@ -144,9 +152,9 @@ async def prepare_job(
             await withdraw_claim(job, claim)
             return None
         await refuse_endangered(job, held, new)
-        outside = FilesOutside()
-        wanted = await _wanted(job, claim, new, outside)
-        return Prepared(wanted, new, held.beside, (*unasked, *outside.warnings()))
+        outside, old = FilesOutside(), ShortList()
+        wanted = await _wanted(job, claim, new, outside, old)
+        return Prepared(wanted, new, old, held.beside, (*unasked, *outside.warnings()))
     except CommitError:
         await withdraw_claim(job, claim)
         raise
@@ -157,6 +165,7 @@ async def finish_job(
     decision: Standing[Decision],
     new: NewFiles,
     *,
+    old: ShortList | None = None,
     resuming: bool,
     beside: Sequence[Entry | Directory] = (),
     accept_loss: bool = False,
@@ -168,6 +177,7 @@ async def finish_job(
         job: The job, bound.
         decision: The committed decision that stands.
         new: The files in its manifests.
+        old: The list of those that they replace, if the driver has just written it.
         resuming: Whether an earlier driver may have done a part of it.
         beside: The driver's listing of all areas and what stands beside them; a resumer makes its
             own.
@@ -186,6 +196,7 @@ async def finish_job(
             job,
             decision,
             new,
+            old=old or ShortList(),
             resuming=resuming,
             beside=beside,
             accept_loss=accept_loss,
@@ -208,6 +219,7 @@ async def _finish(
     decision: Standing[Decision],
     new: NewFiles,
     *,
+    old: ShortList,
     resuming: bool,
     beside: Sequence[Entry | Directory],
     accept_loss: bool,
@@ -215,7 +227,7 @@ async def _finish(
 ) -> Finished:
     lost: list[Target] = []
     published = None
-    replaced = await recall_replaced(job, decision, new.reusable)
+    replaced = await recall_replaced(job, decision, new.reusable, old)
     if resuming:
         published = await standing_published(job.store, job.layout, decision)
     if published is None:
@@ -252,10 +264,12 @@ async def _finish(
     )
 
 
-async def _wanted(job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside) -> Decision:
+async def _wanted(
+    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside, old: ShortList
+) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
-    replaced = await list_replaced(job, claim, new, outside)
+    replaced = await list_replaced(job, claim, new, outside, old)
     stale = await seen_success(job)
     return Decision(
         nonce=job.store.ids.nonce(),

@@ -39,7 +39,7 @@ from fsspec_commit.protocol.listing import (
 )
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
-from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
+from fsspec_commit.protocol.streamed_list import Listed, ListWriter, ShortList, read_list
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, ReplacedFile, ReplacedList
 from fsspec_commit.store import Entry, Expect, Expectation, Token
@@ -82,14 +82,15 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
 
 
 async def list_replaced(
-    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside
+    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside, short: ShortList
 ) -> ReplacedList | None:
     """Write the list of exactly the old files that will be removed, with their tokens.
 
-    Files that stay because they are in no partition are added to *outside*.
+    Files that stay because they are in no partition are added to *outside*; the content of a list
+    that is short is put into *short*.
 
     Returns:
-        The name, count and digest of the list; ``None`` if nothing is replaced.
+        The count and digest of the list; ``None`` if nothing is replaced.
     """
     mode = job.record.mode
     directories = to_look_up(new.partitions.with_those_above())
@@ -119,6 +120,7 @@ async def list_replaced(
         await writer.discard()
         raise
     listed = await writer.finish()
+    short.data = writer.short.data
     return None if listed is None else ReplacedList(count=listed.count, digest=listed.digest)
 
 
@@ -179,6 +181,7 @@ class ReplacedFiles:
         in_place: The files that are replaced in place.
         tokens: Their tokens, by name, if there are any.
         late_count: For how many of the others a late request could delete a newer file.
+        short: The content of the list, if it is short and somebody has it.
     """
 
     job: BoundJob
@@ -186,6 +189,7 @@ class ReplacedFiles:
     in_place: FileNames = field(default_factory=FileNames)
     tokens: NameTokens | None = None
     late_count: int = 0
+    short: ShortList = field(default_factory=ShortList)
 
     def __getitem__(self, name: Target) -> Expectation:
         token = None if self.tokens is None else self.tokens.get(name)
@@ -207,23 +211,24 @@ class ReplacedFiles:
             return
         path = self.job.layout.replaced(claim.nonce)
         fixed = Listed(listed.count, listed.digest)
-        async with ending(read_list(self.job, path, ReplacedFile, fixed)) as batches:
+        listing = read_list(self.job, path, ReplacedFile, fixed, self.short)
+        async with ending(listing) as batches:
             async for batch in batches:
                 yield batch
 
 
 async def recall_replaced(
-    job: BoundJob, decision: Standing[Decision], reusable: NameIndex
+    job: BoundJob, decision: Standing[Decision], reusable: NameIndex, short: ShortList
 ) -> ReplacedFiles:
     """Read the list once, verify all of it, and keep the files that are replaced in place.
 
-    These can only have *reusable* names.
+    These can only have *reusable* names. Whoever has written a *short* list need not read it.
 
     Raises:
         RecordError: It is not the list that the decision names; or it names a file that no driver
             of the job could have listed. Nothing has been touched for its sake.
     """
-    replaced = ReplacedFiles(job, decision.record)
+    replaced = ReplacedFiles(job, decision.record, short=short)
     tokens = NameTokens(reusable)
     late_takes = job.removal.late_takes
     async for batch in replaced.batches():

@@ -4,7 +4,7 @@ It stands beside the decision that names it. Its name contains a nonce, so its c
 what its writer wrote, or a part of that; readers compare the digest.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
@@ -35,14 +35,25 @@ class Listed:
     digest: str
 
 
+@dataclass(slots=True)
+class ShortList:
+    """The content of a list, if one request wrote it or read it: nobody has to read it again."""
+
+    data: bytes | None = None
+
+
 class ListWriter:
     """Writes a list, a line at a time: a short one in one request, a long one streamed.
 
     A short list is created like any record, with its outcome confirmed; if writing a long one
     fails, the commit does.
+
+    Attributes:
+        short: The content of a short list, once it stands.
     """
 
     def __init__(self, job: BoundJob, path: StorePath) -> None:
+        self.short = ShortList()
         self._job = job
         self._path = path
         self._file: Writer[Entry] | None = None
@@ -77,6 +88,7 @@ class ListWriter:
         layout = self._job.layout
         if await self._job.store.create(self._path, data, within=layout.area) is None:
             raise inactive(layout, "prepare")
+        self.short.data = data
 
     async def _flush(self) -> None:
         if self._file is None:
@@ -91,16 +103,27 @@ class ListWriter:
 
 
 async def read_list(
-    job: BoundJob, path: StorePath, kind: type[T], listed: Listed
+    job: BoundJob, path: StorePath, kind: type[T], listed: Listed, short: ShortList | None = None
 ) -> AsyncIterator[list[T]]:
     """The list at *path*, in batches of lines.
+
+    Args:
+        job: The job.
+        path: Where the list stands.
+        kind: What a line is.
+        listed: The list that it must be.
+        short: Its content, if that is at hand; filled if one request reads all of it.
 
     Raises:
         RecordError: At the end, if it is not the list that the decision names; at once, if a line
             cannot belong to it.
     """
     digest, rest, count = sha256(), b"", 0
-    async with ending(_pieces(job, path)) as pieces:
+
+    def is_whole() -> bool:
+        return not rest and Listed(count, digest.hexdigest()) == listed
+
+    async with ending(_pieces(job, path, is_whole, short or ShortList())) as pieces:
         async for piece in pieces:
             digest.update(piece)
             *lines, rest = (rest + piece).split(b"\n")
@@ -119,10 +142,27 @@ async def read_list(
         raise RecordError(f"{path}: not the list that was decided on", path=path)
 
 
-async def _pieces(job: BoundJob, path: StorePath) -> AsyncIterator[bytes]:
-    """The content of *path*, read in large requests and returned in smaller pieces."""
+async def _pieces(
+    job: BoundJob, path: StorePath, is_whole: Callable[[], bool], short: ShortList
+) -> AsyncIterator[bytes]:
+    """The content of *path*, read in large requests and returned in smaller pieces.
+
+    Less than was asked for is the end if the list *is_whole* with it: none is looked for after it.
+    """
+    if short.data is not None:
+        for piece in _split(short.data):
+            yield piece
+        return
     start = 0
     while data := await job.store.read_range(path, start=start, length=_CHUNK_BYTES):
         start += len(data)
-        for begin in range(0, len(data), _LINES_BYTES):
-            yield data[begin : begin + _LINES_BYTES]
+        for piece in _split(data):
+            yield piece
+        if len(data) < _CHUNK_BYTES and is_whole():
+            short.data = data if start == len(data) else None
+            return
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    for begin in range(0, len(data), _LINES_BYTES):
+        yield data[begin : begin + _LINES_BYTES]

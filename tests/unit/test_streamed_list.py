@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
+from fsspec_commit.protocol.streamed_list import Listed, ListWriter, ShortList, read_list
 from fsspec_commit.records.job import ReplacedFile
 
 SENT_AT_ONCE = 1 << 20
@@ -51,9 +51,9 @@ async def write(job: Any, count: int) -> Listed | None:
     return await writer.finish()
 
 
-async def read(job: Any, listed: Listed) -> int:
+async def read(job: Any, listed: Listed, short: ShortList | None = None) -> int:
     count = 0
-    async for batch in read_list(job, job.layout.area, ReplacedFile, listed):
+    async for batch in read_list(job, job.layout.area, ReplacedFile, listed, short):
         for file in batch:
             assert file == line(count)
             count += 1
@@ -84,16 +84,18 @@ class Given(OneFile):
 
     Attributes:
         read_bytes: How much of it was read.
+        requests: In how many requests.
     """
 
     def __init__(self, data: bytes) -> None:
         self.data = bytearray(data)
         self.size_bytes = len(data)
-        self.read_bytes = 0
+        self.read_bytes = self.requests = 0
 
     async def read_range(self, path: str, *, start: int, length: int) -> bytes:
         data = await super().read_range(path, start=start, length=length)
         self.read_bytes += len(data)
+        self.requests += 1
         return data
 
 
@@ -136,3 +138,55 @@ def test_a_list_of_another_length_or_content_is_refused_at_its_end(
     job.store = Given(data + b"[")
     with pytest.raises(RecordError, match="not the list that was decided on"):
         asyncio.run(read(job, Listed(2, sha256(data + b"[").hexdigest())))
+
+
+def as_many_bytes(size_bytes: int) -> tuple[bytes, int]:
+    """A list of so many bytes, the first of which are a line that is filled up, and its length."""
+    count = 100
+    lines = [msgspec.json.encode(line(number)) for number in range(count)]
+    lines[0] += b" " * (size_bytes - sum(map(len, lines)) - count)
+    data = b"".join(one + b"\n" for one in lines)
+    assert len(data) == size_bytes
+    return data, count
+
+
+@pytest.mark.parametrize(("more_bytes", "requests", "again"), [(-1, 1, 0), (0, 2, 2), (1, 2, 2)])
+def test_the_end_of_a_list_is_not_asked_for_where_it_is_known(
+    more_bytes: int, requests: int, again: int
+) -> None:
+    """A short one is read once, whoever reads it again."""
+    data, count = as_many_bytes(SENT_AT_ONCE + more_bytes)
+    job: Any = SimpleNamespace(store=Given(data), layout=SimpleNamespace(area="area"))
+    short = ShortList()
+    listed = Listed(count, sha256(data).hexdigest())
+    for asked in (requests, requests + again):
+        assert asyncio.run(read(job, listed, short)) == count
+        assert job.store.requests == asked
+    assert (short.data is None) == bool(again)
+
+
+class InPieces(Given):
+    """A store that answers with less than it was asked for."""
+
+    async def read_range(self, path: str, *, start: int, length: int) -> bytes:
+        return await super().read_range(path, start=start, length=min(length, 1_000))
+
+
+def test_less_than_was_asked_for_is_no_end_of_a_list() -> None:
+    data, count = as_many_bytes(20_000)
+    job: Any = SimpleNamespace(store=InPieces(data), layout=SimpleNamespace(area="area"))
+    short = ShortList()
+    assert asyncio.run(read(job, Listed(count, sha256(data).hexdigest()), short)) == count
+    assert (job.store.requests, short.data) == (20, None)
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_short_list_is_what_was_decided_on_wherever_it_is_read_from(*, is_kept: bool) -> None:
+    data, count = as_many_bytes(20_000)
+    job: Any = SimpleNamespace(
+        store=Given(b"" if is_kept else data), layout=SimpleNamespace(area="area")
+    )
+    short = ShortList(data if is_kept else None)
+    with pytest.raises(RecordError, match="not the list that was decided on"):
+        asyncio.run(read(job, Listed(count, "0" * 64), short))
+    assert short.data == (data if is_kept else None)

@@ -22,6 +22,7 @@ from fsspec_commit.protocol import (
 )
 from fsspec_commit.protocol.publish import Placing, publish_files
 from fsspec_commit.protocol.replaced import ReplacedFiles, recall_replaced
+from fsspec_commit.protocol.streamed_list import ShortList
 from fsspec_commit.records import Standing
 from fsspec_commit.store import Expect
 
@@ -34,7 +35,7 @@ def publishes_before_its_decision(patch: pytest.MonkeyPatch) -> None:
 
     async def decide(job: Any, wanted: Any) -> Any:
         new = await recovery._decided_files(job, wanted)
-        replaced = await recall_replaced(job, Standing(wanted), new.reusable)
+        replaced = await recall_replaced(job, Standing(wanted), new.reusable, ShortList())
         placing = Placing(job, new.count, None)
         await publish_files(job, new, replaced, resuming=False, lost=None, placing=placing)
         return await real(job, wanted)

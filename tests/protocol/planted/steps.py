@@ -43,7 +43,7 @@ async def _unclaimed(job: Any, partitions: Any, *, reusable_names: bool, **_: An
     return HeldClaim(claim, (), was_alone=True)
 
 
-async def _unverified(job: Any, decision: Any, _: Any) -> ReplacedFiles:
+async def _unverified(job: Any, decision: Any, *_: Any) -> ReplacedFiles:
     return ReplacedFiles(job, decision.record)
 
 
