@@ -22,7 +22,7 @@ from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
-from fsspec_commit.effects.parallel import Progress, for_each
+from fsspec_commit.effects.parallel import Progress, both, for_each
 from fsspec_commit.effects.part_writer import PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import RecordError, Stage
@@ -283,14 +283,17 @@ class MagicCommitter:
         """Upload the marker; the decision records what completing the upload takes.
 
         All jobs use the marker's name, so the upload is recorded under the claim before it holds
-        any data.
+        a byte.
         """
         upload = await self._uploads.start(layout.destination.success)
         record = layout.prepared_success(claim_nonce)
-        await _record(self._store, layout, record, SUCCESS, upload)
+        recording = _record(self._store, layout, record, SUCCESS, upload)
         if data:
+            await recording
             await _check_active(self._store, layout, "prepare")
-        part = await self._uploads.put_part(upload, 1, data)
+            part = await self._uploads.put_part(upload, 1, data)
+        else:
+            _, part = await both(recording, self._uploads.put_part(upload, 1, data))
         return marker_identity(replace(upload, parts=(part,)))
 
     async def publish_success(

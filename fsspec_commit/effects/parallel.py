@@ -1,9 +1,19 @@
 """Concurrent work, bounded and streamed: after an error nothing starts, and the rest is awaited."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from operator import length_hint
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from fsspec_commit.errors import CommitError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,6 +72,46 @@ async def all_of(
 
     await for_each(range(len(items)), one, in_flight_max=in_flight_max)
     return [given[index] for index in range(len(items))]
+
+
+async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tuple[T, R]:
+    """Run two calls at once, neither of which needs what the other does; return both results.
+
+    It ends when both have ended, also when one of them fails, or the caller is cancelled: whatever
+    the caller does next, no request of theirs comes after it.
+
+    Raises:
+        BaseException: The worst of their errors. One that leaves open what has happened must not be
+            hidden by one that says that nothing has.
+    """
+    tasks = asyncio.ensure_future(one), asyncio.ensure_future(other)
+    cancelled: asyncio.CancelledError | None = None
+    while running := [task for task in tasks if not task.done()]:
+        try:
+            await asyncio.wait(running)
+        except asyncio.CancelledError as error:
+            cancelled = error
+            for task in running:
+                task.cancel()
+    errors = [found for task in tasks if (found := _error_of(task)) is not None]
+    if cancelled is not None:
+        raise cancelled
+    if errors:
+        raise max(errors, key=_badness)
+    return tasks[0].result(), tasks[1].result()
+
+
+def _error_of(task: asyncio.Future[Any]) -> BaseException | None:
+    return asyncio.CancelledError() if task.cancelled() else task.exception()
+
+
+def _badness(error: BaseException) -> int:
+    """How much it leaves open; of two that leave open as much, the first one counts."""
+    if not isinstance(error, Exception):
+        return 3
+    if not isinstance(error, CommitError):
+        return 1
+    return {"unknown": 2, "not_committed": 0}.get(error.outcome, 1)
 
 
 async def _run_one(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.effects.parallel import Progress, both
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -269,8 +269,7 @@ async def _wanted(
 ) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
-    replaced = await list_replaced(job, claim, new, outside, old)
-    stale = await seen_success(job)
+    replaced, stale = await both(list_replaced(job, claim, new, outside, old), seen_success(job))
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,

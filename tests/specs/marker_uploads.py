@@ -1,10 +1,11 @@
 """Which pending uploads of a marker may be aborted, though no name says whose: every interleaving.
 
 All jobs upload their markers under one name. A driver begins an upload, perhaps without an answer,
-so that it begins another; records it in its job's area; stores a part; and decides, naming it. It
-may stop anywhere. When the job is over, what is recorded goes with it; nobody knows of the rest.
-`clean` lists the uploads, then looks for jobs that have not decided, then reads all records: an
-upload that no record names is of a driver that can decide nothing any more, if no job is undecided.
+so that it begins another; records it in its job's area, and stores a part without a byte, in any
+order; and decides, naming it. It may stop anywhere. When the job is over, what is recorded goes
+with it; nobody knows of the rest. `clean` lists the uploads, then looks for jobs that have not
+decided, then reads all records: an upload that no record names is of a driver that can decide
+nothing any more, if no job is undecided.
 
 One job has two drivers; whoever resumes or aborts it does so at any moment.
 """
@@ -32,7 +33,7 @@ Look: TypeAlias = Literal["uploads", "jobs", "records", "abort"]
 class Driver(NamedTuple):
     """One driver: its next call, whether one was not answered, and the upload it knows of."""
 
-    at: Literal["upload", "record", "put", "decide", "end"] = "upload"
+    at: Literal["upload", "both", "record", "put", "decide", "end"] = "upload"
     upload: str = ""
 
 
@@ -116,18 +117,20 @@ def _drives(now: World, number: int, me: Driver) -> Iterator[tuple[str, World, D
         for label, name in (("", f"{number}"), (", unanswered", f"{number}, unanswered")):
             if name not in now.begun:
                 begun = now._replace(begun=now.begun | {name}, pending=now.pending | {name})
-                moved = me if label else Driver("record", name)
+                moved = me if label else Driver("both", name)
                 yield f"begins an upload{label}", begun, moved
-    elif me.at == "record":
+    if me.at in {"both", "record"}:
         if now.job == "over":
             yield "finds its job over", now, Driver("end")
         else:
             recorded = now._replace(recorded=now.recorded | {me.upload})
-            yield "records its upload", recorded, me._replace(at="put")
-    elif me.at == "put":
+            following = me._replace(at="put" if me.at == "both" else "decide")
+            yield "records its upload", recorded, following
+    if me.at in {"both", "put"}:
         stands = me.upload in now.pending
-        yield "stores a part", now, me._replace(at="decide") if stands else Driver("end")
-    elif me.at == "decide":
+        following = me._replace(at="record" if me.at == "both" else "decide")
+        yield "stores a part", now, following if stands else Driver("end")
+    if me.at == "decide":
         if now.job == "undecided":
             decided = now._replace(job="decided", named=me.upload)
             yield "decides", decided, Driver("end")

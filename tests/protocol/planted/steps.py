@@ -1,8 +1,9 @@
 """The steps of ``protocol/commit.py``, each left out or swapped with the next: from its source.
 
-A step is a call of a function of another module that is awaited, or that stands as a statement of
-its own. Where something goes on with what a step returns, it gets what a step returns that finds
-nothing and does nothing. A new step has its bugs by itself, once it is said what that would be.
+A step is a call of a function of another module that is awaited, alone or at once with another, or
+that stands as a statement of its own. Where something goes on with what a step returns, it gets
+what a step returns that finds nothing and does nothing. A new step has its bugs by itself, once it
+is said what that would be.
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ INSTEAD: dict[str, Callable[..., Any]] = {
 """What stands for a step with whose result something is done."""
 WORDS = {"over_after_deciding"}
 """What only finds the words of an error."""
+TOGETHER = "both"
+"""What runs two steps at once."""
 _TREE = ast.parse(Path(commit.__file__).read_text())
 _OWN = {one.name for one in _TREE.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
 
@@ -180,11 +183,21 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
     looking: list[ast.AST] = [statement]
     while looking:
         node = looking.pop(0)
-        awaited = node.value if isinstance(node, ast.Await) else None
-        if isinstance(awaited, ast.Call) and _is_step(awaited):
-            yield awaited
+        for awaited in _awaited(node):
+            if _is_step(awaited):
+                yield awaited
         within = (ast.stmt, ast.ExceptHandler)
         looking += [one for one in ast.iter_child_nodes(node) if not isinstance(one, within)]
+
+
+def _awaited(node: ast.AST) -> list[ast.Call]:
+    """The calls that a node awaits: one, or those that run at once."""
+    call = node.value if isinstance(node, ast.Await) else None
+    if not isinstance(call, ast.Call):
+        return []
+    if ast.unparse(call.func) == TOGETHER:
+        return [one for one in call.args if isinstance(one, ast.Call)]
+    return [call]
 
 
 def _is_step(call: ast.Call) -> bool:

@@ -9,7 +9,6 @@ NO_DIFFERENCE = {
     "_finish with mark_lost before mark_done": "both stand before the job is over",
     "_finish with retire_job before forget_late_deletes": "what means nothing goes a moment later",
     "_finish with standing_published before recall_replaced": "both only read",
-    "_wanted with seen_success before list_replaced": "both only look, under the claim",
     "commit_job with announce before deciding": "a callback is told a moment too early",
     "commit_job with deciding before abort_job": "a job goes one of these ways",
     "prepare_job with left_out before check_output": "both only read",
