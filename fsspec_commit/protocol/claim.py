@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import (
     CommitError,
@@ -195,16 +196,17 @@ async def _clear(
 ) -> JobState | None:
     """Wait until no other job is in the way; return an older one that must go first.
 
+    All are looked at once at the same time, and then, one after the other, those that were in the
+    way: whoever was not, and gets into it later, has written its claim after this one, and sees it.
+
     A newer job that has a claim is fenced, but only if it shows no sign of life: a live one will
     decide, or see this claim and withdraw its own.
     """
     loop = asyncio.get_running_loop()
-    for layout in others:
-        if layout.job_id == claim.job_id:
-            continue
+    for seen in await _those_in_the_way(job, claim, others):
         patience = _Patience(job)
         watch = Watch()
-        other: JobState | None = None
+        layout, other = seen.layout, seen
         while True:
             looked_at = loop.time()
             other = await read_state(job.store, layout, before=other)
@@ -223,6 +225,18 @@ async def _clear(
                 raise _concurrent(job, other)
             await patience.wait(other)
     return None
+
+
+async def _those_in_the_way(job: BoundJob, claim: Claim, others: list[JobLayout]) -> list[JobState]:
+    """The jobs that are in the way now, oldest first; what is known of the others is dropped."""
+
+    async def look(layout: JobLayout) -> JobState | None:
+        other = await read_state(job.store, layout)
+        return other if _in_the_way(claim, other) else None
+
+    looking = [layout for layout in others if layout.job_id != claim.job_id]
+    seen = await all_of(looking, look, in_flight_max=job.store.in_flight_max)
+    return [other for other in seen if other is not None]
 
 
 def _in_the_way(claim: Claim, other: JobState) -> bool:

@@ -36,10 +36,12 @@ ROUND_TRIPS: dict[tuple[str, Mode], tuple[int, int, int]] = {
 """Of the start of a job, the commit of a task, and the commit of the job."""
 
 
-async def taken(trips: Trips, mode: Mode) -> tuple[int, int, int]:
-    """How many a job takes that is not the first one there, and is alone."""
+async def taken(trips: Trips, mode: Mode, others: int = 0) -> tuple[int, int, int]:
+    """How many a job takes that is not the first one there, beside so many open ones."""
     first = await trips.begun()
     await first.commit([await wrote(first, "first.txt")], wait_s=0)
+    for _ in range(others):
+        await trips.begun()
     begin = trips.taken
     driver = await trips.begun(mode=mode)
     began = trips.taken
@@ -61,3 +63,17 @@ def test_a_job_takes_few(monkeypatch: pytest.MonkeyPatch, family: str, mode: Mod
     took = trips.run(taken(trips, mode))
     asked = trips.asked(trips.taken - took[-1])
     assert took == ROUND_TRIPS[family, mode], "\n".join(asked)
+
+
+@pytest.mark.parametrize("family", ["s3", "gcs", "gen2", "hdfs"])
+def test_any_number_of_other_jobs_takes_few_more(
+    monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    """All are looked at together, as many at once as may be in flight."""
+    more = []
+    for others in (0, 1, 50):
+        trips = Trips(monkeypatch, family, old=OLD)
+        more.append(
+            trips.run(taken(trips, "append", others))[-1] - ROUND_TRIPS[family, "append"][-1]
+        )
+    assert more == [0, 1, 1]

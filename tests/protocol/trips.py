@@ -61,7 +61,7 @@ class Trips:
 
     async def begun(self, **options: Any) -> Driver:
         """A driver of a job, by default of one that adds files."""
-        to = self._world.open(self._world.process("p"))
+        to = self._world.open(self._world.process(f"p{len(self._world.processes)}"))
         chosen = JobOptions(**{"mode": "append", **options})  # type: ignore[typeddict-item]  # as a test says
         new = await new_job_at(to, chosen, ids=to.ids)
         driver = Driver()
