@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ from tests.protocol.in_virtual_time import wrote
 from tests.protocol.trips import Trips
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fsspec_commit.records.job import Mode
 
 UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
@@ -34,6 +37,17 @@ ROUND_TRIPS: dict[tuple[str, Mode], tuple[int, int, int]] = {
     ("hdfs", "overwrite"): (3, 4, 31),
 }
 """Of the start of a job, the commit of a task, and the commit of the job."""
+NAMES = {
+    "s3": "S3",
+    "s3-versioned": "S3 with versions",
+    "minio": "S3, where uploads are not listed",
+    "gcs": "GCS",
+    "gen2": "Gen2",
+    "hdfs": "HDFS",
+}
+"""As the page about performance calls them."""
+SHOWN: tuple[Mode, ...] = ("append", "overwrite", "overwrite_partitions")
+PAGE = Path(__file__).parents[2] / "docs/performance.md"
 
 
 async def taken(trips: Trips, mode: Mode, others: int = 0) -> tuple[int, int, int]:
@@ -77,3 +91,17 @@ def test_any_number_of_other_jobs_takes_few_more(
             trips.run(taken(trips, "append", others))[-1] - ROUND_TRIPS[family, "append"][-1]
         )
     assert more == [0, 1, 1]
+
+
+def rows() -> Iterator[str]:
+    """What the page says."""
+    for family, name in NAMES.items():
+        start, task, _ = ROUND_TRIPS[family, "append"]
+        commits = [ROUND_TRIPS.get((family, mode), ("",))[-1] for mode in SHOWN]
+        cells = " | ".join(str(one) for one in (name, start, task, *commits))
+        yield f"| {cells} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+@pytest.mark.checkout
+def test_the_page_says_how_many() -> None:
+    assert "\n".join(rows()) in PAGE.read_text("utf-8")
