@@ -8,6 +8,7 @@ from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
+from fsspec_commit.effects.parallel import both
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath
 
@@ -95,10 +96,10 @@ class RetiringInOrder:
     """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
 
     Uploads follow, while the records still show which they are: an attempt that records another one
-    later finds ``job.json`` gone. Then the manifests go, and the decision after them: as long as it
-    stands no late driver can create another one, and whatever decision comes later finds nothing
-    that it could publish. So a void area never shows a decision that looks as if its files were
-    lost. A crash in between leaves a void area.
+    later finds ``job.json`` gone. Beside them go the manifests, which record none, and the decision
+    after both: as long as it stands no late driver can create another one, and whatever decision
+    comes later finds nothing that it could publish. So a void area never shows a decision that
+    looks as if its files were lost. A crash in between leaves a void area.
 
     Args:
         store: Where the area is.
@@ -125,9 +126,14 @@ class RetiringInOrder:
         """Delete ``job.json``, abort the job's uploads, then delete the area."""
         await self._store.delete(layout.spec, permit)
         permit = deletion.of_void_area(layout)
-        if self._leftovers is not None:
-            await self._leftovers.abort_of(layout, permit, published=published)
-        await delete_decision(self._store, layout, permit)
+        if self._leftovers is None:
+            await delete_decision(self._store, layout, permit)
+        else:
+            await both(
+                self._leftovers.abort_of(layout, permit, published=published),
+                self._store.delete_tree(layout.manifests, permit),
+            )
+            await self._store.delete(layout.decision, permit)
         if leaving is not None:
             await leaving(layout.area)
         if adopted and self._adopts:
