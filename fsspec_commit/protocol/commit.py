@@ -30,7 +30,13 @@ from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
 from fsspec_commit.protocol.manifests import NewFiles
-from fsspec_commit.protocol.marks import begin_epoch, is_done, mark_done, mark_lost
+from fsspec_commit.protocol.marks import (
+    begin_epoch,
+    forget_epochs,
+    is_done,
+    mark_done,
+    mark_lost,
+)
 from fsspec_commit.protocol.old_partitions import FilesOutside
 from fsspec_commit.protocol.publish import Placing, losses, publish_files, say_published
 from fsspec_commit.protocol.replaced import list_replaced, may_write, recall_replaced
@@ -252,15 +258,17 @@ async def _finish(
         await mark_lost(job)
     if resuming:
         beside = await job.store.list_usable(job.layout.destination.areas)
-    await begin_epoch(job, published, beside)
+    await begin_epoch(job, beside)
     await forget_late_deletes(job, beside)
-    warnings += await retire_job(job, new, published, replaced)
+    _, left = await both(
+        forget_epochs(job, published, beside), retire_job(job, new, published, replaced)
+    )
     return Finished(
         new,
         new.manifests.chosen.count,
         len(replaced.in_place) if published.record.lost else replaced.count,
         replaced.in_place,
-        tuple(warnings),
+        (*warnings, *left),
     )
 
 

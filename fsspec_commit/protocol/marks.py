@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
@@ -36,22 +37,34 @@ async def mark_lost(job: BoundJob) -> None:
     await _touch(job, job.layout.destination.lost(job.layout.job_id))
 
 
-async def begin_epoch(
-    job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
-) -> None:
+async def begin_epoch(job: BoundJob, beside: Sequence[Entry | Directory]) -> None:
     """Let readers that are listing the destination see that a job has finished meanwhile.
 
-    Creates a new epoch, then deletes those that stood *beside* the areas, and no others: an epoch
-    that another job created in between stays, since a reader may have seen only what was there
-    before it. The new one is listed after those, so that a listing in the order of names, of many
-    pages, cannot pass the place of the one before it stands, and find the others gone.
+    The new epoch is listed after those that stood *beside* the areas, so that a listing in the
+    order of names, of many pages, cannot pass its place before it stands, and find the others gone.
     """
     layout = job.layout.destination
     before = epochs_among(beside, layout)
     await _touch(job, layout.epoch(_following(before, job.store.ids.nonce())))
+
+
+async def forget_epochs(
+    job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
+) -> None:
+    """Delete the epochs that stood *beside* the areas, once the job's own stands, and no others.
+
+    An epoch that another job created in between stays, since a reader may have seen only what was
+    there before it. One too many says no more than one, so one that cannot be deleted is left to
+    the next job.
+    """
+    layout = job.layout.destination
+    before = epochs_among(beside, layout)
     permit = deletion.of_epochs(layout, published, before)
-    for entry in before:
-        await job.store.delete(entry.path, permit)
+
+    async def forget(entry: Entry) -> None:
+        await job.store.delete_or_leave(entry.path, permit)
+
+    await for_each(before, forget, in_flight_max=job.store.in_flight_max)
 
 
 def _following(before: Sequence[Entry], nonce: Nonce) -> Nonce:

@@ -59,13 +59,13 @@ FORGIVEN: dict[str, set[tuple[Phase | None, Phase | None]]] = {
 }
 ONE_LOOK = {"not_looked_before", "looked_after_and_no_job_is_seen"}
 At: TypeAlias = Literal[
-    "absent", "open", "aborted", "decided", "published", "marked", "swept", "ending", "gone", "late"
+    "absent", "open", "aborted", "decided", "published", "marked", "ending", "gone", "late"
 ]
 """How far a job has come: ``late`` is gone, without an epoch yet."""
 PHASES: dict[At, Phase] = {
     **dict.fromkeys(("open", "aborted"), Phase.QUIET),
     "decided": Phase.DECIDED,
-    **dict.fromkeys(("published", "marked", "swept"), Phase.PUBLISHED),
+    **dict.fromkeys(("published", "marked"), Phase.PUBLISHED),
     "ending": Phase.OVER,
 }
 """How the reader finds a job; who has no area is over for whom has seen it before."""
@@ -83,12 +83,14 @@ class Job(NamedTuple):
 
     ``replaced`` are the files that its decision names, ``beside`` the epochs that it has listed
     before it created its own: at the last moment, as a resumer does; a driver's list is older.
+    ``is_swept`` is whether it has deleted them, which it may do at any time after that, or never.
     """
 
     at: At = "absent"
     done: int = 0
     replaced: tuple[str, ...] = ()
     beside: frozenset[int] = frozenset()
+    is_swept: bool = True
 
 
 class Look(NamedTuple):
@@ -179,19 +181,19 @@ class _Model:
             yield self._deletes(now, number, job)
         elif job.at != "gone":
             yield from self._ends(now, number, job)
-
-    def _ends(self, now: World, number: int, job: Job) -> Iterator[Step]:
-        if job.at == "marked":
+        if not job.is_swept:
             beside = job.beside
             if self._weakened == "all_other_epochs_deleted":
                 beside = now.epochs - {number}
             swept = now._replace(epochs=now.epochs - beside)
-            yield "deletes older epochs", _with(swept, number, job._replace(at="swept"))
-        elif job.at == "late":
+            yield "deletes older epochs", _with(swept, number, job._replace(is_swept=True))
+
+    def _ends(self, now: World, number: int, job: Job) -> Iterator[Step]:
+        if job.at == "late":
             marked = now._replace(epochs=now.epochs | {number})
             yield "creates an epoch", _with(marked, number, job._replace(at="gone"))
         else:
-            late = job.at == "swept" and self._weakened == "epoch_after_the_area"
+            late = job.at == "marked" and self._weakened == "epoch_after_the_area"
             yield (
                 "removes its area",
                 _with(now, number, job._replace(at="late" if late else "gone")),
@@ -220,9 +222,9 @@ class _Model:
             rest = now._replace(files=now.files - {job.replaced[job.done]})
             return "deletes", _with(rest, number, job._replace(done=job.done + 1))
         if self._weakened in {"no_epoch", "epoch_after_the_area"}:
-            return "goes on", _with(now, number, job._replace(at="swept"))
+            return "goes on", _with(now, number, job._replace(at="marked"))
         marked = now._replace(epochs=now.epochs | {number})
-        beside = job._replace(at="marked", beside=now.epochs)
+        beside = job._replace(at="marked", beside=now.epochs, is_swept=False)
         return "creates an epoch", _with(marked, number, beside)
 
     def _reads(self, now: World, reader: Reader) -> Iterator[Step]:

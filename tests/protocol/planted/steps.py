@@ -81,6 +81,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "delete_replaced": _answering(()),
     "publish_success": _answering(()),
     "job.store.list_usable": _answering(()),
+    "forget_epochs": _answering(None),
     "retire_job": _answering([]),
     "list_replaced": _answering(None),
     "seen_success": _answering(None),

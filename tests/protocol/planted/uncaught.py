@@ -7,7 +7,7 @@ NO_DIFFERENCE = {
     "_finish with job.store.list_usable before mark_lost": "what is listed holds no such marks",
     "_finish with mark_done before delete_replaced": "the job is decided when its key counts",
     "_finish with mark_lost before mark_done": "both stand before the job is over",
-    "_finish with retire_job before forget_late_deletes": "what means nothing goes a moment later",
+    "_finish with forget_epochs before forget_late_deletes": "neither means anything any more",
     "_finish with standing_published before recall_replaced": "both only read",
     "commit_job with announce before deciding": "a callback is told a moment too early",
     "commit_job with deciding before abort_job": "a job goes one of these ways",
@@ -23,6 +23,9 @@ _STEPS = "tests/protocol/test_commit_steps.py::"
 HELD_BY = {
     "_decide without withdraw_success": (
         "tests/protocol/test_flat_races.py::test_somebody_acts_between_any_two_calls"
+    ),
+    "_finish without forget_epochs": (
+        f"{_STEPS}test_whoever_resumes_a_job_removes_the_epochs_before"
     ),
     "_finish without forget_late_deletes": (
         "tests/protocol/test_late_deletes.py::test_what_means_nothing_any_more_is_removed"
