@@ -91,6 +91,8 @@ async def _round(
         costs[name], came = await measure(asyncio.gather(*sending))
         return came
 
+    # What idled too long while the other way sent was closed: opened anew before anything counts.
+    await asyncio.gather(*(store.stat(path) for path in paths))
     put = [store.put(path, _DATA, expecting=Expect.ABSENT, within=None) for path in paths]
     await cost("put", *put)
     begun: list[PendingUpload] = await cost(
