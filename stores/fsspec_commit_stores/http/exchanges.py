@@ -105,14 +105,11 @@ class Exchanges:
         """
         if self._session.closed:
             raise RuntimeError("Session is closed")
-        try:
-            connection = await self._connector.connect(self._host, [], patience)
-        except TimeoutError as error:
-            raise aiohttp.ConnectionTimeoutError("Connection timeout") from error
-        except aiohttp.ClientError:
-            raise
-        except OSError as error:
-            raise aiohttp.ClientOSError(*error.args) from error
+        connection = await self._connected(patience)
+        if connection.protocol.should_close:
+            # What came unasked while it was idle would pass for the answer.
+            connection.close()
+            connection = await self._connected(patience)
         transport = connection.transport
         try:
             received = await self._exchanged(
@@ -129,6 +126,16 @@ class Exchanges:
             connection.close()
         return received
 
+    async def _connected(self, patience: aiohttp.ClientTimeout) -> Any:
+        try:
+            return await self._connector.connect(self._host, [], patience)
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError("Connection timeout") from error
+        except aiohttp.ClientError:
+            raise
+        except OSError as error:
+            raise aiohttp.ClientOSError(*error.args) from error
+
     async def _exchanged(
         self,
         protocol: Any,
@@ -142,7 +149,7 @@ class Exchanges:
             raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
         protocol.set_response_params(
             read_until_eof=True,
-            auto_decompress=False,
+            auto_decompress=self._session.auto_decompress,
             read_timeout=patience.sock_read,
             skip_payload=is_head,
         )
@@ -151,6 +158,7 @@ class Exchanges:
         try:
             told, content = await protocol.read()
             while told.code in _INFORMATIONAL:
+                protocol.start_timeout()  # It has stopped to count, as if this were the answer.
                 told, content = await protocol.read()
         except HttpProcessingError as error:
             raise aiohttp.ClientResponseError(
@@ -170,5 +178,7 @@ def is_known() -> bool:
     return (
         [*connect] == ["self", "req", "traces", "timeout"]
         and parameters.keys() >= _PARAMETERS
-        and all(hasattr(ResponseHandler, name) for name in ("read", "start_timeout"))
+        and all(
+            hasattr(ResponseHandler, name) for name in ("read", "should_close", "start_timeout")
+        )
     )

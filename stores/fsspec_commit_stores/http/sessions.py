@@ -23,6 +23,8 @@ THROUGH_A_PROXY = "they go through a proxy"
 """Why none is an exchange, where that is so."""
 
 _LENGTH, _TYPE = "Content-Length", "Content-Type"
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Where a session says how long each body is, only aiohttp may send one."""
 _TYPE_OF_BODIES = "application/octet-stream"
 """What aiohttp says of bytes, and of nothing as well."""
 _log = logging.getLogger("fsspec_commit")
@@ -131,7 +133,7 @@ class Session:
         where = URL(url)
         is_odd = any(how.values()) or not {*skip_auto_headers} <= {_TYPE}
         way = None
-        if method in SHORT and timeout.total is None and not is_odd and not self._is_declined:
+        if method in SHORT and timeout.total is None and not is_odd and not self._declines():
             way = self._way(where)
         if way is not None:
             has_type = not skip_auto_headers
@@ -148,6 +150,12 @@ class Session:
             skip_auto_headers=skip_auto_headers,
             **how,
         )
+
+    def _declines(self) -> bool:
+        """Whether no request is an exchange: for good, as soon as there is a cookie to be sent."""
+        if not self._is_declined and self._keeps_cookies and len(self._session.cookie_jar):
+            self._decline("cookies are set")
+        return self._is_declined
 
     def _told(self, received: Received) -> WholeAnswer:
         answer = WholeAnswer(received)
@@ -167,7 +175,11 @@ class Session:
         exchanges = None
         if url.raw_user is not None:
             self._decline("a URL says who asks")
-        elif len(set(headers)) < len(headers) or not all(map(_is_plain, headers.items())):
+        elif (
+            len(set(headers)) < len(headers)
+            or not all(map(_is_plain, headers.items()))
+            or not _FRAMING.isdisjoint(name.lower() for name in headers)
+        ):
             self._decline("the session has odd headers")
         else:
             exchanges = Exchanges.of(self._session, url)
@@ -202,6 +214,8 @@ def _message(
     """What is sent; ``None`` where only aiohttp may know that."""
     if not (data is None or isinstance(data, BytesIO)):
         return None
+    if data is not None and data.getbuffer().nbytes > MESSAGE_BYTES_MAX:
+        return None
     body = b"" if data is None else data.getvalue()
     lines = [f"{method} {url.raw_path_qs} HTTP/1.1"]
     said = set()
@@ -211,6 +225,7 @@ def _message(
         said.add(name.lower())
         lines.append(f"{name}: {value}")
     lines += [line for name, line in others.items() if name not in said]
+    said |= others.keys()
     if method != HEAD:
         if _LENGTH.lower() not in said:
             lines.append(f"{_LENGTH}: {len(body)}")

@@ -160,12 +160,29 @@ def test_nobody_there_is_the_same(loop: asyncio.Runner) -> None:
     assert ours == theirs == aiohttp.ClientConnectorError
 
 
-def test_nobody_answers(loop: asyncio.Runner) -> None:
+@pytest.mark.parametrize("before", [b"", b"HTTP/1.1 100 Go on\r\n\r\n"], ids=["nobody", "100"])
+def test_nobody_answers(loop: asyncio.Runner, before: bytes) -> None:
+    """Nor after a word that somebody is there, which is no answer."""
+
     async def ask() -> Any:
-        async with serving(b"") as raw, session_of() as session:
+        async with serving(before) as raw, session_of() as session, asyncio.timeout(60):
             return await outcome(by_exchange(session, raw.url))
 
     assert loop.run(ask()) is aiohttp.SocketTimeoutError
+
+
+def test_what_comes_unasked_is_no_answer_to_the_next(loop: asyncio.Runner) -> None:
+    """Such as a second answer to the one before."""
+    late = BODY.replace(b"200 OK", b"404 No")
+
+    async def ask() -> list[Any]:
+        async with serving(BODY) as raw, session_of() as session:
+            first = await by_exchange(session, raw.url)
+            [pooled] = session.connector._conns.values()  # type: ignore[union-attr]
+            pooled[0][0].data_received(late)
+            return [first.status, (await by_exchange(session, raw.url)).status, raw.connections]
+
+    assert loop.run(ask()) == [200, 200, 2]
 
 
 def test_they_share_the_sessions_connections(loop: asyncio.Runner) -> None:
@@ -289,11 +306,12 @@ def with_another_request(monkeypatch: pytest.MonkeyPatch) -> None:
     "change",
     [
         without("set_response_params"),
+        without("should_close"),
         without("start_timeout"),
         with_another_connector,
         with_another_request,
     ],
-    ids=["no parameters", "no timeouts", "another connector", "another request"],
+    ids=["no parameters", "no end", "no timeouts", "another connector", "another request"],
 )
 def test_of_an_aiohttp_that_is_built_otherwise_there_are_none(
     loop: asyncio.Runner, monkeypatch: pytest.MonkeyPatch, change: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 from contextlib import asynccontextmanager
 from io import BytesIO
@@ -41,6 +42,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 SESSIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "with headers": {"headers": {"Accept-Encoding": "identity", "X-Mine": "1"}},
+    "with a type": {"headers": {"Content-Type": "application/json"}},
     "that watches bodies": {"request_class": WatchedRequest},
 }
 
@@ -48,7 +50,8 @@ SESSIONS: dict[str, dict[str, Any]] = {
 @asynccontextmanager
 async def session_of(**options: Any) -> AsyncIterator[aiohttp.ClientSession]:
     options.setdefault("connector", aiohttp.TCPConnector(limit=1))
-    async with aiohttp.ClientSession(auto_decompress=False, **options) as session:
+    options.setdefault("auto_decompress", False)
+    async with aiohttp.ClientSession(**options) as session:
         session._retry_connection = False
         yield session
 
@@ -143,6 +146,42 @@ def test_an_end_is_the_same(answer: bytes) -> None:
     run(test)
 
 
+@pytest.mark.parametrize("auto_decompress", [False, True])
+def test_what_a_session_decompresses_is_decompressed(*, auto_decompress: bool) -> None:
+    """A proxy may compress although nobody wants that."""
+    content = gzip.compress(b'{"generation": "1"}')
+    answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s"
+
+    async def test() -> None:
+        async with (
+            serving(answer % (len(content), content)) as raw,
+            session_of(auto_decompress=auto_decompress) as opened,
+        ):
+            ours, theirs = await both(opened, "PUT", raw.url)
+            assert ours[1:] == theirs[1:]
+            assert (ours[-1] == content) is not auto_decompress
+
+    run(test)
+
+
+class Copied(BytesIO):
+    """A body that is not to be copied."""
+
+    def getvalue(self) -> bytes:
+        raise AssertionError("it is long, and goes through the session")
+
+
+def test_no_long_body_is_copied_in_vain() -> None:
+    async def test() -> None:
+        async with Responder() as responder, session_of() as opened:
+            told: dict[str, Any] = {"headers": {}, "timeout": PATIENCE, **PLAIN}
+            body = Copied(bytes(MESSAGE_BYTES_MAX + 1))
+            async with await Session(opened).request("PUT", responder.url, data=body, **told):
+                assert len(responder.received) == 1
+
+    run(test)
+
+
 TOTAL = aiohttp.ClientTimeout(total=9)
 WHOLE: dict[str, dict[str, Any]] = {
     "a method with a long answer": {"method": "GET"},
@@ -172,6 +211,7 @@ def test_what_is_not_certain_to_be_the_same_is_the_sessions(request_: dict[str, 
     [
         ({"headers": [("X-A", "1"), ("X-A", "2")]}, "{}/a", "the session has odd headers"),
         ({"headers": {"X-A": "\u00fc"}}, "{}/a", "the session has odd headers"),
+        ({"headers": {"Content-Length": "0"}}, "{}/a", "the session has odd headers"),
         ({}, "user@{}/a", "a URL says who asks"),
         ({"trace_configs": [aiohttp.TraceConfig()]}, "{}/a", "built in another way, or is watched"),
     ],
@@ -209,6 +249,22 @@ def test_one_that_keeps_cookies_sends_them_back() -> None:
     keeps = (WholeAnswer, None), (aiohttp.ClientResponse, None), (aiohttp.ClientResponse, "a=b")
     asyncio.run(_with(aiohttp.CookieJar, test, *keeps))
     asyncio.run(_with(aiohttp.DummyCookieJar, test, *[(WholeAnswer, None)] * 3))
+
+
+def test_so_does_one_that_has_a_cookie_from_elsewhere() -> None:
+    """Such as from a request that is no exchange."""
+
+    async def test() -> None:
+        async with Responder() as responder, session_of(cookie_jar=aiohttp.CookieJar()) as opened:
+            way = Session(opened)
+            url = URL(responder.url.replace("127.0.0.1", "localhost"))
+            responder.answering = lambda _: Answer(headers={"Set-Cookie": "a=b; Path=/"})
+            for method in ("GET", "PUT"):
+                answer, *_ = await sent(way, method, url / "a")
+                assert answer is aiohttp.ClientResponse
+            assert responder.received[-1].headers.get("cookie") == "a=b"
+
+    run(test)
 
 
 async def _with(jar: type, test: Callable[..., Any], *expected: Any) -> None:
