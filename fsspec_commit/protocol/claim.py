@@ -203,10 +203,10 @@ async def _clear(
     decide, or see this claim and withdraw its own.
     """
     loop = asyncio.get_running_loop()
-    for seen in await _those_in_the_way(job, claim, others):
+    for layout in await _those_in_the_way(job, claim, others):
         patience = _Patience(job)
         watch = Watch()
-        layout, other = seen.layout, seen
+        other: JobState | None = None
         while True:
             looked_at = loop.time()
             other = await read_state(job.store, layout, before=other)
@@ -227,16 +227,20 @@ async def _clear(
     return None
 
 
-async def _those_in_the_way(job: BoundJob, claim: Claim, others: list[JobLayout]) -> list[JobState]:
-    """The jobs that are in the way now, oldest first; what is known of the others is dropped."""
+async def _those_in_the_way(
+    job: BoundJob, claim: Claim, others: list[JobLayout]
+) -> list[JobLayout]:
+    """The jobs that are in the way now, oldest first.
 
-    async def look(layout: JobLayout) -> JobState | None:
-        other = await read_state(job.store, layout)
-        return other if _in_the_way(claim, other) else None
+    What their records say is dropped: a claim may be a megabyte, and there may be many.
+    """
+
+    async def look(layout: JobLayout) -> bool:
+        return _in_the_way(claim, await read_state(job.store, layout))
 
     looking = [layout for layout in others if layout.job_id != claim.job_id]
     seen = await all_of(looking, look, in_flight_max=job.store.in_flight_max)
-    return [other for other in seen if other is not None]
+    return [layout for layout, in_the_way in zip(looking, seen, strict=True) if in_the_way]
 
 
 def _in_the_way(claim: Claim, other: JobState) -> bool:

@@ -277,7 +277,9 @@ async def _wanted(
 ) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
-    replaced, stale = await both(list_replaced(job, claim, new, outside, old), seen_success(job))
+    replaced = await list_replaced(job, claim, new, outside, old)
+    # After the listing, which may take long: a marker that comes meanwhile would stand for half.
+    stale = await seen_success(job)
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,

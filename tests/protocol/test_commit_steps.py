@@ -152,6 +152,34 @@ def test_a_job_without_a_claim_shows_no_sign_of_life(
     assert "create alive" not in calls[calls.index("delete claim") :]
 
 
+def test_p1_a_marker_that_came_while_files_were_listed_is_removed(tmp_path: Path) -> None:
+    """Of a job on another partition: it would stand for half of this one."""
+    place = tmp_path / "out"
+    with fc.Job(place, mode="append") as job:
+        write(job.task(), "p=1/old.txt").commit()
+    other = fc.Job(place, mode="append").start()
+    written = write(other.task(), "p=2/b.txt").commit()
+    left, seen = [written], []
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        answer = await call()
+        if verb.startswith("list_") and path.endswith("/p=1") and left:
+            await asyncio.sleep(0.2)  # Others of this job's calls get to their end meanwhile.
+            await asyncio.to_thread(other.commit, [left.pop()])
+        if verb.startswith("rename") and any(place.glob("p=1/a-*")):
+            seen.append((place / "_SUCCESS").exists())
+        return answer
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(place, mode="overwrite_partitions").start()
+        messages = [write(job.task(), "p=1/a.txt").commit()]
+        assert left == [written]
+        job.commit(messages)
+    assert not left
+    assert seen[0] is False, "the new file stands beside the old one"
+    assert (place / "_SUCCESS").exists()
+
+
 def test_a_result_says_what_was_not_done(tmp_path: Path) -> None:
     with fc.Job(tmp_path / "out", mode="append") as job:
         write(job.task(), "a.txt").commit()

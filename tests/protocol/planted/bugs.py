@@ -121,7 +121,7 @@ BUGS = {
     "deletes on an old permit": Bug(
         of_effects.deletes_on_an_old_permit,
         ("P6", "P9"),
-        plan=runs.superseded("s3", "read_range", 3, "halt_after", until_s=8_000),
+        plan=runs.superseded("s3", "complete", 1, "halt_after", until_s=8_000),
     ),
     "deletes whatever has the name": Bug(
         of_effects.deletes_whatever_has_the_name,
