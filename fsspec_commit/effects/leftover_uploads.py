@@ -280,7 +280,8 @@ class LeftoverUploads:
             attempt_id = layout.attempt_recorded_by(entry.path)
             if attempt_id is not None and over is None:
                 over = await published()
-            if layout.is_upload_record(entry.path) and (over is None or attempt_id not in over):
+            is_over = attempt_id is not None and over is not None and attempt_id in over
+            if layout.is_upload_record(entry.path) and not is_over:
                 paths.append(entry.path)
         return await self._read(layout, paths, unknown)
 

@@ -73,6 +73,18 @@ def test_what_attempts_leave_goes_with_their_job(bucket: Bucket) -> None:
     assert sorted(name[:3] for name in names) == sorted(["_SU", hidden[:3], "a-2"])
 
 
+def test_p8_what_is_no_record_of_an_attempt_keeps_no_job_from_its_end(bucket: Bucket) -> None:
+    """Such as a file that somebody else has put there, where records of attempts are as well."""
+    job = started(bucket)
+    message = write(job.task(0), "a.txt", carrying_no_id(bucket)).commit()
+    for place in ("0/nobody/x", "x", "z/0123456789abcdef/x"):
+        path = StorePath(f"{bucket.name}/out/_commit/{job.job_id}/uploads/{place}")
+        bucket.put(path, b"what?", None, Expect.ANYTHING)
+    job.commit([message])
+    assert bucket.uploads == {}
+    assert not any(job.job_id in key for key in bucket.keys("") if "/_commit/" in key)
+
+
 def test_what_an_aborted_job_leaves_goes(bucket: Bucket) -> None:
     job = started(bucket)
     write(job.task(0), "a.txt", carrying_no_id(bucket)).commit()
