@@ -117,8 +117,9 @@ def test_most_are_killed_and_those_that_survive_are_known_to(
 ) -> None:
     """As many of a share as there is time for, and it must be possible that nine of ten of all are.
 
-    What makes no difference does not count. What is known to survive must do so. Before that it
-    takes some minutes to learn what the tests reach.
+    What makes no difference does not count. What is known to survive is tried first, and must do
+    so; on a busy machine there may be no time for more. Before that it takes some minutes to learn
+    what the tests reach.
     """
     faulthandler.cancel_dump_traceback_later()  # It takes longer, and has a limit of its own.
     to, seed = tmp_path / "results", request.config.option.sweep_seed
@@ -137,5 +138,5 @@ def test_most_are_killed_and_those_that_survive_are_known_to(
     rate = rate_of({name: result for name, result in results.items() if name not in SURVIVORS})
     say_what_ran(f"{rate.killed} of {rate.tried} mutants killed, {rate.alive} alive")
     assert not known_and_killed(results), "take them out of survivors.py"
-    assert rate.tried, "none was drawn in that time"
+    assert results, "none was tried in that time"
     assert rate.most >= KILLED_MIN, done.stdout

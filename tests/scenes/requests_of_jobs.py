@@ -117,7 +117,6 @@ S3 = Requests(
         At("HeadObject", "_SUCCESS"),
         At("GetObject", "/manifests/"),
         At("GetObject", "/job.json"),
-        At("GetObject", "/replaced-"),
         At("ListMultipartUploads", ""),
     ),
     faults={
@@ -180,7 +179,6 @@ GCS = Requests(
         At("objects.get", "/job.json"),
         At("objects.download", "/manifests/"),
         At("objects.download", "/job.json"),
-        At("objects.download", "/replaced-"),
     ),
     faults={
         **FAULTS_OF_ANY,

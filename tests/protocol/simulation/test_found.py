@@ -222,7 +222,7 @@ def test_p1_a_job_whose_area_is_put_back_is_alive_again() -> None:
         old=("day=1/old.txt",),
         jobs=(JobPlan(name="a", mode="overwrite", files=(("day=1/a.txt", "day=2/b.txt"),)),),
         cleaners=(CleanerPlan(at_s=0.02),),
-        faults=(FaultAt("cleaner0", 1, "halt", 1.3, "rename_directory"),),
+        faults=(FaultAt("cleaner0", 1, "halt", 1.5, "rename_directory"),),
     )
     found = run(plan)
     assert not found.violations, found
