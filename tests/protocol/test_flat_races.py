@@ -132,9 +132,11 @@ class Race:
             self.later()
 
     def late_attempt(self) -> None:
-        """Write a file that no name attributes, and die."""
+        """Write a file that no name attributes, where there may be one, and die."""
         task = fc.Task.from_spec(self.job.spec, 0)
-        name = "d/_late" if self.scene.mode == "overwrite_partitions" else "_late"
+        name = "late" if self.place.bucket.habits.keyed_by == "path" else "_late"
+        if self.scene.mode == "overwrite_partitions":
+            name = f"d/{name}"
         self._told(lambda: task.open(name, "w").close())
 
     def beside(self) -> None:
