@@ -78,9 +78,10 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tu
     """Run two calls at once, neither of which needs what the other does; return both results.
 
     It ends when both have ended, also when one of them fails, or the caller is cancelled: whatever
-    the caller does next, no request of theirs comes after it.
+    the caller does next, neither sends a request after it.
 
     Raises:
+        CancelledError: The caller was cancelled, and so were both calls.
         BaseException: The worst of their errors. One that leaves open what has happened must not be
             hidden by one that says that nothing has.
     """

@@ -57,6 +57,9 @@ class WholeAnswer:
         """What it carries."""
         return self._body
 
+    def close(self) -> None:
+        """Nothing is left to be read."""
+
 
 class _Way(NamedTuple):
     """Exchanges with one host, and what each request says there unless it says something else.
