@@ -71,34 +71,18 @@ _IN_BUCKETS = (
 )
 _HADOOP_FILES = (100, 200, 400)
 _NEAR_NAME_NODE = _late(0.005)
+_IN_BUCKET = Plan(
+    server=slow_s3,
+    one_file=(0.02, 0.1),
+    fitted=Trial(1_000, _NEAR),
+    unseen=_IN_BUCKETS,
+    hadoop=_HADOOP_FILES,
+)
 STORES = {
-    "S3": Plan(
-        server=slow_s3,
-        one_file=(0.02, 0.1),
-        fitted=Trial(1_000, _NEAR),
-        unseen=_IN_BUCKETS,
-        hadoop=_HADOOP_FILES,
-    ),
-    "S3 Express": Plan(
-        server=slow_s3_express,
-        one_file=(0.02, 0.1),
-        fitted=Trial(1_000, _NEAR),
-        unseen=_IN_BUCKETS[:1],
-    ),
-    "GCS": Plan(
-        server=slow_gcs,
-        one_file=(0.02, 0.1),
-        fitted=Trial(1_000, _NEAR),
-        unseen=_IN_BUCKETS,
-        hadoop=_HADOOP_FILES,
-    ),
-    "Gen2": Plan(
-        server=slow_gen2,
-        one_file=(0.02, 0.1),
-        fitted=Trial(1_000, _NEAR),
-        unseen=_IN_BUCKETS,
-        hadoop=_HADOOP_FILES,
-    ),
+    "S3": _IN_BUCKET,
+    "S3 Express": replace(_IN_BUCKET, server=slow_s3_express, unseen=_IN_BUCKETS[:1], hadoop=()),
+    "GCS": replace(_IN_BUCKET, server=slow_gcs),
+    "Gen2": replace(_IN_BUCKET, server=slow_gen2),
     "HDFS": Plan(
         server=slow_hdfs,
         one_file=(0.005, 0.02),

@@ -93,7 +93,7 @@ class Session:
 
     @property
     def auto_decompress(self) -> bool:
-        """Whether the session decompresses what it is answered; an exchange does not."""
+        """Whether what is answered is decompressed, by the session and by an exchange."""
         return self._session.auto_decompress
 
     @property

@@ -55,7 +55,7 @@ def _is_of(listed: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> bool:
         return False
     if etag_of(listed):
         return _strong(etag_of(listed)) == _strong(etag_of(answer))
-    return listed.get("Size") == answer.get("ContentLength")
+    return "Size" in listed and listed["Size"] == answer.get("ContentLength")
 
 
 def _strong(etag: str) -> str:

@@ -173,9 +173,18 @@ def test_a_deletion_without_a_mark_is_believed_by_a_look(
         ('<Contents><Key>out/a b/c</Key><ETag>"5-x"</ETag></Contents>', False),
         ("<Contents><Key>out/a b</Key><Size>7</Size></Contents>", True),
         ("<Contents><Key>out/a b</Key><Size>8</Size></Contents>", False),
+        ("<Contents><Key>out/a b</Key></Contents>", False),
         ("", False),
     ],
-    ids=["listed", "another", "a directory", "no etag", "no etag, another", "not listed"],
+    ids=[
+        "listed",
+        "another",
+        "a directory",
+        "no etag",
+        "no etag, another",
+        "its name alone",
+        "not listed",
+    ],
 )
 def test_a_content_without_a_mark_is_believed_as_it_is_listed(
     s3: ScriptedS3, verb: str, listed: str, *, known: bool
