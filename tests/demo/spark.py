@@ -115,6 +115,7 @@ class Running:
             "SPARK_HOME": str(Path(pyspark_file).parent),
             "SPARK_SCALA_VERSION": "2.13",
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={place.directory}",
             "PYSPARK_PYTHON": sys.executable,
         }
         arguments = [source, f"s3a://{place.bucket}/{name}", *where]

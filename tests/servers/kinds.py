@@ -123,7 +123,11 @@ def _seaweedfs(place: Place) -> Launch:
             "-s3.ip.bind=127.0.0.1",
             f"-s3.localSocket={place.home / 's3.sock'}",
         ],
-        {"AWS_ACCESS_KEY_ID": place.key, "AWS_SECRET_ACCESS_KEY": place.secret},
+        {
+            "AWS_ACCESS_KEY_ID": place.key,
+            "AWS_SECRET_ACCESS_KEY": place.secret,
+            "TMPDIR": str(place.home),  # its logs
+        },
     )
 
 

@@ -33,7 +33,7 @@ def program(name: str, host: str, *arguments: str, place: Path) -> subprocess.Po
         "SPARK_LOCAL_IP": host,
         "SPARK_PUBLIC_DNS": host,
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": SMALL,
+        "SPARK_DAEMON_JAVA_OPTS": f"{SMALL} -Djava.io.tmpdir={place}",
         "PYSPARK_PYTHON": sys.executable,
     }
     with (place / "log").open("ab") as log:

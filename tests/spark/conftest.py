@@ -64,6 +64,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _java_in_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each JVM of a session keeps its temporary files where those of the tests are.
+
+    One that is killed leaves them, and some of Spark and of its libraries outlive one that is not.
+    """
+    place = tmp_path_factory.mktemp("java")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", f"-Djava.io.tmpdir={place}")
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session of two threads, whose settings a test leaves as it found them."""
