@@ -56,7 +56,7 @@ class Race:
 
     def check(self, choice: int | None) -> None:
         """Exactly the files of one choice are there, or of none, and nothing else is left."""
-        if self.place.is_flat:
+        if self.place.may_come_back:
             # A loser may have put a claim into an area that was gone by then.
             self.processes.do("clean", **self.place.where)
         snapshot = self.place.snapshot()

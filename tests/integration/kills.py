@@ -88,7 +88,7 @@ def recover(processes: Processes, scene: Scene, place: Place) -> str:
     where = place.where
     if state == "over":
         # It died in its last call, or before its first: no job is left to be settled.
-        assert place.is_flat or is_only_remains(snapshot)
+        assert place.may_come_back or is_only_remains(snapshot)
         happened = visible(snapshot) == scene.after
         processes.do("clean", **where)
     else:
@@ -97,7 +97,7 @@ def recover(processes: Processes, scene: Scene, place: Place) -> str:
         settle = {"op": "resume" if happened else "abort", **where, "job_id": job_id}
         other = {**settle, "op": "abort" if happened else "resume"}
         # A request that was under way may have brought something after its area had gone.
-        cleaned = [{"op": "clean", **where}] if place.is_flat else []
+        cleaned = [{"op": "clean", **where}] if place.may_come_back else []
         refused, done, again, *cleaned = processes.series(other, settle, settle, *cleaned)
         assert refused["error"]["type"] in {"JobNotActiveError", "RequestError"}
         # The driver of a job that has not decided may be alive, for all that is to be seen.
@@ -245,7 +245,7 @@ def wake_a_zombie(processes: Processes, scene: Scene, places: Places, sweep: Swe
             # Its start had not returned: it found its area gone, and began under another id.
             before, happened = scene.after, True
         assert visible(place.snapshot()) == before, f"P6: call {nth}"
-        if place.is_flat:
+        if place.may_come_back:
             processes.do("clean", **place.where)
         settled(scene, place, happened=happened)
         if "error" in ended:

@@ -165,7 +165,7 @@ def run_storm(
     assert failed == [], "\n".join(failed)
     lines = [json.loads(text) for log in logs for text in log.read_text().splitlines()]
     states = check_lines(lines, least)
-    if place.is_flat:
+    if place.may_come_back:
         # A driver that was fenced may have put a claim into an area that was gone by then.
         processes.do("clean", **place.where)
     check_outcome(lines, place.snapshot())

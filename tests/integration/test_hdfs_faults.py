@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.scenes.attempts import attempt, recover
+from tests.protocol.invariants import check_settled, job_ids, visible
+from tests.scenes.attempts import attempt, clean, recover
 from tests.scenes.hdfs_places import HdfsPlace
 from tests.scenes.remotes import on
 from tests.scenes.scene import PARTITIONED, SCENES, Scene
@@ -113,6 +115,28 @@ def test_a_fault_at_each_kind_of_request(wire: Wire, fault: Fault, first: int) -
         except BaseException as error:
             error.add_note(f"{target}: {told}, {message}")
             raise
+
+
+@on("webhdfs")
+def test_a_task_that_comes_late_leaves_what_means_nothing(wire: Wire) -> None:
+    """The job is settled between the look at its area and the directory that is made in it."""
+    ended: list[None] = []
+
+    def settle() -> None:
+        place = wire.direct(0)
+        ended.extend(
+            fc.abort(place.url, job_id, **place.how) for job_id in job_ids(place.snapshot())
+        )
+
+    late = At("MKDIRS", "/tasks/", nth=1).rule(None, before=settle)
+    told, message = attempt(SCENE, wire.ready(0, late))
+    assert ended == [None]
+    assert told == "unknown", message
+    place = wire.direct(0)
+    assert visible(place.snapshot()) == SCENE.old
+    assert "_commit" in place.directories()
+    clean(place)
+    check_settled(place.snapshot(), place.directories(), expected=SCENE.old, marker=True)
 
 
 class Killing:

@@ -65,7 +65,7 @@ ALL: dict[str, tuple[Scene, list[str]]] = {
 class Place(Reached, Protocol):
     """A destination, and what stands there."""
 
-    is_flat: bool
+    may_come_back: bool
 
     def snapshot(self) -> dict[str, bytes]:
         """Every file by its relative name."""
@@ -123,10 +123,10 @@ def recover(scene: Scene, place: Place, told: str) -> None:
     state, happened = found(scene, snapshot, spent_ids=told == "done")
     check_told(told, state, happened=happened)
     settle_each(place, snapshot)
-    if state == "over" and not place.is_flat:
+    if state == "over" and not place.may_come_back:
         assert is_only_remains(place.snapshot()), f"left of a job that is over: {snapshot.keys()}"
     # In a bucket an area goes file by file, and what is late may come after it has gone.
-    if state == "over" or place.is_flat:
+    if state == "over" or place.may_come_back:
         clean(place)
     check(scene, place, happened=happened)
 

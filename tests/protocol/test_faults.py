@@ -102,7 +102,7 @@ def test_one_fault_at_any_store_call(
             # it cannot be repeated: what is written in pieces, and lists that are read in pieces.
             if kind in CRASHES:
                 assert told == "nothing"
-            elif place.is_flat or verb not in {"write", "finish", "list_tree"}:
+            elif place.may_come_back or verb not in {"write", "finish", "list_tree"}:
                 assert told == "done", f"{kind} at {verb} number {nth}: {told}"
             recover(scene, place, told)
         except (AssertionError, fc.CommitError) as error:

@@ -19,7 +19,7 @@ class FlatPlace:
     """A directory of a bucket that the test has made."""
 
     how: ClassVar[dict[str, Any]] = {}
-    is_flat = True
+    may_come_back = True
 
     def __init__(self, bucket: Bucket) -> None:
         self.bucket = bucket

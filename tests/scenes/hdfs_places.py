@@ -26,7 +26,11 @@ class HdfsPlace:
 
     above: HdfsDirectory
     name: str
-    is_flat = False
+
+    @property
+    def may_come_back(self) -> bool:
+        """`MKDIRS` of WebHDFS makes what is above as well, and is looked for just before."""
+        return self.above.protocol == "webhdfs"
 
     @property
     def root(self) -> str:

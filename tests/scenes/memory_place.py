@@ -24,7 +24,7 @@ class MemoryPlace:
     """
 
     top: str = field(default_factory=lambda: f"/place-{uuid4().hex}")
-    is_flat = False
+    may_come_back = False
 
     @property
     def url(self) -> str:

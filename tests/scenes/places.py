@@ -25,8 +25,8 @@ class Place(Protocol):
         """What a request to `Processes` needs to find it."""
 
     @property
-    def is_flat(self) -> bool:
-        """Whether a tree of files goes one by one, not as a whole."""
+    def may_come_back(self) -> bool:
+        """Whether what is late may make an area again that has gone, for `clean` to remove."""
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files as somebody who knows nothing of jobs."""
@@ -67,7 +67,7 @@ Places: TypeAlias = Callable[[object], Place]
 @dataclass(frozen=True)
 class LocalPlace:
     path: Path
-    is_flat = False
+    may_come_back = False
 
     @property
     def url(self) -> str:
@@ -113,8 +113,8 @@ class ObjectPlace(ABC):
     """A directory of a bucket or container, as every object store is looked at by a test."""
 
     storage_options: Mapping[str, Any]
-    # What was under way when its sender died may come after the area has gone.
-    is_flat = True
+    # An area goes file by file, and is wherever there is a file.
+    may_come_back = True
 
     @property
     @abstractmethod
