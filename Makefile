@@ -94,7 +94,7 @@ nightly: $(INSTALLED) servers-nightly ## a share of the slow searches (all: NIGH
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --group nightly
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(NIGHTLY_WORKERS) -m slow --share=$(NIGHTLY_SHARE) --ignore=tests/benchmarks
 	$(BIN)/python -m tests.smoke --every
-	$(BIN)/python -m tests.benchmarks.run_all
+	$(BIN)/python -m tests.benchmarks.run_all --rounds=1
 
 # Without a toolchain a server is left out and its tests are skipped; where CI is set, that is a failure.
 servers: $(INSTALLED) ## install the servers that the tests start, pinned, once (Go, Node, Java)

@@ -3,7 +3,7 @@
 A goal that is missed is shown and fails nothing: a time says as much about the machine as about the
 code. What fails is a benchmark that does not run. All of them together stop after 25 minutes.
 
-    python -m tests.benchmarks.run_all [--quick] [--minutes N]
+    python -m tests.benchmarks.run_all [--quick] [--rounds N] [--minutes N]
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -29,11 +32,10 @@ ORDER = (
 )
 
 
-def run(name: str, *, quick: bool, seconds: float) -> dict[str, Any] | None:
+def run(name: str, how: Sequence[str], *, seconds: float) -> dict[str, Any] | None:
     """One benchmark's report, or None if it failed or ran out of time."""
-    command = [sys.executable, "-m", f"tests.benchmarks.bench_{name}"]
     with subprocess.Popen(
-        [*command, "--quick"] if quick else command,
+        [sys.executable, "-m", f"tests.benchmarks.bench_{name}", *how],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -61,12 +63,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="show only that they work")
+    parser.add_argument("--rounds", type=int, help="of each benchmark; if not said, its own")
     parser.add_argument("--minutes", type=float, default=25, help="for all of them together")
     options = parser.parse_args()
     ends = time.monotonic() + options.minutes * 60
-    reports = {
-        name: run(name, quick=options.quick, seconds=ends - time.monotonic()) for name in ORDER
-    }
+    how = ["--quick"] if options.quick else []
+    if options.rounds is not None:
+        how.append(f"--rounds={options.rounds}")
+    reports = {name: run(name, how, seconds=ends - time.monotonic()) for name in ORDER}
     print("\n== goals")
     for name, report in reports.items():
         for item in [*report["rows"], *report["ratios"]] if report else []:
