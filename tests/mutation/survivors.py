@@ -25,8 +25,6 @@ NO_DIFFERENCE = {
     "protocol/deleting.py:delete_replaced: await lease.permit() -> nothing": (
         "whoever removes a file renews the permit himself"
     ),
-    "protocol/streamed_list.py:read_list: rest or Listed(count, digest.hexdigest()) != listed -> "
-    "Listed(count, digest.hexdigest()) != listed": "the digest is of the rest as well",
     "protocol/superseded.py:_count: job.store.list_tree(…) [without without]": (
         "what is in the areas is never a wanted name: it is listed in vain"
     ),
@@ -76,9 +74,6 @@ NO_DIFFERENCE = {
     ),
     "protocol/in_the_way.py:_look_at_all_files: 0 -> 1": (
         "one file of some thousand, at which it is listed otherwise"
-    ),
-    "protocol/directory_names.py:DirectoryNames.update: self._end_run() -> nothing": (
-        "names are held as they are, and not compressed: memory"
     ),
     "protocol/success.py:_others: other != job.layout and state.state in "
     "{'decided', 'published', 'void'} -> other != job.layout or state.state in "
@@ -171,24 +166,6 @@ NO_DIFFERENCE = {
 """The library does the same, or takes a little more time or memory for it."""
 
 SURVIVORS = {
-    "protocol/claim.py:_Patience.wait: self._is_told = True -> nothing": (
-        "a line of the log comes each time that it is looked again"
-    ),
-    "protocol/claim.py:_Patience.wait: self._pause_s > _UNNOTICED_S and (not self._is_told) -> "
-    "self._pause_s > _UNNOTICED_S": "a line of the log comes each time that it is looked again",
-    "protocol/damaged.py:_fenced: fence or await recall(store, layout, layout.decision, Decision) "
-    "-> fence and await recall(store, layout, layout.decision, Decision)": (
-        "somebody removes the area of a damaged job while it is fenced"
-    ),
-    "protocol/driver.py:Driver.abort: self.state = 'settled' -> nothing": (
-        "a driver is asked for its state, when its abort came too late"
-    ),
-    "protocol/streamed_list.py:ListWriter._create: inactive(…) [swapped]": (
-        "the stage of an error of a driver whose area goes while it lists the old files"
-    ),
-    "protocol/clean.py:_Found._settle_taken: self._bytes += size -> nothing": (
-        "how many bytes are said of an area that another clean had renamed"
-    ),
     "effects/confirmed/uploads.py:_Completion.note: self.doubt or error.reply is Reply.UNKNOWN -> "
     "error.reply is Reply.UNKNOWN": "a completion that is refused after one that was not answered",
     "effects/confirmed/reads.py:refusals_as_damage: raise -> nothing": (
@@ -214,10 +191,6 @@ SURVIVORS = {
     "protocol/deleting.py:_Lease._lost: return PartialCommitError(message, job_id=job_id, "
     "remaining=0, stage='replace') -> return None": (
         "the words for a driver that was superseded; any other error is told as partial, too"
-    ),
-    "effects/confirmed/store.py:ConfirmedStore.delete_or_leave: "
-    "with suppress(StoreError, CommitStateUnknownError): -> await self.delete(path, permit)": (
-        "a sign of life that cannot be deleted"
     ),
     "protocol/streamed_list.py:ListWriter.discard: await self._file.discard() -> nothing": (
         "a list of old files of more than a MiB, that could not be written"
