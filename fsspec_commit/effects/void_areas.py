@@ -1,10 +1,15 @@
 """Removal of an area without ``job.json``, whose job is over, or is just about to begin.
 
-Where there are directories, an area exists a moment before its ``job.json``. So it is first renamed
-to a unique name, and inspected there: if ``job.json`` came in before the rename, the area is put
-back. A driver that starts a job reads ``job.json`` after creating it, and takes another id if it is
-not there. Where there are no directories, ``job.json`` itself makes the area; there its manifests
-go first, then its decision, as :class:`~fsspec_commit.effects.retirement.RetiringInOrder` says.
+Where there are no directories, ``job.json`` itself makes the area, so the job is over. There its
+manifests go first, then its decision, as
+:class:`~fsspec_commit.effects.retirement.RetiringInOrder` says.
+
+Where there are directories, an area exists a moment before its ``job.json``, which is the first
+thing in it. If a directory can be removed on condition that it is empty, an empty area is removed
+so, and stays if ``job.json`` comes first; one with anything else in it is that of a job that is
+over. If not, an area is first renamed to a unique name, and inspected there: if ``job.json`` came
+in before the rename, the area is put back. There a driver that starts a job looks for ``job.json``
+after creating it, and takes another id if it is not there.
 """
 
 from fsspec_commit.effects import deletion
@@ -19,14 +24,25 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
     Returns:
         Whether the area is gone; if not, its job is alive.
     """
-    if store.directories is None:
-        permit = deletion.of_void_area(layout)
-        await delete_decision(store, layout, permit)
-        await store.delete_tree(layout.area, permit)
-        return True
-    if await store.stat(layout.spec) is not None:
-        return False
-    return await delete_taken_area(store, layout, layout.area)
+    permit = deletion.of_void_area(layout)
+    if store.directories is not None:
+        if await store.stat(layout.spec) is not None:
+            return False
+        if not store.removes_empty:
+            return await delete_taken_area(store, layout, layout.area)
+        found = {child.path for child in await store.list_area(layout.area)}
+        if layout.spec in found:
+            return False
+        if not found:
+            return await store.delete_empty(layout.area, permit)
+    await delete_decision(store, layout, permit)
+    await store.delete_tree(layout.area, permit)
+    return True
+
+
+def may_be_taken(store: ConfirmedStore) -> bool:
+    """Whether the area of a job that just begins may be renamed, so that its driver must look."""
+    return store.directories is not None and not store.removes_empty
 
 
 async def delete_taken_area(store: ConfirmedStore, layout: JobLayout, path: StorePath) -> bool:

@@ -1,6 +1,7 @@
 """The start of a job, which fails before the work if the work would be in vain."""
 
 from fsspec_commit.effects.stored_records import establish_unrepeated
+from fsspec_commit.effects.void_areas import may_be_taken
 from fsspec_commit.errors import (
     CommitFailedError,
     CommitStateUnknownError,
@@ -80,6 +81,6 @@ async def create_job(job: BoundJob, *, failed: int) -> str | None:
         raise refusal
     if created is None:
         return f"{layout.spec!r} is another's"
-    if store.directories is not None and await store.stat(layout.spec) is None:
+    if may_be_taken(store) and await store.stat(layout.spec) is None:
         return f"{layout.area!r} was cleaned up before {layout.spec!r} was in it"
     return None

@@ -13,6 +13,11 @@ from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store.capabilities import Capabilities
+from fsspec_commit.store.directories import (
+    MakesDirectories,
+    RemovesEmptyDirectories,
+    RenamesDirectories,
+)
 from fsspec_commit.store.values import (
     Content,
     Directory,
@@ -165,33 +170,6 @@ class RenamesInBulk(Protocol):
         """
 
 
-class RenamesDirectories(Protocol):
-    """A whole directory can be renamed atomically."""
-
-    async def rename_directory(
-        self, source: StorePath, target: StorePath, *, within: StorePath
-    ) -> None:
-        """Rename the directory *source* to *target*; an existing target is refused.
-
-        Directories of *target* below *within* are made as needed.
-        """
-
-
-class MakesDirectories(Protocol):
-    """Directories can be made before the files that need them.
-
-    For stores on which a rename into a missing directory costs a request that fails. This only
-    saves requests: renames make missing directories, too.
-    """
-
-    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
-        """Make the directory *path* and those above it, below *within*; existing ones are kept.
-
-        If a file is in the way, the refusal names it. *within* exists. Several calls may run at
-        once, and none fails because another one makes a directory that both need.
-        """
-
-
 class AdoptsUploads(Protocol):
     """An upload can be completed that another program has begun, by its id alone."""
 
@@ -292,6 +270,10 @@ class Store(Protocol):
         """Renaming directories."""
 
     @property
+    def empty_directories(self) -> RemovesEmptyDirectories | None:
+        """Removing empty directories; optional, and only beside :attr:`directories`."""
+
+    @property
     def directory_creation(self) -> MakesDirectories | None:
         """Making directories; optional, and only beside :attr:`files`."""
 
@@ -381,6 +363,7 @@ __all__ = [
     "Expect",
     "MakesDirectories",
     "OpenOptions",
+    "RemovesEmptyDirectories",
     "RenamesDirectories",
     "RenamesFiles",
     "RenamesInBulk",

@@ -32,6 +32,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     OpenOptions,
+    RemovesEmptyDirectories,
     RenamesDirectories,
     RenamesFiles,
     Store,
@@ -215,6 +216,10 @@ class _KnownStore(WrappedStore):
     def directories(self) -> RenamesDirectories | None:
         known = self._capabilities.atomic_rename is AtomicRename.DIRECTORY
         return super().directories if known else None
+
+    @property
+    def empty_directories(self) -> RemovesEmptyDirectories | None:
+        return None if self.directories is None else super().empty_directories
 
     @property
     def uploads(self) -> CompletesUploads | None:

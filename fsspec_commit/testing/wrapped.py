@@ -19,6 +19,7 @@ from fsspec_commit.store import (
     OpenOptions,
     Part,
     PendingUpload,
+    RemovesEmptyDirectories,
     RenamesDirectories,
     RenamesFiles,
     RenamesInBulk,
@@ -43,6 +44,7 @@ VERBS = (
     "delete_tree",
     "rename",
     "rename_directory",
+    "remove_empty_directory",
     "make_directory",
     "write",
     "finish",
@@ -116,6 +118,12 @@ class WrappedStore:
         """Renaming directories."""
         directories = self.store.directories
         return None if directories is None else _WrappedDirectories(directories, self._carry)
+
+    @property
+    def empty_directories(self) -> RemovesEmptyDirectories | None:
+        """Removing empty directories."""
+        removing = self.store.empty_directories
+        return None if removing is None else _WrappedEmptyRemoval(removing, self._carry)
 
     @property
     def directory_creation(self) -> MakesDirectories | None:
@@ -278,6 +286,17 @@ class _WrappedDirectories:
             "rename_directory",
             target,
             lambda: self._directories.rename_directory(source, target, within=within),
+        )
+
+
+class _WrappedEmptyRemoval:
+    def __init__(self, removing: RemovesEmptyDirectories, carry: Carry) -> None:
+        self._removing = removing
+        self._carry = carry
+
+    async def remove_empty_directory(self, path: StorePath) -> None:
+        await self._carry(
+            "remove_empty_directory", path, lambda: self._removing.remove_empty_directory(path)
         )
 
 

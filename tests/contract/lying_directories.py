@@ -1,7 +1,9 @@
-"""Stores that make directories beforehand, one of them as it should be done."""
+"""Stores that make directories, and remove empty ones; one of them as it should be done."""
 
 from __future__ import annotations
 
+import asyncio
+import errno
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from fsspec_commit_stores import memory
 from fsspec_commit_stores.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from fsspec_commit.store import MakesDirectories
+    from fsspec_commit.store import MakesDirectories, RemovesEmptyDirectories
 
 plain: Any = fsspec.filesystem("memory")
 
@@ -26,10 +28,53 @@ class _Making:
             memory._make_way(StorePath(f"{path}/any"), within)
 
 
-class Makes(MemoryStore):
-    """Honest: makes directories beforehand."""
+class _Removing:
+    async def remove_empty_directory(self, path: StorePath) -> None:
+        with memory._lock:
+            self._check(path)
+            for directory in filter(None, memory._directories_at(path)):
+                memory._directories().remove(directory)
 
-    directory_creation: MakesDirectories | None = _Making()  # type: ignore[assignment]  # memory has none
+    def _check(self, path: StorePath) -> None:
+        if path in memory._files():
+            raise StoreError(f"{path!r} is a file", reply=Reply.REFUSED)
+        if len(memory._directories_at(path)) > 1 or any(memory._below(path)):
+            error = StoreError(f"{path!r} is not empty", reply=Reply.REFUSED)
+            error.errno = errno.ENOTEMPTY
+            raise error
+
+
+# Memory has neither.
+class Makes(MemoryStore):
+    """Honest: makes directories beforehand, and removes empty ones."""
+
+    directory_creation: MakesDirectories | None = _Making()  # type: ignore[assignment]
+    empty_directories: RemovesEmptyDirectories | None = _Removing()  # type: ignore[assignment]
+
+
+class _RemovingAll(_Removing):
+    def _check(self, path: StorePath) -> None:
+        for file, _ in list(memory._below(path)):
+            del memory._files()[file]
+
+
+class RemovesAll(Makes):
+    """Removes a directory with what is in it."""
+
+    empty_directories = _RemovingAll()
+
+
+class _LookingBefore(_RemovingAll):
+    async def remove_empty_directory(self, path: StorePath) -> None:
+        super(_RemovingAll, self)._check(path)
+        await asyncio.sleep(0.01)
+        await super().remove_empty_directory(path)
+
+
+class LooksBeforeItRemoves(Makes):
+    """Looks whether it is empty, and removes it then with what has come meanwhile."""
+
+    empty_directories = _LookingBefore()
 
 
 class _MakingOver(_Making):

@@ -20,7 +20,15 @@ from fsspec_commit.store import Entry, Expect, OpenOptions, Token
 from fsspec_commit.testing import StoreContract
 from fsspec_commit_stores import memory
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
-from tests.contract.lying_directories import Makes, MakesAnew, MakesNone, MakesOnce, MakesOver
+from tests.contract.lying_directories import (
+    LooksBeforeItRemoves,
+    Makes,
+    MakesAnew,
+    MakesNone,
+    MakesOnce,
+    MakesOver,
+    RemovesAll,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -307,6 +315,8 @@ LIES: list[tuple[type[MemoryStore], str]] = [
     (MakesOnce, "test_a_directory_that_is_there_is_left_alone"),
     (MakesOnce, "test_many_make_directories_at_once"),
     (MakesNone, "test_a_directory_is_made_with_those_above_it"),
+    (RemovesAll, "test_an_empty_directory_is_removed"),
+    (LooksBeforeItRemoves, "test_what_comes_into_a_directory_that_is_removed_stays"),
     (Overwrites, "test_create_refuses_what_exists"),
     (Overwrites, "test_one_of_many_creates"),
     (Overwrites, "test_a_stale_token_does_not_replace"),

@@ -52,6 +52,7 @@ class FlatStore:
         self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if has_directories else None
         self.directory_creation = renames if has_directories else None
+        self.empty_directories = self.directory_creation
         self.uploads = FlatUploads(bucket) if bucket.habits.uploads else None
 
     @classmethod
@@ -201,6 +202,9 @@ class FlatRenames:
         except ParentMissingError:
             self._make_parent(target, within)
             self._bucket.rename_directory(source, target)
+
+    async def remove_empty_directory(self, path: StorePath) -> None:
+        self._bucket.remove_empty_directory(path)
 
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
         self._bucket.make_directory(path)

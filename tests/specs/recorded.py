@@ -39,6 +39,7 @@ WRITES = frozenset(
     {
         *("create", "put", "finish", "start", "put_part", "complete", "abort", "delete"),
         *("delete_tree", "rename", "rename_directory", "make_directory"),
+        "remove_empty_directory",
     }
 )
 KINDS: tuple[FaultKind, ...] = (
@@ -84,6 +85,8 @@ IN_AREA: Table = (
     ("create", r"uploads/.*", ""),
     # A directory is made where something in it is refused without.
     ("make_directory", r".*", ""),
+    # Nothing is in it: `void_area` is about what may come into it.
+    ("remove_empty_directory", r"", ""),
 )
 # The same, of the path below the destination.
 AT_DESTINATION: Table = (

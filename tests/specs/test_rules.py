@@ -38,6 +38,8 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
     "void area, by path": (partial(void_area.search, "by path"), 100),
+    "void area, if empty": (partial(void_area.search_if_empty, "by path"), 50),
+    "void area, if empty, by handle": (partial(void_area.search_if_empty, "by handle"), 50),
 }
 BY_NIGHT = {"reader, two of many"}
 WEAKENED = [
@@ -52,6 +54,11 @@ WEAKENED = [
         ("reader", partial(search_all, reader.search, reader_plans.PLANS), reader.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
+        (
+            "void area, if empty",
+            partial(void_area.search_if_empty, "by path"),
+            void_area.WeakenedIfEmpty,
+        ),
     )
     for weakened in get_args(rules)
 ]

@@ -6,6 +6,10 @@ at its area, again and again, and each may stop anywhere for any time. A disk pu
 the directory that it has opened, wherever that is by then; HDFS and Gen2 put it where it was to be,
 and make the directory once more if they have to.
 
+`clean` renames the area away to look into it. On Gen2 it does not: it removes an empty area on
+condition that it is empty, and one with anything else in it as that of a job that is over, since
+``job.json`` is the first thing in an area. There the job does not look where its ``job.json`` is.
+
 Every step is one call. Who dies is who never takes another step: that is in it, since what must not
 be is looked for in every state.
 """
@@ -26,18 +30,24 @@ Weakened: TypeAlias = Literal[
     "not_put_back",  # one with job.json stays where it was taken to
     "start_not_confirmed",  # a job has begun when job.json is created, wherever that is
 ]
+WeakenedIfEmpty: TypeAlias = Literal[
+    "deleted_in_place",  # an area that was seen empty is deleted with what is in it by then
+    "record_first",  # another record may come into an area before job.json
+]
 Creating: TypeAlias = Literal["by handle", "by path"]
-Call: TypeAlias = Literal["list", "look", "take", "look into", "put back", "delete"]
+Removing: TypeAlias = Literal["by rename", "if empty"]
+Call: TypeAlias = Literal["list", "look", "take", "look into", "put back", "delete", "remove"]
 AREA = "area"
 
 
 @dataclass(frozen=True)
 class Directory:
-    """One directory: where it is now, whether it was opened for ``job.json``, and has it."""
+    """One directory: where it is now, whether it was opened for ``job.json``, and what it has."""
 
     path: str
     is_opened: bool = False
     has_job: bool = False
+    has_record: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,7 @@ class World:
     """What stands, how far the job is, and who cleans."""
 
     directories: frozenset[Directory] = frozenset()
-    starter: Literal["make", "put", "confirm", "began", "gave up"] = "make"
+    starter: Literal["make", "put", "confirm", "began", "ended", "gave up"] = "make"
     cleaners: tuple[Cleaner, ...] = (Cleaner("clean"), Cleaner("another clean"))
 
     def at(self, path: str) -> Directory | None:
@@ -72,7 +82,12 @@ Step: TypeAlias = tuple[str, World]
 
 def search(creating: Creating, weakened: Weakened | None = None) -> Found:
     """Search every interleaving under the rules, but for one that may be *weakened*."""
-    return explore(World(), _Model(creating, weakened).steps, _wrong)
+    return explore(World(), _Model(creating, "by rename", weakened).steps, _wrong)
+
+
+def search_if_empty(creating: Creating, weakened: WeakenedIfEmpty | None = None) -> Found:
+    """Search, where an area is never renamed, and an empty one removed on that condition."""
+    return explore(World(), _Model(creating, "if empty", weakened).steps, _wrong)
 
 
 def _wrong(world: World) -> str | None:
@@ -88,13 +103,21 @@ def _wrong(world: World) -> str | None:
 
 
 class _Model:
-    def __init__(self, creating: Creating, weakened: Weakened | None) -> None:
+    def __init__(
+        self,
+        creating: Creating,
+        removing: Removing,
+        weakened: Weakened | WeakenedIfEmpty | None,
+    ) -> None:
         self._creating = creating
+        self._renames = removing == "by rename"
         self._weakened = weakened
 
     def steps(self, world: World) -> Iterator[Step]:
         """Everything that can happen next."""
         yield from self._starts(world)
+        if not self._renames:
+            yield from self._goes_on(world)
         for number, cleaner in enumerate(world.cleaners):
             for label, following, moved in self._cleans(world, cleaner):
                 cleaners = (*world.cleaners[:number], moved, *world.cleaners[number + 1 :])
@@ -106,7 +129,7 @@ class _Model:
             made = world.put(None, Directory(AREA, is_opened=True))
             yield "the job makes its area", replace(made, starter="put")
         elif world.starter == "put":
-            confirmed = self._weakened == "start_not_confirmed"
+            confirmed = self._weakened == "start_not_confirmed" or not self._renames
             opened = next((one for one in world.directories if one.is_opened), None)
             into = opened if self._creating == "by handle" else area or Directory(AREA)
             if into is None:
@@ -120,6 +143,21 @@ class _Model:
             label = f"the job looks for job.json: {stands}"
             yield label, replace(world, starter="began" if stands else "gave up")
 
+    def _goes_on(self, world: World) -> Iterator[Step]:
+        """The job ends; its records come while it lives, and late, where they make their area."""
+        area = world.at(AREA)
+        if world.starter == "began" and area is not None:
+            yield "the job ends", replace(world.put(area, None), starter="ended")
+            without = world.put(area, replace(area, has_job=False))
+            yield (
+                "the job ends, and dies before its area has gone",
+                replace(without, starter="ended"),
+            )
+        is_first = world.starter == "put" and self._weakened == "record_first"
+        if is_first or world.starter in {"began", "ended"}:
+            into = area or Directory(AREA)
+            yield "a record comes", world.put(area, replace(into, has_record=True))
+
     def _cleans(self, world: World, me: Cleaner) -> Iterator[tuple[str, World, Cleaner]]:
         over = Cleaner(me.name)
         there = world.at(me.path)
@@ -127,20 +165,26 @@ class _Model:
             yield from self._lists(world, me)
         elif me.at == "look":
             is_void = there is None or not there.has_job
-            then: Call = "delete" if self._weakened == "deleted_in_place" else "take"
-            after = replace(me, at=then) if is_void else over
+            after = replace(me, at=self._after_look(there)) if is_void else over
             yield f"looks for job.json: {not is_void}", world, after
         elif me.at == "take":
             taken = _taken(me)
             if there is None or world.at(taken) is not None:
                 yield "finds nothing to take", world, over
             else:
-                then = "delete" if self._weakened == "not_looked_into" else "look into"
+                then: Call = "delete" if self._weakened == "not_looked_into" else "look into"
                 moved = world.put(there, replace(there, path=taken))
                 yield f"takes away: {me.path}", moved, Cleaner(me.name, then, taken)
         elif me.at == "look into":
             begun = there is not None and there.has_job
             yield f"looks into it: {begun}", world, self._decides(me, begun=begun)
+        elif me.at == "remove":
+            is_empty = there is not None and not (there.has_job or there.has_record)
+            yield (
+                f"removes it if empty: {is_empty}",
+                world.put(there, None) if is_empty else world,
+                over,
+            )
         elif me.at == "put back":
             back = world
             if there is not None and world.at(AREA) is None:
@@ -148,6 +192,13 @@ class _Model:
             yield "puts it back", back, over
         else:
             yield "deletes it", world.put(there, None), over
+
+    def _after_look(self, there: Directory | None) -> Call:
+        if self._weakened == "deleted_in_place":
+            return "delete"
+        if self._renames:
+            return "take"
+        return "delete" if there is not None and there.has_record else "remove"
 
     def _decides(self, me: Cleaner, *, begun: bool) -> Cleaner:
         if not begun:

@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fsspec_commit"
 ABILITIES = {
     "CompletesUploads",
     "MakesDirectories",
+    "RemovesEmptyDirectories",
     "RenamesDirectories",
     "RenamesFiles",
     "RenamesInBulk",
@@ -191,7 +192,7 @@ class TestRule4Deletion:
                 assert "permit" in first, f"{node.name}: {first}"
         assert checked == {
             *("delete", "delete_or_leave", "delete_if_same"),
-            *("delete_tree", "delete_tree_or_leave"),
+            *("delete_tree", "delete_tree_or_leave", "delete_empty"),
         }
 
 

@@ -18,6 +18,7 @@ from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     StoreError,
+    UnsafeStoreError,
 )
 from fsspec_commit.ids import IdSource, Nonce
 from fsspec_commit.layout import StorePath
@@ -56,6 +57,7 @@ class ConfirmedStore(StoreReads):
             if directories is None
             else ConfirmedDirectories(directories, store, pace, statistics)
         )
+        self.removes_empty = store.empty_directories is not None
         making = store.directory_creation
         self.directory_creation = (
             None if making is None else ConfirmedDirectoryCreation(making, store, pace, statistics)
@@ -226,6 +228,32 @@ class ConfirmedStore(StoreReads):
             return None if await self._store.stat(path) is None else Undone.UNDONE
 
         await confirm(Effect(apply, observe, "deleting", path), self._pace)
+
+    async def delete_empty(self, path: StorePath, permit: Permit) -> bool:
+        """Delete the directory *path* on condition that nothing is in it, where the store can.
+
+        Returns:
+            Whether it is gone; False if something is in it, which stays.
+        """
+        permit.check(path)
+        removing = self._store.empty_directories
+        if removing is None:
+            message = "the adapter declares no removal of empty directories"
+            raise UnsafeStoreError(message, kind="no_ability", path=path)
+
+        async def apply() -> bool:
+            try:
+                await self._counted("op_delete_dir", removing.remove_empty_directory(path))
+            except StoreError as error:
+                if error.errno != errno.ENOTEMPTY:
+                    raise
+                return False
+            return True
+
+        async def observe() -> bool | Undone:
+            return Undone.UNDONE if await self._store.stat(path) is not None else True
+
+        return await confirm(Effect(apply, observe, "deleting", path), self._pace)
 
     async def delete_tree_or_leave(self, path: StorePath, permit: Permit) -> None:
         """Try to delete a directory that does no harm if it stays."""

@@ -233,6 +233,16 @@ class Bucket:
                 one for one in self.directories if f"{one}/".startswith(f"{path}/")
             }
 
+    def remove_empty_directory(self, path: StorePath) -> None:
+        """Remove a directory in which there is nothing."""
+        with self._lock:
+            if path in self.objects:
+                raise refused(path, "it is no directory", errno.ENOTDIR)
+            below = f"{path}/"
+            if any(one.startswith(below) for one in (*self.objects, *self.directories)):
+                raise refused(path, "it is not empty", errno.ENOTEMPTY)
+            self.directories.discard(path)
+
     def _place(self, path: StorePath, new: Object) -> None:
         before = self.objects.get(path)
         self.objects[path] = new

@@ -22,13 +22,13 @@ from fsspec_commit.store import (
     Writer,
 )
 from fsspec_commit.store.abilities import Ask
-from fsspec_commit.testing.simulation.bucket import Bucket, ParentMissingError, refused
+from fsspec_commit.testing.simulation.bucket import Bucket, refused
 from fsspec_commit.testing.simulation.families import Family
 from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.renames import SimulatedRenames
 from fsspec_commit.testing.simulation.uploads import SimulatedUploads
 
 T = TypeVar("T")
-_MOVES_MAX = 4
 
 
 class SimulatedStore:
@@ -54,13 +54,12 @@ class SimulatedStore:
         self._request = process.request
         self._random = process.random
         self._ask = ask
-        renames = SimulatedRenames(self, bucket, family, process)
+        paged = family.has_directories and family.page_entries is not None
+        renames = SimulatedRenames(root, bucket, family, process)
         self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if family.has_directories else None
         # A rename finds a directory missing at the price of a request, where listings are paged.
-        self.directory_creation = (
-            renames if family.has_directories and family.page_entries is not None else None
-        )
+        self.directory_creation = self.empty_directories = renames if paged else None
         self.uploads = (
             SimulatedUploads(bucket, family, process, ask) if bucket.habits.uploads else None
         )
@@ -309,81 +308,6 @@ class _Writer:
         if self._data is None:
             raise ValueError(f"I/O operation on the closed file {self._path!r}")
         return self._data
-
-
-class SimulatedRenames:
-    """Renames, and directories where there are any."""
-
-    def __init__(
-        self, store: SimulatedStore, bucket: Bucket, family: Family, process: Process
-    ) -> None:
-        self._store = store
-        self._bucket = bucket
-        self._family = family
-        self._request = process.request
-
-    async def rename(
-        self,
-        source: StorePath,
-        target: StorePath,
-        *,
-        token: Token | None,
-        expecting: Expectation,
-        within: StorePath,
-    ) -> None:
-        """Rename a file; where nothing is conditional, a check comes before it."""
-        if not self._family.capabilities.replace_if_match:
-            if token is not None:
-                await self._request("stat", source, partial(self._check, source, token))
-                token = None
-            if not isinstance(expecting, Expect):
-                await self._request("stat", target, partial(self._check, target, expecting))
-                expecting = Expect.ANYTHING
-
-        def rename() -> None:
-            self._bucket.rename(source, target, token, expecting)
-
-        await self._making_way("rename", rename, target, within)
-
-    async def rename_directory(
-        self, source: StorePath, target: StorePath, *, within: StorePath
-    ) -> None:
-        """Rename a directory."""
-
-        def rename() -> None:
-            self._bucket.rename_directory(source, target)
-
-        await self._making_way("rename_directory", rename, target, within)
-
-    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
-        """Make a directory."""
-
-        def make() -> None:
-            is_there = self._bucket.kept(within) in self._bucket.directories
-            if not is_there and within != self._store.root:
-                raise refused(path, f"{within!r} is gone", errno.ENOENT)
-            self._bucket.make_directory(path)
-
-        await self._request("make_directory", path, make)
-
-    async def _making_way(
-        self, verb: str, rename: Callable[[], None], target: StorePath, within: StorePath
-    ) -> None:
-        parent = StorePath(target.rpartition("/")[0])
-        for _ in range(_MOVES_MAX):
-            try:
-                await self._request(verb, target, rename)
-            except ParentMissingError:
-                await self.make_directory(parent, within=within)
-            else:
-                return
-        raise refused(target, f"{parent!r} goes again and again", errno.ENOENT)
-
-    def _check(self, path: StorePath, token: Token) -> None:
-        there = self._bucket.entry(path)
-        if there is None or there.token != token:
-            number = errno.ENOENT if there is None else errno.EEXIST
-            raise refused(path, "it is not what was expected there", number)
 
 
 def _key(child: Entry | Directory) -> str:

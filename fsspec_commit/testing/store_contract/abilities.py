@@ -25,6 +25,10 @@ class AbilitiesContract(Given):
         declared = store.capabilities.atomic_rename is AtomicRename.DIRECTORY
         assert (store.directories is not None) == declared
 
+    def test_empty_directories_are_removed_where_there_are_directories(self, store: Store) -> None:
+        """Only areas that are directories can be empty."""
+        assert store.empty_directories is None or store.directories is not None
+
     def test_directories_are_made_for_renames_only(self, store: Store) -> None:
         """What is made beforehand is what a rename would find missing."""
         assert store.directory_creation is None or store.files is not None

@@ -1,11 +1,18 @@
 """Renames of a whole directory: atomic, and never into one that exists."""
 
 import asyncio
+import errno
 
 import pytest
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, RenamesDirectories, Store
+from fsspec_commit.store import (
+    Directory,
+    Expect,
+    RemovesEmptyDirectories,
+    RenamesDirectories,
+    Store,
+)
 from fsspec_commit.testing.store_contract.given import (
     CONTENDERS,
     At,
@@ -32,6 +39,12 @@ def _directories(store: Store) -> RenamesDirectories:
     if store.directories is None:
         pytest.skip("this store does not declare atomic_rename=DIRECTORY")
     return store.directories
+
+
+def _removing(store: Store) -> RemovesEmptyDirectories:
+    if store.empty_directories is None:
+        pytest.skip("this store does not declare empty_directories")
+    return store.empty_directories
 
 
 async def _rename(store: Store, source: StorePath, target: StorePath) -> None:
@@ -172,3 +185,44 @@ class DirectoriesContract(Given):
             )
             assert len(winners) == 1
             assert await tree(store, at(str(turn))) == [at(f"{turn}/to/{winners[0]}/a")]
+
+    @driven
+    async def test_an_empty_directory_is_removed(self, store: Store, at: At) -> None:
+        """Only where nothing is in it; a missing one is done, and those above it stay."""
+        removing = _removing(store)
+        await place(store, at, d__e__a=b"1")
+        with refused() as caught:
+            await removing.remove_empty_directory(at("d"))
+        assert caught.value.errno == errno.ENOTEMPTY
+        with refused() as caught:
+            await removing.remove_empty_directory(at("d/e"))
+        assert caught.value.errno == errno.ENOTEMPTY
+        with refused():
+            await removing.remove_empty_directory(at("d/e/a"))
+        assert await content(store, at("d/e/a")) == b"1"
+        await store.delete(at("d/e/a"), expecting=Expect.ANYTHING)
+        assert await store.stat(at("d/e")) == Directory(at("d/e"))
+        for _ in range(2):
+            await removing.remove_empty_directory(at("d/e"))
+            assert await store.stat(at("d/e")) is None
+        assert await store.stat(at("d")) == Directory(at("d"))
+
+    @driven
+    async def test_what_comes_into_a_directory_that_is_removed_stays(
+        self, store: Store, at: At, open_again: OpenAgain | None
+    ) -> None:
+        """The first record of a job, beside a `clean` that has found its area empty."""
+        _removing(store)
+        await place(store, at, areas__other=b"1")
+
+        def writing(turn: int) -> Contender:
+            path = at(f"areas/{turn}/job")
+            return lambda s: s.put(path, b"1", expecting=Expect.ABSENT, within=None)
+
+        def removing(turn: int) -> Contender:
+            return lambda s: _removing(s).remove_empty_directory(at(f"areas/{turn}"))
+
+        for turn in range(_ROUNDS):
+            won = await contend(store, open_again, [writing(turn), *[removing(turn)] * 3])
+            assert 0 in won, "the record was refused"
+            assert await content(store, at(f"areas/{turn}/job")) == b"1"

@@ -100,5 +100,13 @@ OPERATIONS = {
         frozenset({HTTPStatus.OK, HTTPStatus.ACCEPTED}),
         is_dfs=True,
     ),
+    "Path - Delete of an empty directory": Operation(
+        "DELETE",
+        "recursive=false",
+        "delete the empty directory",
+        _DELETE,
+        frozenset({HTTPStatus.OK, HTTPStatus.ACCEPTED}),
+        is_dfs=True,
+    ),
 }
 """By the names of their pages."""

@@ -1,4 +1,4 @@
-"""What only a hierarchical account can do: rename files and directories, and make directories.
+"""What only a hierarchical account can do: rename files, and rename, make, remove directories.
 
 *Path - Create* renames, at the endpoint of Data Lake Storage: atomically, exclusively with
 ``If-None-Match: *``, and without a change to the etag. Its ``mode`` is left at ``posix``: nothing
@@ -15,13 +15,13 @@ from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
 from fsspec_commit_stores.http.listings import Continuations
-from fsspec_commit_stores.http.requests import raising_store_errors
+from fsspec_commit_stores.http.requests import raising_store_errors, unless_missing
 
 _NO_PARENT = "RenameDestinationParentPathNotFound"
 
 
 class Renames:
-    """`RenamesFiles`, `RenamesDirectories` and `MakesDirectories` in one container."""
+    """`RenamesFiles`, and what is done with directories, in one container."""
 
     def __init__(self, container: Container) -> None:
         self._container = container
@@ -68,6 +68,30 @@ class Renames:
         if not isinstance(await look(self._container, source), Directory):
             raise self._refusal(source, "there is no such directory", errno.ENOENT)
         await self._rename(source, target, condition_of(Expect.ABSENT), within, makes_parents=True)
+
+    @raising_store_errors
+    async def remove_empty_directory(self, path: StorePath) -> None:
+        """Remove the directory *path*: the service refuses it if anything is in it.
+
+        It is looked at before, for the request deletes a file as well.
+
+        Raises:
+            StoreError: It was not removed, or it is not known.
+        """
+        operation = "Path - Delete of an empty directory"
+        there = await look(self._container, path)
+        if isinstance(there, Entry):
+            raise self._container.refusal(operation, path, "it is a file", errno.ENOTDIR)
+        if there is None:
+            return
+        try:
+            await unless_missing(self._container.request(operation, path))
+        except RequestFailedError as error:
+            if not error.has_code("DirectoryNotEmpty"):
+                raise
+        else:
+            return
+        raise self._container.refusal(operation, path, "it is not empty", errno.ENOTEMPTY)
 
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
         """Make the directory *path* and those above it; one that is there is done.

@@ -67,6 +67,7 @@ class AzureStore(HttpStore):
         )
         self._renames = Renames(self._container) if is_hierarchical else None
         self.files = self.directories = self.directory_creation = self._renames
+        self.empty_directories = self._renames
         self.uploads = None if is_hierarchical else BlockUploads(self._container)
         self._blobs = BlobListing(self._container, ask)
         self._listing: Listing = (

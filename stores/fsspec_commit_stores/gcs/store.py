@@ -56,7 +56,7 @@ class GcsStore(HttpStore):
     """
 
     directories = None
-    directory_creation = None
+    directory_creation = empty_directories = None
     uploads = None
     deletion_operation = tree_deletion_operation = "objects.delete"
 

@@ -59,7 +59,7 @@ class LocalStore:
     # What a disk does, its operating system says; a mount is known by its type.
     unverified_endpoint = None
     # A rename that finds a directory missing costs a disk next to nothing.
-    directory_creation = None
+    directory_creation = empty_directories = None
     uploads = None
 
     def __init__(self, root: StorePath, options: OpenOptions, capabilities: Capabilities) -> None:

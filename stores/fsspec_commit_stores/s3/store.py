@@ -58,7 +58,7 @@ class S3Store(HttpStore):
     """
 
     directories = None
-    directory_creation = None
+    directory_creation = empty_directories = None
     deletion_operation = "delete_object"
     tree_deletion_operation = "delete_objects"
 

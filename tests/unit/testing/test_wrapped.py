@@ -40,7 +40,9 @@ def test_every_call_of_a_store_is_one_that_can_fail() -> None:
     assert store.files is not None
     assert store.directories is not None
     assert store.directory_creation is not None
+    assert store.empty_directories is not None
     files, directories, making = store.files, store.directories, store.directory_creation
+    removing = store.empty_directories
 
     async def body() -> None:
         await create(store, "area/a")
@@ -63,6 +65,7 @@ def test_every_call_of_a_store_is_one_that_can_fail() -> None:
         await writer.discard()
         await making.make_directory(at(store, "area/d"), within=at(store, "area"))
         await directories.rename_directory(at(store, "area"), at(store, "gone"), within=store.root)
+        await removing.remove_empty_directory(at(store, "gone/d"))
         await store.delete(at(store, "gone/b"), expecting=Expect.ANYTHING)
         await store.delete_tree(at(store, "gone"))
 
