@@ -316,7 +316,7 @@ class Store(Protocol):
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
     ) -> Writer[Entry]:
-        """Write the file *path*; directories below *within* are made as needed.
+        """Write the file *path*; directories below *within* are made as needed, as by :meth:`put`.
 
         Where a rename, or a change of metadata, changes a file's token, the file carries *nonce* in
         its metadata: :meth:`stat` shows it under every name that the file is given.
@@ -334,7 +334,10 @@ class Store(Protocol):
         """Write a small file whole: a reader sees all of it or none.
 
         On disks the file is flushed before it is visible. Directories below *within* are made as
-        needed; where there are directories, *within* itself must exist. ``None`` makes all of them.
+        needed. *within* itself must exist, for a late record must not bring a job's area back; but
+        not where there are no directories, or listings are paged, and so areas are not removed by
+        one rename: there it may be made anew, and what is in it means nothing. ``None`` makes all
+        directories.
         """
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:

@@ -107,7 +107,7 @@ class FlatStore:
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
     ) -> Writer[Entry]:
-        return _FlatWriter(self.bucket, path, within, nonce)
+        return _FlatWriter(self.bucket, path, nonce)
 
     async def put(
         self,
@@ -118,7 +118,6 @@ class FlatStore:
         within: StorePath | None,
         nonce: Nonce | None = None,
     ) -> Token:
-        look_for(self.bucket, within, path)
         return self.bucket.put(path, data, nonce, expecting)
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
@@ -138,13 +137,9 @@ class FlatStore:
 
 
 class _FlatWriter:
-    def __init__(
-        self, bucket: Bucket, path: StorePath, within: StorePath, nonce: Nonce | None
-    ) -> None:
-        look_for(bucket, within, path)
+    def __init__(self, bucket: Bucket, path: StorePath, nonce: Nonce | None) -> None:
         self._bucket = bucket
         self._path = path
-        self._within = within
         self._nonce = nonce
         self._data: bytearray | None = bytearray()
 
@@ -153,7 +148,6 @@ class _FlatWriter:
 
     async def finish(self) -> Entry:
         data, self._data = bytes(self._open()), None
-        look_for(self._bucket, self._within, self._path)
         token = self._bucket.put(self._path, data, self._nonce, Expect.ANYTHING)
         return Entry(path=self._path, size_bytes=len(data), token=token, nonce=self._nonce)
 
@@ -164,13 +158,6 @@ class _FlatWriter:
         if self._data is None:
             raise ValueError(f"I/O operation on the closed file {self._path!r}")
         return self._data
-
-
-def look_for(bucket: Bucket, within: StorePath | None, path: StorePath) -> None:
-    """Refuse to write below a directory that is gone; a look before the write, as on Azure."""
-    has_directories = bucket.habits.renames is AtomicRename.DIRECTORY
-    if has_directories and within is not None and within not in bucket.directories:
-        raise refused(path, f"{within!r} is gone")
 
 
 class FlatRenames:
@@ -210,7 +197,8 @@ class FlatRenames:
         self._bucket.make_directory(path)
 
     def _make_parent(self, path: StorePath, within: StorePath) -> None:
-        look_for(self._bucket, within, path)
+        if within not in self._bucket.directories:
+            raise refused(path, f"{within!r} is gone")
         self._bucket.make_directory(StorePath(path.rpartition("/")[0]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -20,6 +21,7 @@ from fsspec_commit.protocol import attempt as attempts
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.store import Expect
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.protocol.cleaning import cleaned
 from tests.protocol.in_virtual_time import Clock, Then, started, wrote
 from tests.unit.effects.virtual_time import run
 
@@ -173,22 +175,41 @@ def test_a_second_attempt_is_told_that_another_was_chosen(bucket: Bucket) -> Non
     run(main())
 
 
-@pytest.mark.parametrize("bucket", ["gen2"], indirect=True)
-def test_a_choice_in_an_area_that_is_gone_is_none(bucket: Bucket) -> None:
-    async def main() -> CommitError:
-        driver: Driver
+async def chosen_too_late(to: str) -> Driver:
+    """The area goes between the manifest of an attempt and its choice."""
+    driver: Driver
 
-        async def end() -> None:
-            bucket.delete_directory(driver.started().layout.area)
+    async def end() -> None:
+        await driver.started().store._store.delete_tree(driver.started().layout.area)
 
-        hook = Then("create", "/chosen/", end)
-        driver = await started(url(bucket), Clock(), hook, collect="store", tasks=TASK + 1)
-        layout, output = await began(driver.started())
-        with pytest.raises(JobNotActiveError) as caught:
-            await committed(driver.started(), layout, output)
-        return caught.value
+    hook = Then("create", "/chosen/", end)
+    driver = await started(to, Clock(), hook, collect="store", tasks=TASK + 1)
+    layout, output = await began(driver.started())
+    await committed(driver.started(), layout, output)
+    return driver
 
-    assert run(main())[0].task_id == TASK
+
+def test_a_choice_in_an_area_that_is_gone_is_none() -> None:
+    with pytest.raises(JobNotActiveError) as caught:
+        run(chosen_too_late(f"memory://{uuid4().hex}/out"))
+    assert caught.value.task_id == TASK
+
+
+@pytest.mark.guarantees("P6", "P7")
+@pytest.mark.parametrize("bucket", ["versioned", "gcs", "gen2"], indirect=True)
+def test_a_choice_in_an_area_that_is_made_anew_chooses_nothing(bucket: Bucket) -> None:
+    """The worker was active when it looked, just before; the driver is told, and `clean` cleans."""
+
+    async def main() -> None:
+        driver = await chosen_too_late(url(bucket))
+        with pytest.raises(JobNotActiveError):
+            await driver.commit([], wait_s=0)
+        report = await cleaned(bucket, Clock(), age_s=-1)
+        assert report.deleted == (driver.started().record.job_id,)
+
+    run(main())
+    assert bucket.keys("") == []
+    assert not [path for path in bucket.directories if "/_commit/" in path]
 
 
 @pytest.mark.guarantees("P6")

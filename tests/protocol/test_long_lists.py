@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
+import fsspec
 import pytest
 
 from fsspec_commit.errors import JobNotActiveError, RequestError
@@ -11,6 +13,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol import chosen, messages, streamed_list
 from fsspec_commit.store import Expect
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.protocol.cleaning import cleaned
 from tests.protocol.in_virtual_time import Clock, Stop, Then, started, wrote
 from tests.unit.effects.virtual_time import run
 
@@ -76,28 +79,43 @@ def test_of_a_list_of_old_files_that_ends_in_a_refusal_nothing_is_left(bucket: B
     assert not [key for key in bucket.keys("") if "/replaced-" in key]
 
 
+async def lists_too_late(to: str, what: str) -> None:
+    """The area goes just before a list is written to it."""
+    driver: Driver
+
+    async def end() -> None:
+        await driver.started().store._store.delete_tree(driver.started().layout.area)
+
+    hook = Then("create", f"/{what}-", end)
+    driver = await started(to, Clock(), hook, mode="overwrite")
+    message = await wrote(driver, "new.txt")
+    with pytest.raises(JobNotActiveError) as caught:
+        await driver.commit([message], wait_s=0)
+    assert hook.done
+    assert caught.value.outcome == "unknown"
+
+
 @pytest.mark.guarantees("P6")
-@pytest.mark.parametrize("bucket", ["gen2"], indirect=True)
 @pytest.mark.parametrize("what", ["chosen", "replaced"])
 def test_a_list_in_an_area_that_is_gone_is_not_written(
-    bucket: Bucket, what: str, monkeypatch: pytest.MonkeyPatch
+    what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 0)
+    memory, to = fsspec.filesystem("memory"), f"/{uuid4().hex}"
+    memory.pipe_file(f"{to}/a.txt", b"old")
+    run(lists_too_late(f"memory:/{to}", what))
+    assert memory.find(to) == [f"{to}/a.txt"]
 
-    async def main() -> None:
-        driver: Driver
 
-        async def end() -> None:
-            bucket.delete_directory(driver.started().layout.area)
-
-        hook = Then("create", f"/{what}-", end)
-        driver = await started(url(bucket), Clock(), hook, mode="overwrite")
-        message = await wrote(driver, "new.txt")
-        with pytest.raises(JobNotActiveError) as caught:
-            await driver.commit([message], wait_s=0)
-        assert hook.done
-        assert caught.value.outcome == "unknown"
-
-    run(main())
+@pytest.mark.guarantees("P6", "P8")
+@pytest.mark.parametrize("what", ["chosen", "replaced"])
+def test_a_list_in_an_area_that_is_made_anew_is_nothing(
+    bucket: Bucket, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing refuses it, the decision after it finds no job, and is taken back."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 0)
+    run(lists_too_late(url(bucket), what))
+    run(cleaned(bucket, Clock(), age_s=-1))
     names = {key.rpartition("/")[2] for key in bucket.keys("")}
     assert names == {"a.txt", "day"}
+    assert not [path for path in bucket.directories if "/_commit/" in path]

@@ -22,7 +22,7 @@ class Family:
         page_entries: How many entries a page of a listing has; ``None`` where a listing is one
             call for each directory, in no order.
         checks_area: Whether the directory that a new file must be in is looked for by the request
-            that makes the file; elsewhere by one before it, or, without directories, not at all.
+            that makes the file; elsewhere not at all.
         deletes_trees: Whether one request deletes a directory with all that is in it; elsewhere
             its files are listed, and go one by one.
         makes_area_first: Whether a directory that is missing is made by a request of its own, so

@@ -198,8 +198,6 @@ class SimulatedStore:
         if within is None and self._family.makes_area_first:
             await self._request("make_directory", parent, lambda: bucket.make_directory(parent))
             within = parent
-        if within is not None and self._family.has_directories:
-            await self._look_for(within, path)
 
         def put() -> Token:
             if within is not None and self._family.checks_area:
@@ -209,11 +207,6 @@ class SimulatedStore:
             return bucket.put(path, data, nonce, expecting)
 
         return await self._request(verb, path, put)
-
-    async def _look_for(self, within: StorePath, path: StorePath) -> None:
-        """The look before a write, where the write itself does not look."""
-        if not self._family.checks_area:
-            await self._request("stat", within, lambda: self._check_stands(within, path))
 
     def _check_stands(self, within: StorePath, path: StorePath) -> None:
         if self._bucket.kept(within) not in self._bucket.directories:

@@ -60,6 +60,12 @@ def requires(fact: object, name: str) -> None:
         pytest.skip(f"this store does not declare {name}")
 
 
+def requires_areas(store: Store) -> None:
+    """Skip a test of areas that are removed by one rename where they are removed in an order."""
+    requires(store.directories, "atomic_rename=DIRECTORY")
+    requires(store.capabilities.paged_listing is False, "paged_listing=False")
+
+
 @contextmanager
 def refused() -> Iterator[pytest.ExceptionInfo[StoreError]]:
     """Expect a ``StoreError`` that says: certainly without effect, and no use in repeating."""

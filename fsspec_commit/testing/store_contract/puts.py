@@ -20,6 +20,7 @@ from fsspec_commit.testing.store_contract.given import (
     read_whole,
     refused,
     requires,
+    requires_areas,
     tree,
 )
 
@@ -188,7 +189,7 @@ class PutsContract(Given):
     @driven
     async def test_an_area_that_is_gone_stays_gone(self, store: Store, at: At) -> None:
         """A late record does not bring the area of a settled job back."""
-        requires(store.directories, "atomic_rename=DIRECTORY")
+        requires_areas(store)
         await place(store, at, areas__job__spec=b"{}", areas__other=b"")
         await store.delete_tree(at("areas/job"))
         for expecting in (Expect.ABSENT, Expect.ANYTHING):

@@ -23,6 +23,7 @@ from fsspec_commit.testing.store_contract.given import (
     place,
     refused,
     requires,
+    requires_areas,
     tree,
 )
 
@@ -189,7 +190,7 @@ class WritersContract(Given):
         self, store: Store, at: At, open_writer: OpenWriter
     ) -> None:
         """An attempt of a settled job cannot begin a file."""
-        requires(store.directories, "atomic_rename=DIRECTORY")
+        requires_areas(store)
         await store.delete_tree(at("area"))
         with refused():
             writer = open_writer(at("area/d/a"))
@@ -203,7 +204,7 @@ class WritersContract(Given):
         self, store: Store, at: At, open_writer: OpenWriter
     ) -> None:
         """An attempt that writes while its job is settled leaves no trace under the old name."""
-        requires(store.directories, "atomic_rename=DIRECTORY")
+        requires_areas(store)
         if store.directories is None:
             return
         writer = open_writer(at("area/d/a"))

@@ -115,19 +115,6 @@ class Renames:
             raise self._container.refusal("Path - Create", path, why, errno.ENOTDIR)
         raise failure
 
-    async def check_area(self, operation: str, path: StorePath, within: StorePath | None) -> None:
-        """Refuse to write *path* where *within* is gone, which would come back with it.
-
-        A look before the request: who removes it in between is not seen, and the protocol reads
-        the job's record after what it has written.
-
-        Raises:
-            StoreError: It is gone, or the store did not answer.
-        """
-        if within is not None and not isinstance(await look(self._container, within), Directory):
-            why = f"the directory {within!r} is gone"
-            raise self._container.refusal(operation, path, why, errno.ENOENT)
-
     @raising_store_errors
     async def _rename(
         self,
@@ -148,7 +135,8 @@ class Renames:
                 raise
         else:
             return
-        await self.check_area("Path - Rename", target, within)
+        if not isinstance(await look(self._container, within), Directory):
+            raise self._refusal(target, f"the directory {within!r} is gone", errno.ENOENT)
         parent = StorePath(target.rpartition("/")[0])
         await self.make_directory(parent, within=within)
         await self._request(source, target, conditions)

@@ -158,15 +158,11 @@ class AzureStore(HttpStore):
         self,
         path: StorePath,
         *,
-        within: StorePath,
+        within: StorePath,  # noqa: ARG002  # listings are paged, so it may be made anew
         nonce: Nonce | None = None,
     ) -> BlobWriter:
         """Write the file *path*, which carries *nonce*; it appears when it is finished."""
-
-        async def check() -> None:
-            await self._check_area(path, within)
-
-        return BlobWriter(self._container, path, nonce, check)
+        return BlobWriter(self._container, path, nonce)
 
     async def put(
         self,
@@ -174,12 +170,12 @@ class AzureStore(HttpStore):
         data: bytes,
         *,
         expecting: Expectation,
-        within: StorePath | None,
+        within: StorePath | None,  # noqa: ARG002  # listings are paged, so it may be made anew
         nonce: Nonce | None = None,
     ) -> Token:
         """Write a small file whole, atomically on condition of *expecting*.
 
-        In a hierarchical account directories are made by it, and *within* is looked at before.
+        In a hierarchical account the service makes the directories above it.
 
         Raises:
             StoreError: It was not written, or it is not known.
@@ -187,7 +183,6 @@ class AzureStore(HttpStore):
         trouble = trouble_with(path)
         if trouble is not None:
             raise self._container.refusal("Put Blob", path, trouble, errno.EINVAL)
-        await self._check_area(path, within)
         headers = {**BLOB, **condition_of(expecting), **metadata_of(nonce)}
         answer = await self._container.send("Put Blob", path, headers, body=data)
         return token_of(answer.headers["etag"])
@@ -195,10 +190,6 @@ class AzureStore(HttpStore):
     def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[Answer]:
         """Delete one file, atomically on condition of a token; with snapshots it is refused."""
         return self._container.request("Delete Blob", path, condition_of(expecting))
-
-    async def _check_area(self, path: StorePath, within: StorePath | None) -> None:
-        if self._renames is not None:
-            await self._renames.check_area("Put Blob", path, within)
 
     async def _get(
         self, path: StorePath, headers: dict[str, str], limit_bytes: int | None = None

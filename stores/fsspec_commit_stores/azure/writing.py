@@ -1,7 +1,6 @@
 """Files written bit by bit: one request for a small one, blocks for a longer one."""
 
 import errno
-from collections.abc import Awaitable, Callable
 
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
@@ -41,7 +40,6 @@ class BlobWriter:
         container: Container,
         path: StorePath,
         nonce: Nonce | None,
-        check: Callable[[], Awaitable[None]],
     ) -> None:
         """Write a file.
 
@@ -49,11 +47,9 @@ class BlobWriter:
             container: Where to.
             path: Its path.
             nonce: What it carries besides, as other files of one attempt do.
-            check: Refuses, before it becomes visible, what may not be written.
         """
         self._container = container
         self._file = UnfinishedFile(path)
-        self._check_area = check
         self._nonce = nonce
         self._own = SYSTEM_IDS.nonce()
         self._expecting: Expectation = Expect.ABSENT
@@ -81,7 +77,6 @@ class BlobWriter:
         if trouble is not None:
             raise self._container.refusal("Put Blob", self._file.path, trouble, errno.EINVAL)
         with going_on():
-            await self._check_area()
             while self._blocks and self._file.held:
                 await self._send(_BLOCK_BYTES)
             token = await self._on_what_stands()
