@@ -96,6 +96,9 @@ class Renames:
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
         """Make the directory *path* and those above it; one that is there is done.
 
+        Of one that is there the service says what it is, in a header that Hadoop's client goes by
+        as well (``x-ms-existing-resource-type``). Where it does not, it is looked at.
+
         Raises:
             StoreError: A file is in the way; it was not made, or it is not known.
         """
@@ -105,6 +108,9 @@ class Renames:
             failure = error.failure
             if error.answer is None or error.answer.status not in {404, 409, 412}:
                 raise failure from None
+            kind = error.answer.headers.get("x-ms-existing-resource-type")
+            if kind == "directory" and error.has_code("PathAlreadyExists"):
+                return
         else:
             return
         if isinstance(await look(self._container, path), Directory):

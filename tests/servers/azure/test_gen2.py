@@ -13,6 +13,7 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import (
     AzureError,
+    HttpResponseError,
     ResourceExistsError,
     ResourceModifiedError,
     ResourceNotFoundError,
@@ -74,7 +75,11 @@ def test_a_create_may_be_exclusive(gen2_container: AzureContainer) -> None:
     refused(409, "PathAlreadyExists", file.create_file, **MISSING)
     directory = dfs.get_directory_client("d/e")
     directory.create_directory(**MISSING)
-    refused(409, "PathAlreadyExists", directory.create_directory, **MISSING)
+    with pytest.raises(HttpResponseError) as caught:
+        directory.create_directory(**MISSING)
+    response: Any = caught.value.response
+    assert response.headers["x-ms-error-code"] == "PathAlreadyExists"
+    assert response.headers["x-ms-existing-resource-type"] == "directory"
     dfs.create_file("d/e/kept")
     directory.create_directory()
     assert names(gen2_container, "d") == ["d/e", "d/e/kept"]

@@ -20,11 +20,14 @@ RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 class Failure(Exception):  # noqa: N818  a reply like any other: a client asked for it
     """An error as S3 and Azure have it: its status, its code, and what a person may read."""
 
-    def __init__(self, status: int, code: str, message: str = "") -> None:
+    def __init__(
+        self, status: int, code: str, message: str = "", headers: dict[str, str] | None = None
+    ) -> None:
         super().__init__(code)
         self.status = status
         self.code = code
         self.message = message or code
+        self.headers = headers or {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from tests.servers.azure.gen2.storage import Directory
 from tests.servers.http_service.messages import Failure, names_etag
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ def check_write(node: Node | None, request: Request) -> None:
     unwanted = request.headers.get("if-none-match")
     if unwanted == "*" and node is not None:
         code = "PathAlreadyExists" if request.on_dfs else "BlobAlreadyExists"
-        raise Failure(HTTPStatus.CONFLICT, code, "The specified path already exists.")
+        # As Hadoop's client reads it ("AbfsDfsClient.createPath").
+        kind = "directory" if isinstance(node, Directory) else "file"
+        headers = {"x-ms-existing-resource-type": kind} if request.on_dfs else {}
+        raise Failure(HTTPStatus.CONFLICT, code, "The specified path already exists.", headers)
     if node is not None and unwanted is not None and names_etag(unwanted, node.etag):
         raise Failure(HTTPStatus.PRECONDITION_FAILED, "ConditionNotMet", _NOT_MET)
     _check_expected(node, request, "", "ConditionNotMet", _NOT_MET)

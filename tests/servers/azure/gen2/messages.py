@@ -106,7 +106,7 @@ def refusal(failure: Failure, request: Request) -> Reply:
 
     https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2
     """
-    headers = {"x-ms-error-code": failure.code}
+    headers = {"x-ms-error-code": failure.code, **failure.headers}
     if failure.status in _NO_CONTENT_TYPE:
         return Reply(failure.status, headers)
     if request.on_dfs:

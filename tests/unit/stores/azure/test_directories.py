@@ -1,4 +1,4 @@
-"""Empty directories are removed by the service, on that condition."""
+"""Directories are made once, and removed by the service on condition that they are empty."""
 
 from __future__ import annotations
 
@@ -18,6 +18,36 @@ if TYPE_CHECKING:
 
 DIRECTORY = told(200, b"", {"ETag": '"e1"', "x-ms-resource-type": "directory"})
 FILE = told(200, b"1", {"ETag": '"e1"'})
+
+
+def make(azure: ScriptedAzure) -> list[str]:
+    """What making one asks for."""
+    making = azure.store.directory_creation
+    assert making is not None
+    azure.run(making.make_directory(PATH, within=azure.store.root))
+    return [one.method for one in azure.received]
+
+
+@pytest.mark.parametrize("headers", [{"x-ms-existing-resource-type": "directory"}, {}])
+def test_one_that_is_there_is_asked_about_where_the_answer_does_not_say(
+    gen2: ScriptedAzure, headers: dict[str, str]
+) -> None:
+    gen2.script(said(409, "PathAlreadyExists", headers), DIRECTORY)
+    assert make(gen2) == (["PUT"] if headers else ["PUT", "HEAD"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        said(409, "PathAlreadyExists", {"x-ms-existing-resource-type": "file"}),
+        said(409, "PathConflict", {"x-ms-existing-resource-type": "directory"}),
+    ],
+)
+def test_a_file_in_the_way_is_not_taken_for_one(gen2: ScriptedAzure, answer: Answer) -> None:
+    gen2.script(answer, FILE, FILE)
+    with pytest.raises(StoreError, match="is in the way") as caught:
+        make(gen2)
+    assert caught.value.errno == errno.ENOTDIR
 
 
 def remove(azure: ScriptedAzure) -> list[str]:
