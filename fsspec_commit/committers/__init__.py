@@ -139,10 +139,16 @@ class Committer(Protocol):
             RecordError: The manifest is torn, hostile or another attempt's.
         """
 
+    async def make_directories(self, directories: Iterable[Partition]) -> None:
+        """Make what publishing would find missing, at the price of a request for each.
+
+        Args:
+            directories: Those of the files; making these makes all that are needed.
+        """
+
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
-        directories: Iterable[Partition],
         expected: Expectations,
         *,
         resuming: bool,
@@ -153,7 +159,6 @@ class Committer(Protocol):
 
         Args:
             manifests: Those of the chosen attempts.
-            directories: Their files' directories; making these makes all that are needed.
             expected: What must stand at each target.
             resuming: An earlier driver may have published some of them.
             lost: Called with each file that is gone for good, if the job is to go on without it.

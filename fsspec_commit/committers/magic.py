@@ -246,10 +246,12 @@ class MagicCommitter:
         decoded = _decoded(manifest)
         return AttemptFiles(decoded.files, decoded.rows, decoded.adopted)
 
+    async def make_directories(self, directories: Iterable[Partition]) -> None:
+        """Do nothing: objects need no directories."""
+
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
-        directories: Iterable[Partition],  # noqa: ARG002  # objects need no directories
         expected: Expectations,
         *,
         resuming: bool,

@@ -67,10 +67,23 @@ class RenamingCommitter:
         decoded = self._decoded(manifest)
         return AttemptFiles(decoded.files, decoded.rows, decoded.adopted)
 
+    async def make_directories(self, directories: Iterable[Partition]) -> None:
+        """Make every directory that files need, if a rename into a missing one costs a request.
+
+        Elsewhere the renames make missing directories, so a job pays for new ones only.
+        """
+        making, layout = self._store.directory_creation, DestinationLayout(self._store.root)
+        if making is None:
+            return
+
+        async def make(directory: Partition) -> None:
+            await making.make(layout.directory(directory), within=layout.root)
+
+        await for_each(directories, make, in_flight_max=self._store.in_flight_max)
+
     async def publish(
         self,
         manifests: AsyncIterable[ManifestBytes],
-        directories: Iterable[Partition],
         expected: Expectations,
         *,
         resuming: bool,  # noqa: ARG002  # a source is renamed once only: nothing to verify
@@ -84,7 +97,6 @@ class RenamingCommitter:
         pinned, so what a late writer leaves there is never published.
         """
         layout = DestinationLayout(self._store.root)
-        await self._make_directories(directories, layout)
         done = 0
 
         def count(files: int) -> None:
@@ -175,22 +187,6 @@ class RenamingCommitter:
             directory=self._directory(layout),
             is_checked=manifest.is_checked,
         )
-
-    async def _make_directories(
-        self, directories: Iterable[Partition], layout: DestinationLayout
-    ) -> None:
-        """Make every directory that files need, if a rename into a missing one costs a request.
-
-        Elsewhere the renames make missing directories, so a job pays for new ones only.
-        """
-        making = self._store.directory_creation
-        if making is None:
-            return
-
-        async def make(directory: Partition) -> None:
-            await making.make(layout.directory(directory), within=layout.root)
-
-        await for_each(directories, make, in_flight_max=self._store.in_flight_max)
 
     async def _sealed(
         self, manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int

@@ -38,7 +38,13 @@ from fsspec_commit.protocol.marks import (
     mark_lost,
 )
 from fsspec_commit.protocol.old_partitions import FilesOutside
-from fsspec_commit.protocol.publish import Placing, losses, publish_files, say_published
+from fsspec_commit.protocol.publish import (
+    Placing,
+    losses,
+    make_directories,
+    publish_files,
+    say_published,
+)
 from fsspec_commit.protocol.replaced import list_replaced, may_write, recall_replaced
 from fsspec_commit.protocol.result import Finished
 from fsspec_commit.protocol.retire import retire_job
@@ -237,7 +243,7 @@ async def _finish(
     if resuming:
         published = await standing_published(job.store, job.layout, decision)
     if published is None:
-        await remove_stale_success(job, decision)
+        await both(remove_stale_success(job, decision), make_directories(job, new))
         await publish_files(  # 5    P1
             job,
             new,

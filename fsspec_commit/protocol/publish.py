@@ -51,6 +51,11 @@ class Placing:
         )
 
 
+async def make_directories(job: BoundJob, new: NewFiles) -> None:
+    """Make the directories of the new files where they are to be made before; nothing is shown."""
+    await job.committer.make_directories(new.partitions.lowest())
+
+
 async def publish_files(
     job: BoundJob,
     new: NewFiles,
@@ -73,7 +78,6 @@ async def publish_files(
     placing.is_under_way = True
     await job.committer.publish(
         new.manifests,
-        new.partitions.lowest(),
         replaced,
         resuming=resuming,
         lost=None if lost is None else lost.append,

@@ -30,9 +30,9 @@ ROUND_TRIPS: dict[tuple[str, Mode], tuple[int, int, int]] = {
     ("gcs", "append"): (1, 2, 18),
     ("gcs", "overwrite"): (1, 2, 22),
     ("gcs", "overwrite_partitions"): (1, 2, 23),
-    ("gen2", "append"): (1, 2, 17),
-    ("gen2", "overwrite"): (1, 2, 21),
-    ("gen2", "overwrite_partitions"): (1, 2, 22),
+    ("gen2", "append"): (1, 2, 16),
+    ("gen2", "overwrite"): (1, 2, 20),
+    ("gen2", "overwrite_partitions"): (1, 2, 21),
     ("hdfs", "append"): (3, 4, 21),
     ("hdfs", "overwrite"): (3, 4, 31),
 }

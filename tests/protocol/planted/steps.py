@@ -77,6 +77,8 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "is_over": _answering(False),
     "recall_replaced": _unverified,
     "standing_published": _answering(None),
+    "remove_stale_success": _answering(None),
+    "make_directories": _answering(None),
     "say_published": _unsaid,
     "delete_replaced": _answering(()),
     "publish_success": _answering(()),
@@ -87,7 +89,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "seen_success": _answering(None),
     "prepare_success": _answering(None),
 }
-"""What stands for a step with whose result something is done."""
+"""What stands for a step with whose result something is done, or beside which another one is."""
 WORDS = {"over_after_deciding"}
 """What only finds the words of an error."""
 TOGETHER = "both"
@@ -117,11 +119,12 @@ def left_out() -> dict[str, ast.Module]:
         tree = copy.deepcopy(_TREE)
         step = _steps(tree)[number]
         name = step.name
-        if isinstance(step.block[step.place], ast.Expr):
-            step.block[step.place] = ast.Pass()
-        else:
-            assert name in INSTEAD, f"what does {step.function}() go on with, without {name}()?"
+        if name in INSTEAD:
             step.call.func = ast.Name(_instead(name), ast.Load())
+        else:
+            is_alone = isinstance(step.block[step.place], ast.Expr)
+            assert is_alone, f"what does {step.function}() go on with, without {name}()?"
+            step.block[step.place] = ast.Pass()
         found[_unused(f"{step.function} without {name}", found)] = ast.fix_missing_locations(tree)
     return found
 
