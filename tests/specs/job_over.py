@@ -1,9 +1,9 @@
 """Who may believe a decision, where the job may be over: every interleaving of one job's settlers.
 
-On a store without directories nothing refuses a record in an area that is gone. A decision that
-was created too late stands there until its author has read ``job.json`` and taken it back, or for
-long, if the author died between the two. Whoever meets it must not believe it; nor may a
-``job.json`` that comes late bring a finished job back to life. Nor may what is left look like the
+On a store without directories, and on Gen2, nothing refuses a record in an area that is gone. A
+decision that was created too late stands there until its author has read ``job.json`` and taken it
+back, or for long, if the author died between the two. Whoever meets it must not believe it; nor may
+a ``job.json`` that comes late bring a finished job back to life. Nor may what is left look like the
 area of a committed job whose files were lost, which only a person can settle.
 
 Every step is one request. A request that creates may be left unanswered and be carried out at any

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.files import Carried
 from fsspec_commit.effects.confirmed.one_shot import OBSERVATIONS_MAX
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.layout import StorePath
+from fsspec_commit.errors import Reply, StoreError, UnsafeStoreError
+from fsspec_commit.ids import JobId
+from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
 from fsspec_commit.testing.simulation.families import capabilities_of
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from fsspec_commit.store import Expectation
+
+LAYOUT = DestinationLayout(StorePath("b/out")).job(JobId("20260101T000000-0123456789abcdef"))
+AREA = LAYOUT.area
 
 every_kind = pytest.mark.parametrize("kind", RENAMING)
 
@@ -147,6 +152,13 @@ class Directories:
 
         run(made())
 
+    def remove(self, path: str) -> bool:
+        async def removed() -> bool:
+            permit = deletion.of_void_area(LAYOUT)
+            return await self._store().delete_empty(StorePath(path), permit)
+
+        return run(removed())[0]
+
     def rename(self, source: str, target: str) -> bool:
         async def renamed() -> bool:
             directories = self._store().directories
@@ -207,3 +219,49 @@ def test_a_directory_that_is_nowhere_is_not_renamed(script: str) -> None:
     there = Directories(*script.split())
     there.bucket.make_directory(StorePath("b/out"))
     assert not there.rename("b/out/a", "b/out/b")
+
+
+@pytest.mark.parametrize(
+    ("script", "calls"),
+    [
+        ("", "remove_empty_directory"),
+        ("unanswered", "remove_empty_directory stat"),
+        ("echo", "remove_empty_directory stat"),
+        ("lost", "remove_empty_directory stat remove_empty_directory"),
+    ],
+)
+def test_an_empty_directory_is_removed_once_it_is_gone(script: str, calls: str) -> None:
+    there = Directories(*script.split())
+    there.bucket.make_directory(AREA)
+    assert there.remove(AREA)
+    assert there.calls == calls.split()
+    assert AREA not in there.bucket.directories
+    assert there.remove(AREA), "and again it is done"
+
+
+@pytest.mark.parametrize("script", ["", "lost"])
+def test_a_directory_with_something_in_it_stays(script: str) -> None:
+    """As what comes between two requests does."""
+    there = Directories(*script.split())
+    there.bucket.put(StorePath(f"{AREA}/job.json"), b"", None, Expect.ANYTHING)
+    assert not there.remove(AREA)
+    assert there.bucket.keys(f"{AREA}/") == [f"{AREA}/job.json"]
+
+
+def test_only_what_is_permitted_is_removed() -> None:
+    there = Directories()
+    there.bucket.make_directory(StorePath("b/out/day=1"))
+    with pytest.raises(AssertionError, match="no permit"):
+        there.remove("b/out/day=1")
+    assert there.calls == []
+
+
+def test_where_no_directory_is_removed_if_it_is_empty_none_is() -> None:
+    async def main() -> None:
+        habits = RENAMING["gcs"]
+        flat = FlatStore(StorePath("b/out"), Bucket("b", habits), capabilities_of(habits))
+        store = ConfirmedStore(flat, ids=IDS, statistics=Statistics())
+        with pytest.raises(UnsafeStoreError):
+            await store.delete_empty(AREA, deletion.of_void_area(LAYOUT))
+
+    run(main())
