@@ -54,9 +54,8 @@ GEN2 = Cost(
     publishes=("path.rename",),
     lists=frozenset({"blob.list", "path.list"}),
     has_directories=True,
-    commit_besides=24,
-    per_task=5,
-    besides=32,
+    per_file=2,
+    per_task=4,
 )
 AZURITE = Cost(
     publishes=("blocklist.put", "block.put"),
