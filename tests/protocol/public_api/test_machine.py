@@ -30,6 +30,8 @@ BY_DAY, BY_NIGHT = 40, 200
 STEPS = 30
 SEARCHES = 8
 """How often one is looked for that each search finds in most cases."""
+SHRINKING_S = 60
+"""Hypothesis takes five minutes; after so long a test is ended as hung, and says nothing."""
 PLANTED = ["deletes before it publishes", "forgets its key", "says committed of an abort"]
 """The simulator finds them as well; here each breaks what another part of the truth knows."""
 
@@ -85,6 +87,7 @@ def search_often() -> None:
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Repeat at once: nobody is there who would be overloaded."""
     monkeypatch.setattr("fsspec_commit.effects.pacing.BACKOFF_S", 0.0001)
+    monkeypatch.setattr("hypothesis.internal.conjecture.engine.MAX_SHRINKING_SECONDS", SHRINKING_S)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

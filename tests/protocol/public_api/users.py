@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
+from fsspec_commit.effects import behind
 from fsspec_commit.testing import Crash
 from tests.protocol.public_api.truth import KnownJob, Truth
 
@@ -22,6 +24,7 @@ REFUSALS = (
     fc.ConcurrentJobError,
 )
 """What users may be told where nothing goes wrong, and no job is unfinished."""
+STORED_WITHIN_S = 60
 
 
 class LeftError(Exception):
@@ -56,6 +59,14 @@ class Attempt:
     user: User
     task: fc.Task
     is_elsewhere: bool
+
+
+def until_files_are_stored() -> None:
+    """A file that was closed is stored, or has failed: an upload is begun after no later call."""
+    ends = time.monotonic() + STORED_WITHIN_S
+    while behind._going_on:
+        assert time.monotonic() < ends, "a file that was closed is not stored, and has not failed"
+        time.sleep(0.0005)
 
 
 class Ears:
@@ -93,6 +104,8 @@ class Ears:
             told = error
         else:
             return "returned"
+        finally:
+            until_files_are_stored()
         is_refusal = not isinstance(told, fc.CommitError) or isinstance(told, REFUSALS)
         assert is_refusal or busy or not was_calm, f"nothing was wrong: {told!r}"
         return told
