@@ -398,22 +398,28 @@ DeleteOld(s) ==
     /\ \/ at[s] = "delete"
        \/ at[s] = "publish" /\ ~Rule("Old files go when every new one is in place")
     /\ IF IsDeleted(s) THEN Answered(DeleteRequest(s)) ELSE OnlyReads
-    /\ IF at[s] = "delete" THEN Go(s, "marker") ELSE UNCHANGED at
+    /\ IF at[s] = "delete" THEN Go(s, "finish") ELSE UNCHANGED at
     /\ Same /\ UNCHANGED others
 
-(* Another job's marker is left standing. *)
+(* The marker and the epoch are asked for at once: whatever becomes of one, both are answered before
+   anything else is done.  Another job's marker is left standing. *)
 PublishMarker(s) ==
     LET r == [verb |-> "publish marker", by |-> holds[s].by] IN
-    /\ at[s] = "marker"
+    /\ at[s] \in {"finish", "marker"}
     /\ Answered(r)
-    /\ Go(s, IF store'.marker # None THEN "epoch" ELSE "over?")
+    /\ Go(s, IF at[s] = "finish"
+             THEN IF store'.marker # None THEN "epoch" ELSE "last epoch"
+             ELSE IF store'.marker # None THEN "retire" ELSE "over?")
     /\ Same /\ UNCHANGED others
 
 BeginEpoch(s) ==
-    /\ at[s] = "epoch"
+    /\ at[s] \in {"finish", "epoch", "last epoch"}
     /\ IF Rule("The epoch changes before the area goes")
        THEN Answered([verb |-> "create epoch"]) ELSE OnlyReads
-    /\ Go(s, "retire") /\ Same /\ UNCHANGED others
+    /\ Go(s, CASE at[s] = "finish" -> "marker"
+               [] at[s] = "epoch" -> "retire"
+               [] at[s] = "last epoch" -> "over?")
+    /\ Same /\ UNCHANGED others
 
 (* Asked by who finds something gone that it needs. Another driver's decision that came too late,
    into an area without job.json, looks like one that is not published: then it is not known. *)
@@ -472,7 +478,7 @@ Sending(s) ==
             IF todo[s] = {} THEN {[verb |-> "create published"]}
             ELSE {PublishRequest(s, t) : t \in todo[s]}
       [] at[s] = "delete" -> IF IsDeleted(s) THEN {DeleteRequest(s)} ELSE {}
-      [] at[s] = "marker" -> {[verb |-> "publish marker", by |-> holds[s].by]}
+      [] at[s] \in {"finish", "marker"} -> {[verb |-> "publish marker", by |-> holds[s].by]}
       [] at[s] = "retire" ->
             {[verb |-> IF Directories THEN "rename area" ELSE "delete job.json"]}
       [] OTHER -> {}

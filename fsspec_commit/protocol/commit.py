@@ -256,15 +256,17 @@ async def _finish(
     else:
         beware_of_stale_success(job, decision)
     warnings = losses(published.record, lost)
-    if not published.record.lost:
-        warnings += await delete_replaced(job, published, replaced)  # 6    P9
-        warnings += await publish_success(job, decision, accept_loss=accept_loss)  # 7
-    await mark_done(job)
     if published.record.lost:
         await mark_lost(job)
+    else:
+        warnings += await delete_replaced(job, published, replaced)  # 6    P9
     if resuming:
         beside = await job.store.list_usable(job.layout.destination.areas)
-    await begin_epoch(job, beside)
+    unmarked, _ = await both(  # 7    P1 P7
+        publish_success(job, decision, published, accept_loss=accept_loss),
+        both(mark_done(job), begin_epoch(job, beside)),
+    )
+    warnings += unmarked
     await forget_late_deletes(job, beside)
     _, left = await both(
         forget_epochs(job, published, beside), retire_job(job, new, published, replaced)

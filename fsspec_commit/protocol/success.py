@@ -17,7 +17,7 @@ from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, FileIdentity, Success
+from fsspec_commit.records.job import Claim, Decision, FileIdentity, Published, Success
 from fsspec_commit.records.success import IOStatistics, SuccessData
 from fsspec_commit.store import Directory
 
@@ -131,9 +131,13 @@ def beware_of_stale_success(job: BoundJob, decision: Standing[Decision]) -> None
 
 
 async def publish_success(
-    job: BoundJob, decision: Standing[Decision], *, accept_loss: bool
+    job: BoundJob,
+    decision: Standing[Decision],
+    published: Standing[Published],
+    *,
+    accept_loss: bool,
 ) -> tuple[str, ...]:
-    """Publish the marker that the decision names, if it names one.
+    """Publish the marker that the decision names, if it names one and no file was lost.
 
     If it is gone, it may have been published, and been removed by another job that is about to
     publish its own, for this one as well. A marker that is lost is never prepared again: a driver
@@ -147,7 +151,7 @@ async def publish_success(
             would wait for ever.
     """
     marker, claim = decision.record.success, decision.record.claim
-    if marker is None or claim is None:
+    if marker is None or claim is None or published.record.lost:
         return ()
     stale = None if _is_removed(job) else decision.record.stale_success
     found: frozenset[str] | None = frozenset()
@@ -173,7 +177,9 @@ async def _others(job: BoundJob) -> frozenset[str] | None:
     """What changes whenever another job publishes a marker; ``None`` if one is about to do so.
 
     It is if its decision names a marker that is still prepared: one that has none may be another
-    that has lost its own.
+    that has lost its own. The epoch of a job may stand before its marker does, as this job's own
+    may by now, but not before its decision: of whoever has decided and published since the last
+    look either the area is new here, or the epoch is.
     """
     layout = job.layout.destination
     beside = await job.store.list_usable(layout.areas)

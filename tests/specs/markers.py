@@ -2,9 +2,10 @@
 
 Jobs that do not conflict, here all that append, commit at the same time. Each looks for a marker
 before it decides, and removes the one that it saw before its first file is published; each
-publishes the one that it has prepared after its last, unless another stands. Everybody is as slow
-as they like and may die anywhere: who dies is who never takes another step. Of some decided jobs a
-resumer does the rest, beside the driver or after it.
+publishes the one that it has prepared after its last, unless another stands. Its epoch may stand
+before its marker does, since it asks for both at once. Everybody is as slow as they like and may
+die anywhere: who dies is who never takes another step. Of some decided jobs a resumer does the
+rest, beside the driver or after it.
 
 So a marker may be published, and be gone when its job is resumed: another job has removed it, and
 has taken over to publish one. Somebody outside may take a prepared marker away as well; that must
@@ -31,6 +32,8 @@ Weakened: TypeAlias = Literal[
     "asked_once",  # the other jobs are not listed again
     "epochs_not_compared",  # they are, and who has come and gone meanwhile is not seen
     "ended_while_asked",  # nor who was listed, and is over when asked
+    "epoch_before_the_decision",  # it stands when others look who is there
+    "over_before_its_marker",  # its area goes while its marker is still on its way
 ]
 Mode: TypeAlias = Literal["append", "overwrite"]
 ABSENT = -1
@@ -148,23 +151,28 @@ class _Model:
                 replaces = self._plan.jobs[which] == ("overwrite", False)
                 removed = now._replace(marker=ABSENT, due=now.due and not replaces)
             yield "removes what it saw", actor._replace(at="publish"), removed
-        elif actor.at in {"publish", "publish all", "leave"}:
+        elif actor.at in {"publish", "publish all"}:
             yield self._goes_on(now, which, job, actor)
-        elif actor.asking:
-            yield from self._asks(now, actor)
         elif actor.at != "end":
+            yield from self._ends(now, which, job, actor)
+
+    def _ends(self, now: Store, which: int, job: Job, actor: Actor) -> Iterator[Act]:
+        """What is done when all files are in place: the epoch, and at once with it the marker."""
+        if not job.ended:
+            yield "begins an epoch", actor, _with(now, which, job._replace(ended=True))
+        elif actor.at == "leave":
+            yield "removes its area", _ENDED, self._over(now, which)
+        if actor.asking:
+            yield from self._asks(now, actor)
+        elif actor.at != "leave":
             yield from self._marks(now, which, job, actor)
 
     def _goes_on(self, now: Store, which: int, job: Job, actor: Actor) -> Act:
         if actor.at == "publish":
             some = job._replace(half=not job.published)
             return "publishes a file", actor._replace(at="publish all"), _with(now, which, some)
-        if actor.at == "publish all":
-            whole = job._replace(half=False, published=True)
-            return "publishes the rest", actor._replace(at="mark"), _with(now, which, whole)
-        if not job.ended:
-            return "begins an epoch", actor, _with(now, which, job._replace(ended=True))
-        return "removes its area", _ENDED, self._over(now, which)
+        whole = job._replace(half=False, published=True)
+        return "publishes the rest", actor._replace(at="mark"), _with(now, which, whole)
 
     def _over(self, now: Store, which: int) -> Store:
         """The job is over; whoever works on it will find out before anything else."""
@@ -186,6 +194,8 @@ class _Model:
                 looked = job._replace(at="looked", stale=now.marker)
                 yield "looks", actor, _with(now, which, looked)
             return
+        if self._weakened == "epoch_before_the_decision" and not job.ended:
+            yield "begins an epoch", actor, _with(now, which, job._replace(ended=True))
         sees = job.stale != ABSENT and mode == "append"
         leaves = writes or (sees and self._weakened != "nothing_put_in_its_place")
         decided = _with(now, which, job._replace(at="decided", prepared=leaves))
@@ -198,6 +208,8 @@ class _Model:
 
     def _marks(self, now: Store, which: int, job: Job, actor: Actor) -> Iterator[Act]:
         if actor.at == "mark":
+            if job.ended and self._weakened == "over_before_its_marker":
+                yield "removes its area", _ENDED, self._over(now, which)
             if now.marker != ABSENT or not self._has_marker(job, which):
                 yield "finds a marker, or needs none", _LEAVES, now
             elif job.prepared:

@@ -344,6 +344,9 @@ BUGS = {
     ),
     "leaves old areas": Bug(of_the_end.leaves_old_areas, ("P5", "P8")),
     "marks whatever stands": Bug(of_the_end.marks_whatever_stands, ("P1",)),
+    "marks before it deletes": Bug(of_the_end.marks_before_it_deletes, ("P1",)),
+    "ends before its marker stands": Bug(of_the_end.ends_before_its_marker_stands, ("P1",)),
+    "ends before its key counts": Bug(of_the_end.ends_before_its_key_counts, ("P7",)),
     "takes its marker for lost": Bug(
         of_the_end.takes_its_marker_for_lost, ("P8",), family="gcs", plan=runs.TWO_DEAD_MARKERS
     ),

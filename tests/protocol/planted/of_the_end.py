@@ -11,11 +11,12 @@ from fsspec_commit.effects.confirmed.one_shot import Seen
 from fsspec_commit.effects.removal import Removed, TrashRemoval
 from fsspec_commit.effects.retirement import RetiringByRename
 from fsspec_commit.errors import CommitError, PartialCommitError
-from fsspec_commit.protocol import clean, commit, retire, success
+from fsspec_commit.protocol import clean, commit, marks, retire, success
 from fsspec_commit.protocol.deleting import delete_replaced
 from fsspec_commit.protocol.job_state import jobs_among, read_state
 from fsspec_commit.protocol.publish import publish_files
 from fsspec_commit.protocol.success import remove_stale_success
+from fsspec_commit.records import Standing
 from fsspec_commit.store import Entry, Expect
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def leaves_old_areas(patch: pytest.MonkeyPatch) -> None:
 def marks_whatever_stands(patch: pytest.MonkeyPatch) -> None:
     """A marker that is written, and not published: a driver that is late writes it again."""
 
-    async def mark(job: Any, decision: Any, *, accept_loss: bool) -> tuple[str, ...]:
+    async def mark(job: Any, decision: Any, *_: Any, accept_loss: bool) -> tuple[str, ...]:
         if decision.record.success is not None:
             destination = job.layout.destination
             await job.store._store.put(
@@ -204,9 +205,9 @@ def leaves_the_marker_of_an_unfinished_job(patch: pytest.MonkeyPatch) -> None:
 def prepares_a_marker_again(patch: pytest.MonkeyPatch) -> None:
     real = success.publish_success
 
-    async def publish(job: Any, decision: Any, **how: Any) -> Any:
+    async def publish(job: Any, *decided: Any, **how: Any) -> Any:
         try:
-            return await real(job, decision, **how)
+            return await real(job, *decided, **how)
         except PartialCommitError:
             destination = job.layout.destination
             await job.store._store.put(
@@ -215,3 +216,33 @@ def prepares_a_marker_again(patch: pytest.MonkeyPatch) -> None:
             return ()
 
     patch.setattr(commit, "publish_success", publish)
+
+
+def marks_before_it_deletes(patch: pytest.MonkeyPatch) -> None:
+    """A marker stands for all the data, and old files are among them."""
+
+    async def delete(job: Any, published: Any, replaced: Any) -> tuple[str, ...]:
+        decision = Standing(replaced.decision)
+        await success.publish_success(job, decision, published, accept_loss=False)
+        return await delete_replaced(job, published, replaced)
+
+    patch.setattr(commit, "delete_replaced", delete)
+
+
+def ends_before_its_marker_stands(patch: pytest.MonkeyPatch) -> None:
+    """Its driver dies between the two, and nobody publishes the marker of a job that is over."""
+    _ends_before(patch, "publish_success", success.publish_success)
+
+
+def ends_before_its_key_counts(patch: pytest.MonkeyPatch) -> None:
+    _ends_before(patch, "mark_done", marks.mark_done)
+
+
+def _ends_before(patch: pytest.MonkeyPatch, name: str, step: Any) -> None:
+    """`job.json` is deleted, and then that step is taken."""
+
+    async def taken(job: Any, *args: Any, **how: Any) -> Any:
+        await job.store._store.delete(job.layout.spec, expecting=Expect.ANYTHING)
+        return await step(job, *args, **how)
+
+    patch.setattr(commit, name, taken)

@@ -82,6 +82,8 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "say_published": _unsaid,
     "delete_replaced": _answering(()),
     "publish_success": _answering(()),
+    "mark_done": _answering(None),
+    "begin_epoch": _answering(None),
     "job.store.list_usable": _answering(()),
     "forget_epochs": _answering(None),
     "retire_job": _answering([]),
@@ -197,11 +199,14 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
 def _awaited(node: ast.AST) -> list[ast.Call]:
     """The calls that a node awaits: one, or those that run at once."""
     call = node.value if isinstance(node, ast.Await) else None
-    if not isinstance(call, ast.Call):
-        return []
-    if ast.unparse(call.func) == TOGETHER:
-        return [one for one in call.args if isinstance(one, ast.Call)]
-    return [call]
+    return _at_once(call) if isinstance(call, ast.Call) else []
+
+
+def _at_once(call: ast.Call) -> list[ast.Call]:
+    """A call, or those that it runs at once, which may be two that run at once themselves."""
+    if ast.unparse(call.func) != TOGETHER:
+        return [call]
+    return [one for given in call.args if isinstance(given, ast.Call) for one in _at_once(given)]
 
 
 def _is_step(call: ast.Call) -> bool:

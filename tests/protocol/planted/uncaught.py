@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 NO_DIFFERENCE = {
-    "_finish with forget_late_deletes before begin_epoch": "neither reads what the other writes",
-    "_finish with job.store.list_usable before mark_lost": "what is listed holds no such marks",
-    "_finish with mark_done before delete_replaced": "the job is decided when its key counts",
-    "_finish with mark_lost before mark_done": "both stand before the job is over",
+    "_finish with job.store.list_usable before mark_lost": "an older listing shows fewer epochs",
     "_finish with forget_epochs before forget_late_deletes": "neither means anything any more",
     "_finish with standing_published before recall_replaced": "both only read",
     "commit_job with announce before deciding": "a callback is told a moment too early",
