@@ -230,6 +230,13 @@ CheckOutput(d) ==
     /\ Go(d, IF ChosenIn(holds[d]) \subseteq store.manifests THEN "look" ELSE "refused")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
+(* Of tasks of its own process a driver keeps them, and does not ask what has become of the copies:
+   no state is reached that is not without this, since they may go just after they were read. *)
+KeepManifests(d) ==
+    /\ at[d] = "check"
+    /\ Go(d, "look")
+    /\ OnlyReads /\ Same /\ UNCHANGED others
+
 Look(d) ==
     /\ at[d] = "look"
     /\ Takes(d, [holds[d] EXCEPT !.replaced = store.visible[OldName], !.stale = store.marker])
@@ -525,7 +532,7 @@ LaterFinishes ==
 
 ----------------------------------------------------------------------------
 Settle(s) ==
-    \/ BeginCommit(s) \/ CheckOutput(s) \/ Look(s) \/ PrepareMarker(s)
+    \/ BeginCommit(s) \/ CheckOutput(s) \/ KeepManifests(s) \/ Look(s) \/ PrepareMarker(s)
     \/ BeginAbort(s) \/ CreateDecision(s) \/ GiveUpDecision(s) \/ ConfirmDecision(s)
     \/ TakeBackDecision(s) \/ AskHowItEnded(s) \/ ReadDecision(s) \/ ReadJobAfterDecision(s)
     \/ BeginResume(s) \/ LoadManifests(s) \/ ReadPublished(s) \/ BeginClean(s)

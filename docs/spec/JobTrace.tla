@@ -128,6 +128,7 @@ Happens(e) ==
 Hidden ==
     /\ \/ \E a \in Attempts : SendMessage(a)
        \/ \E s \in Settlers :
+            \/ KeepManifests(s)
             \/ BeginAgain(s) \/ AbortUploads(s) \/ (DeleteDecision(s) /\ holds[s] = None)
             \/ (RemoveStaleMarker(s) /\ holds[s].stale = None)
             \/ (DeleteOld(s) /\ ~IsDeleted(s))

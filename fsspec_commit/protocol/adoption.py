@@ -63,6 +63,7 @@ async def adopt_attempt(
             rows=None,
             collect=job.record.collect,
             is_as_good=is_as_good,
+            kept=job.own_manifests,
         )
     except (RequestError, CommitFailedError) as error:
         # Its files may be gone because they are published.

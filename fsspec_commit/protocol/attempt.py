@@ -15,6 +15,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.protocol.job_records import read_record
+from fsspec_commit.protocol.kept_manifests import KeptManifests
 from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.records.job import ChosenRecord, Collect, TaskCommit
 
@@ -41,6 +42,7 @@ async def commit_attempt(
     rows: int | None,
     collect: Collect,
     is_as_good: Callable[[bytes], bool] = _no_other,
+    kept: KeptManifests | None = None,
 ) -> TaskCommit:
     """Fix what the attempt produced; nothing becomes visible.
 
@@ -56,6 +58,7 @@ async def commit_attempt(
         collect: Where the message goes.
         is_as_good: Whether another manifest of this attempt that stands already is accepted. There
             can be one only if several processes commit one attempt.
+        kept: Where the manifest is kept, if the driver of the job is in this process.
 
     Raises:
         RequestError: The files cannot be those of an attempt.
@@ -63,7 +66,11 @@ async def commit_attempt(
         CommitFailedError: It did not happen; run the task again.
     """
     try:
-        message = await _write_manifest(layout, output, store, rows=rows, is_as_good=is_as_good)
+        message, manifest = await _write_manifest(
+            layout, output, store, rows=rows, is_as_good=is_as_good
+        )
+        if kept is not None:
+            kept.keep(message, manifest)
         return await _choose(layout, message, store) if collect == "store" else message
     except (CommitFailedError, RequestError) as error:
         if await read_record(store, layout.job) is None:
@@ -79,7 +86,7 @@ async def _write_manifest(
     *,
     rows: int | None,
     is_as_good: Callable[[bytes], bool],
-) -> TaskCommit:
+) -> tuple[TaskCommit, bytes]:
     manifest = await output.seal(rows)
     files = output.finished()
     if len(manifest) > RECORD_BYTES_MAX:
@@ -92,7 +99,7 @@ async def _write_manifest(
     standing = await store.create(layout.manifest, manifest, within=layout.job.area)
     if standing is None or (standing != manifest and not is_as_good(standing)):
         raise _inactive(layout)
-    return TaskCommit(
+    sent = TaskCommit(
         task_id=layout.task_id,
         attempt_id=layout.attempt_id,
         file_count=len(files),
@@ -100,6 +107,7 @@ async def _write_manifest(
         manifest=layout.manifest_name,
         digest=sha256(standing).hexdigest(),
     )
+    return sent, standing
 
 
 @failing_as(CommitFailedError, "commit_task")

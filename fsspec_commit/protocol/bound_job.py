@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from fsspec_commit.committers import Committer
@@ -11,6 +11,7 @@ from fsspec_commit.effects.removal import Removal
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.layout import AttemptLayout, JobLayout
 from fsspec_commit.names import Target, is_named_with, unique_suffix, uniquely_named
+from fsspec_commit.protocol.kept_manifests import KeptManifests
 from fsspec_commit.records.job import JobRecord
 
 
@@ -21,7 +22,11 @@ def settle_command(verb: str, *arguments: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BoundJob:
-    """One job, its paths, and the store, committer and removal that were bound to it."""
+    """One job, its paths, and the store, committer and removal that were bound to it.
+
+    Attributes:
+        own_manifests: Those that tasks of the driver's own process have created.
+    """
 
     record: JobRecord
     layout: JobLayout
@@ -30,10 +35,12 @@ class BoundJob:
     removal: Removal
     attempts_in_names: bool = False
     walks: bool = False
+    own_manifests: KeptManifests = field(default_factory=KeptManifests, repr=False, compare=False)
 
     def of(self, record: JobRecord) -> "BoundJob":
         """Another job of the same destination, by its record."""
-        return replace(self, record=record, layout=self.layout.destination.job(record.job_id))
+        layout = self.layout.destination.job(record.job_id)
+        return replace(self, record=record, layout=layout, own_manifests=KeptManifests())
 
     def final_name(self, name: Target, attempt: AttemptLayout) -> Target:
         """The name under which the file *name* of *attempt* is published.

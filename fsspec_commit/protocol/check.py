@@ -15,13 +15,15 @@ _LOOKED_FOR_MAX = 10_000
 async def check_output(job: BoundJob, messages: Sequence[object]) -> NewFiles:
     """The new files of a job, according to its messages (P1, P2, P10).
 
+    Manifests that tasks of this process have created are not read.
+
     Raises:
         RequestError: A message is missing, repeated or another job's; two files have one name, or
             there is no file and ``allow_empty`` is not set.
         RecordError: A manifest is not what its message says.
     """
     chosen = await _chosen(job, messages)
-    new = await check_new_files(job, ChosenManifests(job, chosen))
+    new = await check_new_files(job, ChosenManifests(job, chosen, job.own_manifests.copy()))
     if not (new.count or job.record.allow_empty or job.record.partitions):
         raise empty_job(job, await forgotten_messages(job, messages))
     return new

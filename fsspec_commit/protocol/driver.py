@@ -163,6 +163,7 @@ class Driver:
                 elif error.outcome == "not_committed":
                     self.state = "open"
                 raise
+            job.own_manifests.clear()
             self.state = self.result.state
             self.is_skipped = self.state == "skipped"
             return True
@@ -191,6 +192,7 @@ class Driver:
             except JobNotActiveError:
                 self.state = "settled"
                 raise
+            job.own_manifests.clear()
             self.state = "aborted"
             return True
 

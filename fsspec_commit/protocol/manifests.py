@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TypeAlias
 
 from fsspec_commit.committers import AttemptFiles, ManifestBytes
 from fsspec_commit.effects.parallel import all_of
@@ -20,14 +19,13 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.chosen import ChosenTasks
 from fsspec_commit.protocol.directory_names import DirectoryNames
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
+from fsspec_commit.protocol.kept_manifests import KeptManifests
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import TaskCommit
 
-_KEPT_BYTES_MAX = 4 << 20
 _READ_AT_ONCE_MAX = 64
 _FILES_AT_ONCE_MAX = 16_384
-_Kept: TypeAlias = dict[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +33,12 @@ class ChosenManifests:
     """The manifests of *chosen*, to be iterated as often as needed.
 
     Memory does not grow with the job: each manifest is read, checked and dropped, except for the
-    first few that a driver has *kept*, by their digests. Once all are checked (*are_checked*), the
-    right digest is enough.
+    first few, which are *kept*. Once all are checked (*are_checked*), the right digest is enough.
     """
 
     job: BoundJob
     chosen: ChosenTasks
-    kept: _Kept = field(default_factory=dict)
+    kept: KeptManifests = field(default_factory=KeptManifests)
     are_checked: bool = False
 
     async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
@@ -75,7 +72,7 @@ class ChosenManifests:
         return await all_of(group, self.load, in_flight_max=self.job.store.in_flight_max)
 
     async def load(self, message: TaskCommit) -> ManifestBytes:
-        """Read one manifest, exactly as its message names it.
+        """Read one manifest, exactly as its message names it, unless it is kept.
 
         Raises:
             RecordError: It is gone, or has other bytes.
@@ -83,8 +80,9 @@ class ChosenManifests:
         layout = self.job.layout.attempt(message.task_id, message.attempt_id)
         if message.manifest != layout.manifest_name:
             raise self._damaged(message, f"{message.manifest!r} is not where it is kept")
-        if message.digest in self.kept:
-            return ManifestBytes(layout, self.kept[message.digest], self.are_checked)
+        kept = self.kept.get(message)
+        if kept is not None:
+            return ManifestBytes(layout, kept, self.are_checked)
         data = await self.job.store.read(layout.manifest)
         if data is None:
             elsewhere = "or was written elsewhere, as to the worker's own memory or disk"
@@ -128,13 +126,6 @@ class NewFiles:
     folded: NameIndex = field(default_factory=NameIndex)
     partitions: DirectoryNames = field(default_factory=DirectoryNames)
     adopted: bool = False
-    _kept_bytes: int = 0
-
-    def keep(self, message: TaskCommit, manifest: ManifestBytes) -> None:
-        """Keep a manifest, as long as they are few and small."""
-        if self._kept_bytes + len(manifest.data) <= _KEPT_BYTES_MAX:
-            self._kept_bytes += len(manifest.data)
-            self.manifests.kept[message.digest] = manifest.data
 
     def add(self, message: TaskCommit, manifest: ManifestBytes, files: AttemptFiles) -> None:
         """Count one attempt's files.
@@ -196,7 +187,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
         async for group in groups:
             for message, manifest in zip(group, await manifests.load_all(group), strict=True):
                 new.add(message, manifest, job.committer.read(manifest))
-                new.keep(message, manifest)
+                manifests.kept.keep(message, manifest.data)
     new.manifests = replace(manifests, are_checked=True)
     repeated = new.reusable.freeze()
     if repeated:

@@ -299,6 +299,7 @@ class Task:
             self._job.store,
             rows=self._rows,
             collect=self._job.record.collect,
+            kept=None if self._owner is None else self._job.own_manifests,
         )
         await self._let_go()
         return message

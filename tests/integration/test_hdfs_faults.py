@@ -65,7 +65,7 @@ TARGETS = (
     At("RENAME", "/gone-"),
     At("DELETE", "/gone-"),
     At("GETFILESTATUS", "/job.json"),
-    At("OPEN", "/manifests/"),
+    At("OPEN", "/job.json"),
     At("LISTSTATUS_BATCH", "_commit"),
 )
 FAULTS: dict[str, Fault] = {

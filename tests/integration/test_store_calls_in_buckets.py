@@ -146,7 +146,7 @@ def test_manifests_that_are_many_are_read_twice(
     bucket: Bucket, cost: Cost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of a job is held in memory but a few."""
-    monkeypatch.setattr("fsspec_commit.protocol.manifests._KEPT_BYTES_MAX", 1000)
+    monkeypatch.setattr("fsspec_commit.protocol.kept_manifests._BYTES_MAX", 1000)
     tasks = [["part.txt"] for _ in range(20)]
     _, committing = run(bucket, tasks, cost.committer)
     reads = [call for call in committing if "/manifests/" in call.path]

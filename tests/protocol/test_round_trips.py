@@ -21,20 +21,20 @@ UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 OLD = (f"day=1/old-{UUID}.txt", f"day=2/old-{UUID}.txt")
 FILES = ("day=1/a.txt", "day=2/b.txt")
 ROUND_TRIPS: dict[tuple[str, Mode], tuple[int, int, int]] = {
-    ("s3", "append"): (1, 2, 17),
-    ("s3", "overwrite"): (1, 2, 21),
-    ("s3", "overwrite_partitions"): (1, 2, 22),
-    ("s3-versioned", "append"): (1, 2, 18),
-    ("s3-versioned", "overwrite"): (1, 2, 22),
-    ("minio", "append"): (1, 2, 19),
-    ("gcs", "append"): (1, 2, 17),
-    ("gcs", "overwrite"): (1, 2, 21),
-    ("gcs", "overwrite_partitions"): (1, 2, 22),
-    ("gen2", "append"): (1, 2, 15),
-    ("gen2", "overwrite"): (1, 2, 19),
-    ("gen2", "overwrite_partitions"): (1, 2, 20),
-    ("hdfs", "append"): (3, 4, 20),
-    ("hdfs", "overwrite"): (3, 4, 30),
+    ("s3", "append"): (1, 2, 16),
+    ("s3", "overwrite"): (1, 2, 20),
+    ("s3", "overwrite_partitions"): (1, 2, 21),
+    ("s3-versioned", "append"): (1, 2, 17),
+    ("s3-versioned", "overwrite"): (1, 2, 21),
+    ("minio", "append"): (1, 2, 18),
+    ("gcs", "append"): (1, 2, 16),
+    ("gcs", "overwrite"): (1, 2, 20),
+    ("gcs", "overwrite_partitions"): (1, 2, 21),
+    ("gen2", "append"): (1, 2, 14),
+    ("gen2", "overwrite"): (1, 2, 18),
+    ("gen2", "overwrite_partitions"): (1, 2, 19),
+    ("hdfs", "append"): (3, 4, 19),
+    ("hdfs", "overwrite"): (3, 4, 29),
 }
 """Of the start of a job, the commit of a task, and the commit of the job."""
 NAMES = {
@@ -65,7 +65,9 @@ async def taken(trips: Trips, mode: Mode, others: int = 0) -> tuple[int, int, in
     for name in FILES:
         await output.writer(job.final_name(target(name), layout)).store(name.encode())
     written = trips.taken
-    message = await commit_attempt(layout, output, job.store, rows=None, collect="messages")
+    message = await commit_attempt(
+        layout, output, job.store, rows=None, collect="messages", kept=job.own_manifests
+    )
     committed = trips.taken
     await driver.commit([message], wait_s=0)
     return began - begin, committed - written, trips.taken - committed

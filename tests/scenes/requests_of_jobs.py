@@ -115,7 +115,7 @@ S3 = Requests(
         At("ListObjectVersions", ""),
         At("HeadObject", "/job.json"),
         At("HeadObject", "_SUCCESS"),
-        At("GetObject", "/manifests/"),
+        At("GetObject", "/done/"),
         At("GetObject", "/job.json"),
         At("ListMultipartUploads", ""),
     ),
@@ -177,7 +177,7 @@ GCS = Requests(
         At("objects.list", ""),
         At("objects.list", "", nth=2),
         At("objects.get", "/job.json"),
-        At("objects.download", "/manifests/"),
+        At("objects.download", "/done/"),
         At("objects.download", "/job.json"),
     ),
     faults={
@@ -233,7 +233,7 @@ GEN2 = Requests(
         At("path.list", ""),
         At("blob.properties", "/job.json"),
         At("blob.properties", "_SUCCESS"),
-        At("blob.get", "/manifests/"),
+        At("blob.get", "/done/"),
     ),
     faults={
         **FAULTS_OF_ANY,
@@ -276,6 +276,6 @@ AZURITE = replace(
         At("blob.list", ""),
         At("blob.properties", "/job.json"),
         At("blocklist.get", "_SUCCESS"),
-        At("blob.get", "/manifests/"),
+        At("blob.get", "/done/"),
     ),
 )

@@ -160,6 +160,7 @@ def draw(seed: int, family: str) -> Plan:
         attempts=tuple(attempts),
         helpers=tuple(helpers),
         then="leave",
+        keeps=seed % 2 == 1,
     )
     actors = ["a.driver", *(f"a.{one.kind}{number}" for number, one in enumerate(helpers))]
     faults = [

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.committers import AttemptOutput
 from fsspec_commit.errors import CommitError
@@ -28,6 +28,9 @@ from fsspec_commit.testing.simulation.settling import (
 from fsspec_commit.testing.simulation.strangers import adopted
 from fsspec_commit.testing.simulation.world import World
 
+if TYPE_CHECKING:
+    from fsspec_commit.protocol.kept_manifests import KeptManifests
+
 
 class SharedJob:
     """What the actors of one job tell each other beside the store."""
@@ -38,6 +41,7 @@ class SharedJob:
         self.messages: dict[int, list[TaskCommit]] = {}
         self.running = len(plan.attempts)
         self.news = asyncio.Event()
+        self.kept: KeptManifests | None = None
 
     def begin(self, record: JobRecord | None) -> None:
         """The job has started, or never will."""
@@ -78,6 +82,7 @@ async def drive(world: World, shared: SharedJob) -> None:
             return
         job = driver.started()
         world.trace.say(actor, f"has started job {job.record.job_id}")
+        shared.kept = job.own_manifests if plan.keeps else None
         shared.begin(job.record)
         messages = await shared.gather(0)
         if plan.threads == 1:
@@ -122,7 +127,7 @@ async def attempt(world: World, shared: SharedJob, number: int) -> None:
             return
         process = world.process(actor, plan.at)
         job = world.open(process).bind(record)
-        message = await interruptible(process, _written(world, process, job, which, plan))
+        message = await interruptible(process, _written(world, process, job, which, shared))
         world.trace.say(actor, "has committed", message.attempt_id)
         world.model_at(plan.at).told_chosen(
             record.job_id, which.task, message.attempt_id, chosen=message.chosen
@@ -138,9 +143,10 @@ async def attempt(world: World, shared: SharedJob, number: int) -> None:
 
 
 async def _written(
-    world: World, process: Process, job: BoundJob, which: AttemptPlan, plan: JobPlan
+    world: World, process: Process, job: BoundJob, which: AttemptPlan, shared: SharedJob
 ) -> TaskCommit:
     """Write the files of an attempt and commit it; if that fails, drop it as a task does."""
+    plan = shared.plan
     attempt_id = job.store.ids.attempt_id()
     layout = job.layout.attempt(which.task, attempt_id)
     files: dict[Target, bytes] = {
@@ -158,7 +164,7 @@ async def _written(
         await asyncio.sleep(which.pause_s)
         begun = True
         return await commit_attempt(
-            layout, output, job.store, rows=None, collect=job.record.collect
+            layout, output, job.store, rows=None, collect=job.record.collect, kept=shared.kept
         )
     except (CommitError, asyncio.CancelledError):
         if not (begun and plan.collect) or await may_discard(layout, job.store):

@@ -44,6 +44,7 @@ _ANY: tuple[FaultKind, ...] = (
 _DELAYS_S = (0.05, 0.5, 3.0, 20.0, 100.0, 700.0, 5_000.0)
 _CHANGING = ("create", "delete", "rename", "complete", "rename_directory", "read")
 _CALLS_OF_A_VERB = 6
+_KEPT_CHANCE = 0.4
 _CALLS_OF_A_DRIVER = 40
 _CALLS_OF_OTHERS = 20
 
@@ -66,6 +67,8 @@ def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
     plan = _Drawing(random, kind, seed).plan()
+    if Random(f"kept {seed}").random() < _KEPT_CHANCE:
+        plan = replace(plan, jobs=tuple(replace(job, keeps=True) for job in plan.jobs))
     return variation(plan, kind, Random(f"variation {seed}")) if varied else plan
 
 

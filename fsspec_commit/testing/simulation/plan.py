@@ -68,6 +68,7 @@ class JobPlan:
         threads: In how many threads its driver commits at once.
         callback: What its callback does whenever it is called.
         at: The name of its destination.
+        keeps: Whether its driver keeps the manifests of its tasks, as of those in its own process.
     """
 
     name: str
@@ -88,6 +89,7 @@ class JobPlan:
     threads: int = 1
     callback: Literal["raises", "exits"] | None = None
     at: str = HERE
+    keeps: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

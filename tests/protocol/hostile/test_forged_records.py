@@ -95,7 +95,7 @@ def test_p10_no_manifest_completes_the_upload_of_another_job(bucket: Bucket) -> 
 def test_p10_a_manifest_that_its_message_does_not_name_is_not_believed(bucket: Bucket) -> None:
     """Nothing is wrong with it, but that another one was written, and promised to the driver."""
     job = started(bucket)
-    message = write(job.task(), "a.txt").commit()
+    message = write(fc.Task.from_spec(job.spec, 0), "a.txt").commit()
     root = StorePath(f"{bucket.name}/out")
     path = DestinationLayout(root).job(job.job_id).attempt(0, message.attempt_id).manifest
     written = bucket.objects[path].data

@@ -280,6 +280,9 @@ BUGS = {
         ("P1", "P8"),
         plan=runs.CHOSEN_WITHOUT_AN_ANSWER,
     ),
+    "goes by what another attempt has written": Bug(
+        of_attempts.goes_by_what_another_attempt_has_written, ("P1", "P3", "P8")
+    ),
     "records no uploads": Bug(of_attempts.records_no_uploads, ("P5",), family="s3"),
     "uploads for a job that is over": Bug(
         of_attempts.uploads_for_a_job_that_is_over, ("P5",), family="s3"

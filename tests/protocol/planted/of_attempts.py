@@ -17,6 +17,7 @@ from fsspec_commit.effects import retirement
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.names import unique_suffix, uniquely_named
 from fsspec_commit.protocol import attempt, bound_job, commit, start
+from fsspec_commit.protocol.kept_manifests import KeptManifests
 from fsspec_commit.protocol.publish import publish_files
 from fsspec_commit.protocol.replaced import list_replaced
 from fsspec_commit.records import Standing
@@ -175,3 +176,19 @@ def clears_no_partition_that_it_does_not_write(patch: pytest.MonkeyPatch) -> Non
         return await list_replaced(replace(job, record=undeclared), *args)
 
     patch.setattr(commit, "list_replaced", listed)
+
+
+def goes_by_what_another_attempt_has_written(patch: pytest.MonkeyPatch) -> None:
+    """Of a task that was attempted twice, by the manifest that was kept last."""
+    real = KeptManifests.keep
+    last: dict[tuple[str, int], bytes] = {}
+
+    def keep(self: Any, message: Any, data: bytes) -> None:
+        last[message.manifest.partition("/")[0], message.task_id] = data
+        real(self, message, data)
+
+    def get(_: Any, message: Any) -> bytes | None:
+        return last.get((message.manifest.partition("/")[0], message.task_id))
+
+    patch.setattr(KeptManifests, "keep", keep)
+    patch.setattr(KeptManifests, "get", get)
