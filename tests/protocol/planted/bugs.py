@@ -52,7 +52,7 @@ class Bug:
 
 
 OF_STEPS = {
-    "_finish without beware_of_stale_success": runs.taken_for_a_stale_one(until="create"),
+    "_finish without beware_of_stale_success": runs.TAKEN_FOR_A_STALE_ONE,
     "_finish without say_published": runs.RETIRED_HALFWAY,
     "commit_job without deciding": runs.DECIDED_LATE,
     "prepare_job without is_done": runs.ONE_KEY,
@@ -303,12 +303,12 @@ BUGS = {
     "looks into the trash once": Bug(
         of_the_end.looks_into_the_trash_once,
         ("P1", "P9"),
-        plan=runs.taken_for_a_stale_one(until="create"),
+        plan=runs.TAKEN_FOR_A_STALE_ONE,
     ),
     "looks into the trash only in its place": Bug(
         of_the_end.looks_into_the_trash_only_in_its_place,
         ("P1", "P9"),
-        plan=runs.taken_for_a_stale_one(until="rename_directory"),
+        plan=runs.TAKEN_FOR_A_STALE_ONE,
     ),
     "takes over what was taken": Bug(
         of_the_end.takes_over_what_was_taken, ("P1", "P9"), plan=runs.TAKEN_TWICE

@@ -152,7 +152,7 @@ TWO_DEAD_MARKERS = Plan(
         JobPlan(name="b", mode="append", attempts=(AttemptPlan(task=0, pause_s=20),)),
     ),
     faults=(
-        FaultAt("a.driver", 6, "crash_before", verb="create"),
+        FaultAt("a.driver", 2, "crash_after", verb="rename"),
         FaultAt("b.driver", 2, "crash_before", verb="rename"),
     ),
 )
@@ -177,29 +177,35 @@ PASSED_OVER = Plan(
 """A newer job stands still before it decides, for so long that it seems dead."""
 
 
-def taken_for_a_stale_one(*, until: str) -> Plan:
-    """A driver that saw the marker of one job takes that of another, and dies; its job goes on.
-
-    It stands still before it takes it, and is resumed by two: one finds the first marker gone, says
-    that the files are in place, and dies; the other finds the second one, and stands still before
-    its first call *until*.
-    """
-    resumers = HelperPlan(kind="resumer", at_s=20), HelperPlan(kind="resumer", at_s=60)
-    return Plan(
-        family="disk",
-        jobs=(
-            JobPlan(name="a", mode="append"),
-            JobPlan(name="b", mode="append", at_s=20, then="leave", helpers=resumers),
-            JobPlan(name="c", mode="append", at_s=30),
+TAKEN_FOR_A_STALE_ONE = Plan(
+    family="disk",
+    jobs=(
+        JobPlan(name="a", mode="append"),
+        JobPlan(
+            name="b",
+            mode="append",
+            at_s=20,
+            then="leave",
+            helpers=(
+                HelperPlan(kind="resumer", at_s=20),
+                HelperPlan(kind="resumer", at_s=60),
+            ),
         ),
-        faults=(
-            FaultAt("b.driver", 2, "halt", 80.0, "rename"),
-            FaultAt("b.driver", 3, "crash_before", verb="rename"),
-            FaultAt("b.resumer0", 1, "crash_after", verb="create"),
-            FaultAt("b.resumer1", 1, "halt", 60.0, until),
-        ),
-    )
+        JobPlan(name="c", mode="append", at_s=30),
+    ),
+    faults=(
+        FaultAt("b.driver", 2, "halt", 80.0, "rename"),
+        FaultAt("b.driver", 3, "crash_before", verb="rename"),
+        FaultAt("b.resumer0", 1, "crash_after", verb="create"),
+        FaultAt("b.resumer1", 1, "halt", 60.0, "rename_directory"),
+    ),
+)
+"""A driver that saw the marker of one job takes that of another, and dies; its job goes on.
 
+It stands still before it takes it, and is resumed by two: one finds the first marker gone, says
+that the files are in place, and dies; the other finds the second one, has looked into the trash,
+and stands still before it renames the area away.
+"""
 
 TAKEN_TWICE = Plan(
     family="disk",

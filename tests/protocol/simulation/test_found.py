@@ -85,7 +85,7 @@ def test_p8_nor_while_the_other_job_is_to_publish_one(
             JobPlan(name="b", mode="append", success=success, attempts=(later,)),
         ),
         faults=(
-            FaultAt("a.driver", 6, "crash_before", verb="create"),
+            FaultAt("a.driver", 2, "crash_after", verb="rename"),
             FaultAt("b.driver", call, "crash_before", verb=verb),
         ),
     )
