@@ -387,15 +387,21 @@ PublishFile(s, t) ==
                ELSE Go(s, "over?") /\ UNCHANGED todo
     /\ UNCHANGED holds /\ UNCHANGED others
 
+(* Where files go on condition of their tokens, job.json is read while it is recorded that all is in
+   place: whatever is read, both are answered before anything else is done. *)
+SaysPublished(s) == (at[s] = "publish" /\ todo[s] = {}) \/ at[s] \in {"say", "last say"}
+
 SayPublished(s) ==
-    /\ at[s] = "publish" /\ todo[s] = {}
+    /\ SaysPublished(s)
     /\ Answered([verb |-> "create published"])
-    /\ Go(s, IF TakesRecords(store) THEN "lease" ELSE "over?")
+    /\ Go(s, IF at[s] = "last say" \/ ~TakesRecords(store) THEN "over?"
+             ELSE IF at[s] = "say" THEN "delete" ELSE "lease")
     /\ Same /\ UNCHANGED others
 
 ReadJobBeforeDeleting(s) ==
-    /\ at[s] = "lease"
-    /\ Go(s, IF store.job THEN "delete" ELSE "over?")
+    /\ at[s] = "lease" \/ (at[s] = "publish" /\ todo[s] = {} /\ ~Directories)
+    /\ Go(s, IF at[s] = "lease" THEN IF store.job THEN "delete" ELSE "over?"
+             ELSE IF store.job THEN "say" ELSE "last say")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
 DeleteRequest(s) == [verb |-> "delete old", token |-> holds[s].replaced]
@@ -484,6 +490,7 @@ Sending(s) ==
       [] at[s] = "publish" ->
             IF todo[s] = {} THEN {[verb |-> "create published"]}
             ELSE {PublishRequest(s, t) : t \in todo[s]}
+      [] at[s] \in {"say", "last say"} -> {[verb |-> "create published"]}
       [] at[s] = "delete" -> IF IsDeleted(s) THEN {DeleteRequest(s)} ELSE {}
       [] at[s] \in {"finish", "marker"} -> {[verb |-> "publish marker", by |-> holds[s].by]}
       [] at[s] = "retire" ->

@@ -37,7 +37,16 @@ class Removed(Enum):
 
 
 class Removal(Protocol):
-    """Removes files by identity, and whole areas."""
+    """Removes files by identity, and whole areas.
+
+    Attributes:
+        may_look_early: Whether a driver that was superseded after it has looked for ``job.json``
+            harms nobody by what it still sends, for as long as its permit lasts: no request of its
+            own touches a newer file, but for one of equal bytes, which
+            :mod:`fsspec_commit.protocol.late_deletes` deals with.
+    """
+
+    may_look_early: bool
 
     async def retire(
         self,
@@ -69,6 +78,8 @@ class Removal(Protocol):
 class _Retiring:
     """The parts of a removal that the retirement of its store does."""
 
+    may_look_early = True
+
     def __init__(self, store: ConfirmedStore, retirement: Retirement) -> None:
         self._store = store
         self._retirement = retirement
@@ -94,6 +105,8 @@ class _Retiring:
 
 class TrashRemoval(_Retiring):
     """For stores that rename exclusively and cannot delete on condition: local disks, HDFS."""
+
+    may_look_early = False
 
     def __init__(
         self, store: ConfirmedStore, files: ConfirmedFiles, retirement: Retirement

@@ -25,7 +25,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.check import check_output, left_out
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
-from fsspec_commit.protocol.deleting import delete_replaced
+from fsspec_commit.protocol.deleting import delete_replaced, look_early
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
@@ -64,10 +64,12 @@ from fsspec_commit.protocol.superseded import (
     settled_by_another,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision
+from fsspec_commit.records.job import Claim, Decision, Published
 from fsspec_commit.store import Directory, Entry
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from fsspec_commit.names import Target
 
 
@@ -238,7 +240,8 @@ async def _finish(
     placing: Placing,
 ) -> Finished:
     lost: list[Target] = []
-    published = None
+    published: Standing[Published] | None = None
+    stood: datetime | None = None
     replaced = await recall_replaced(job, decision, new.reusable, old)
     if resuming:
         published = await standing_published(job.store, job.layout, decision)
@@ -252,14 +255,15 @@ async def _finish(
             lost=lost if accept_loss else None,
             placing=placing,
         )
-        published = await say_published(job, decision, len(lost))
+        said, stood = await both(say_published(job, decision, len(lost)), look_early(job, replaced))
+        published = said
     else:
         beware_of_stale_success(job, decision)
     warnings = losses(published.record, lost)
     if published.record.lost:
         await mark_lost(job)
     else:
-        warnings += await delete_replaced(job, published, replaced)  # 6    P9
+        warnings += await delete_replaced(job, published, replaced, stood)  # 6    P9
     if resuming:
         beside = await job.store.list_usable(job.layout.destination.areas)
     unmarked, _ = await both(  # 7    P1 P7

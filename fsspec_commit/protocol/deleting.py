@@ -1,7 +1,7 @@
 """Deletion of the replaced files, on a permit that is renewed while ``job.json`` stands (P9)."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import for_each
@@ -19,13 +19,37 @@ LASTS = timedelta(minutes=5)
 """How long files are deleted after ``job.json`` was last read."""
 
 
+async def look_early(job: BoundJob, replaced: ReplacedFiles) -> datetime | None:
+    """Look for ``job.json`` while it is recorded that every new file is in place.
+
+    Returns:
+        When it stood, to be given to :func:`delete_replaced`; ``None`` if nothing is to be deleted,
+        or a file that goes is told from a newer one by looking at it.
+
+    Raises:
+        PartialCommitError: There is no ``job.json``: this driver may have been superseded.
+    """
+    if replaced.count == len(replaced.in_place) or not job.removal.may_look_early:
+        return None
+    return await _stood(job)
+
+
 async def delete_replaced(
-    job: BoundJob, published: Standing[Published], replaced: ReplacedFiles
+    job: BoundJob,
+    published: Standing[Published],
+    replaced: ReplacedFiles,
+    stood: datetime | None = None,
 ) -> tuple[str, ...]:
     """Remove every listed file that still stands as it was listed.
 
     ``job.json`` is read before each batch, and again when a batch takes long: a driver that was
     superseded, by a resumer that finished the job, must not delete files of a later job.
+
+    Args:
+        job: The job, bound.
+        published: The record that every new file is in place.
+        replaced: The listed files.
+        stood: When ``job.json`` stood, if it was looked for just now.
 
     Returns:
         Warnings: old files that stay, since they have changed since they were listed.
@@ -38,7 +62,8 @@ async def delete_replaced(
     changed_count, changed = 0, list[str]()
     async for batch in replaced.batches():
         permit, entries = deletion.of_replaced(job.layout, published, batch)
-        lease = _Lease(job, permit)
+        lease = _Lease(job, permit, stood)
+        stood = None
         if entries:
             await lease.permit()
 
@@ -81,11 +106,11 @@ def _staying(count: int, names: list[str]) -> tuple[str, ...]:
 class _Lease:
     """A permit to delete replaced files, for a while after each time ``job.json`` was read."""
 
-    def __init__(self, job: BoundJob, permit: deletion.Permit) -> None:
+    def __init__(self, job: BoundJob, permit: deletion.Permit, stood: datetime | None) -> None:
         self._job = job
         self._permit = permit
         self._renewing = asyncio.Lock()
-        self._current: deletion.Permit | None = None
+        self._current = None if stood is None else permit.until(stood + LASTS)
 
     async def permit(self) -> deletion.Permit:
         """The permit, renewed if it has to be.
@@ -96,15 +121,8 @@ class _Lease:
         async with self._renewing:
             now = self._job.store.ids.now()
             if self._current is None or self._current.is_over(now):
-                if await read_record(self._job.store, self._job.layout) is None:
-                    raise self._lost()
-                self._current = self._permit.until(now + LASTS)
+                self._current = self._permit.until(await _stood(self._job) + LASTS)
             return self._current
-
-    def _lost(self) -> PartialCommitError:
-        job_id = self._job.record.job_id
-        message = f"every file is in place, and job.json of job {job_id} is not there"
-        return PartialCommitError(message, job_id=job_id, remaining=0, stage="replace")
 
     async def remove(self, entry: Entry) -> Removed:
         """Remove one file, as :meth:`~fsspec_commit.effects.removal.Removal.remove` does."""
@@ -114,3 +132,13 @@ class _Lease:
                 return await self._job.removal.remove(self._job.layout, entry, permit)
             except deletion.PermitExpiredError:
                 continue
+
+
+async def _stood(job: BoundJob) -> datetime:
+    """A moment at which ``job.json`` stood, just before it was read."""
+    moment = job.store.ids.now()
+    if await read_record(job.store, job.layout) is None:
+        job_id = job.record.job_id
+        message = f"every file is in place, and job.json of job {job_id} is not there"
+        raise PartialCommitError(message, job_id=job_id, remaining=0, stage="replace")
+    return moment

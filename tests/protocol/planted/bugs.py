@@ -123,6 +123,7 @@ BUGS = {
         ("P6", "P9"),
         plan=runs.superseded("s3", "complete", 1, "halt_after", until_s=8_000),
     ),
+    "deletes long after its look": Bug(of_effects.deletes_long_after, plan=runs.LOOKED_ONCE),
     "deletes whatever has the name": Bug(
         of_effects.deletes_whatever_has_the_name,
         ("P6", "P9"),

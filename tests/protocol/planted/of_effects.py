@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.effects import confirm, deletion, retirement
@@ -78,6 +79,11 @@ def deletes_on_an_old_permit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(deleting._Lease, "permit", permit)
 
 
+def deletes_long_after(patch: pytest.MonkeyPatch) -> None:
+    """`job.json` is read while it is said that all is in place, and not again hours after that."""
+    patch.setattr(deleting, "LASTS", timedelta(days=1))
+
+
 def deletes_whatever_has_the_name(patch: pytest.MonkeyPatch) -> None:
     async def delete(self: Any, entry: Any, permit: Any) -> bool:
         await self._store.delete(entry.path, expecting=Expect.ANYTHING)
@@ -130,7 +136,7 @@ def leaves_its_area(patch: pytest.MonkeyPatch) -> None:
 def deletes_what_it_lists_later(patch: pytest.MonkeyPatch) -> None:
     """An overwrite deletes what stands there in the end, and not what it has listed."""
 
-    async def delete(job: Any, published: Any, replaced: Any) -> tuple[str, ...]:
+    async def delete(job: Any, *_: Any) -> tuple[str, ...]:
         layout = job.layout.destination
         async for entry in job.store.list_tree(layout.root, without=layout.areas):
             is_own = job.record.job_id in entry.path or job.record.names == "exact"

@@ -221,10 +221,10 @@ def prepares_a_marker_again(patch: pytest.MonkeyPatch) -> None:
 def marks_before_it_deletes(patch: pytest.MonkeyPatch) -> None:
     """A marker stands for all the data, and old files are among them."""
 
-    async def delete(job: Any, published: Any, replaced: Any) -> tuple[str, ...]:
+    async def delete(job: Any, published: Any, replaced: Any, *rest: Any) -> tuple[str, ...]:
         decision = Standing(replaced.decision)
         await success.publish_success(job, decision, published, accept_loss=False)
-        return await delete_replaced(job, published, replaced)
+        return await delete_replaced(job, published, replaced, *rest)
 
     patch.setattr(commit, "delete_replaced", delete)
 

@@ -36,6 +36,9 @@ def superseded(family: str, verb: str, call: int, kind: FaultKind, *, until_s: f
     )
 
 
+LOOKED_ONCE = superseded("s3", "create", 6, "halt_after", until_s=8_000)
+"""It stands still when it is recorded that all files are in place."""
+
 NO_RENAME_FOR_LONG = Plan(
     family="gcs",
     jobs=(JobPlan(name="a", mode="append"),),

@@ -80,6 +80,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "remove_stale_success": _answering(None),
     "make_directories": _answering(None),
     "say_published": _unsaid,
+    "look_early": _answering(None),
     "delete_replaced": _answering(()),
     "publish_success": _answering(()),
     "mark_done": _answering(None),
