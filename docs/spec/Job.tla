@@ -237,15 +237,18 @@ KeepManifests(d) ==
     /\ Go(d, "look")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
+(* The look and the marker do not wait for each other. *)
 Look(d) ==
-    /\ at[d] = "look"
+    /\ at[d] \in {"look", "look last"}
     /\ Takes(d, [holds[d] EXCEPT !.replaced = store.visible[OldName], !.stale = store.marker])
-    /\ Go(d, "prepare") /\ OnlyReads /\ UNCHANGED todo /\ UNCHANGED others
+    /\ Go(d, IF at[d] = "look" THEN "prepare" ELSE "decide")
+    /\ OnlyReads /\ UNCHANGED todo /\ UNCHANGED others
 
 PrepareMarker(d) ==
-    /\ at[d] = "prepare"
+    /\ at[d] \in {"look", "prepare"}
     /\ Answered([verb |-> "prepare marker", by |-> d])
-    /\ Go(d, IF TakesRecords(store) THEN "decide" ELSE "refused")
+    /\ Go(d, IF ~TakesRecords(store) THEN "refused"
+             ELSE IF at[d] = "look" THEN "look last" ELSE "decide")
     /\ Same /\ UNCHANGED others
 
 ----------------------------------------------------------------------------

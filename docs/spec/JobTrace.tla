@@ -49,6 +49,12 @@ FindGone(s, places) ==
     /\ Go(s, IF at[s] \in {"load", "publish"} THEN "over?" ELSE "refused")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
+(* The marker is prepared beside the look, and may come when that has found the job gone. *)
+PrepareInVain(d) ==
+    /\ at[d] = "refused"
+    /\ Answered([verb |-> "prepare marker", by |-> d])
+    /\ UNCHANGED at /\ Same /\ UNCHANGED others
+
 (* The steps of a settler that an event may be. *)
 OfSettler(e) ==
     CASE e.what = "create job.json" -> StartJob
@@ -59,15 +65,15 @@ OfSettler(e) ==
             \/ BeginResume(e.who) \/ BeginClean(e.who)
             \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
             \/ (~store.job /\ DeleteJobJson(e.who))    \* a request unanswered, and observed
-            \/ FindGone(e.who, {"look"})
+            \/ FindGone(e.who, {"look", "look last"})
       [] e.what = "list areas" ->
             BeginClean(e.who) \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
       [] e.what = "read manifest" ->
             CheckOutput(e.who) \/ LoadManifests(e.who) \/ FindGone(e.who, {"check", "load"})
       [] e.what = "find it gone" ->
-            FindGone(e.who, {"look", "prepare", "decide", "publish"})
+            FindGone(e.who, {"look", "look last", "prepare", "decide", "publish"})
       [] e.what = "list destination" -> Look(e.who) \/ AskHowItEnded(e.who)
-      [] e.what = "prepare marker" -> PrepareMarker(e.who)
+      [] e.what = "prepare marker" -> PrepareMarker(e.who) \/ PrepareInVain(e.who)
       [] e.what = "create decision" -> CreateDecision(e.who)
       [] e.what = "read decision" -> ReadDecision(e.who)
       [] e.what = "read published" -> ReadPublished(e.who)

@@ -25,7 +25,7 @@ from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.parallel import Progress, both, for_each
 from fsspec_commit.effects.part_writer import PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
-from fsspec_commit.errors import RecordError, Stage
+from fsspec_commit.errors import CommitError, RecordError, Stage
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import AttemptLayout, JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, Partition, Target, job_named_in
@@ -38,7 +38,7 @@ from fsspec_commit.records.pending_set import (
     marker_upload,
 )
 from fsspec_commit.records.upload import UploadRecord
-from fsspec_commit.store import DirectWriter, Entry, Expect, PendingUpload, Token
+from fsspec_commit.store import DirectWriter, Entry, Expect, Part, PendingUpload, Token
 
 _UPLOADING = "cannot upload: "
 _LOST = (
@@ -288,15 +288,24 @@ class MagicCommitter:
         a byte.
         """
         upload = await self._uploads.start(layout.destination.success)
+        try:
+            part = await self._fill_marker(layout, claim_nonce, upload, data)
+        except CommitError:
+            await self._abort_marker(layout, upload)
+            raise
+        return marker_identity(replace(upload, parts=(part,)))
+
+    async def _fill_marker(
+        self, layout: JobLayout, claim_nonce: str, upload: PendingUpload, data: bytes
+    ) -> Part:
         record = layout.prepared_success(claim_nonce)
         recording = _record(self._store, layout, record, SUCCESS, upload)
         if data:
             await recording
             await _check_active(self._store, layout, "prepare")
-            part = await self._uploads.put_part(upload, 1, data)
-        else:
-            _, part = await both(recording, self._uploads.put_part(upload, 1, data))
-        return marker_identity(replace(upload, parts=(part,)))
+            return await self._uploads.put_part(upload, 1, data)
+        _, part = await both(recording, self._uploads.put_part(upload, 1, data))
+        return part
 
     async def publish_success(
         self,
@@ -333,7 +342,9 @@ class MagicCommitter:
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
         """Abort the marker's upload."""
-        upload = marker_upload(layout.destination, marker)
+        await self._abort_marker(layout, marker_upload(layout.destination, marker))
+
+    async def _abort_marker(self, layout: JobLayout, upload: PendingUpload) -> None:
         await self._uploads.abort_or_leave(upload, deletion.of_own_marker(layout, upload))
 
 

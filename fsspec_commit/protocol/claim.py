@@ -34,6 +34,7 @@ from fsspec_commit.protocol.job_state import (
     read_state,
     unusable_among,
 )
+from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.entries import Sized
 from fsspec_commit.records.job import Claim, Decision, JobRecord
@@ -125,6 +126,7 @@ async def take_claim(
     reusable_names: bool,
     wait_s: float,
     alive: SignOfLife,
+    marker: MarkerUnderWay,
 ) -> HeldClaim:
     """Hold a claim beside which no conflicting job can commit.
 
@@ -134,6 +136,7 @@ async def take_claim(
         reusable_names: Whether it writes names that another job could write as well.
         wait_s: How long to wait for a conflicting job.
         alive: The sign of life, renewed while the claim stands.
+        marker: Prepared beside the claim, for which it is.
 
     Returns:
         The claim, which stands until it is withdrawn or the job's area is removed.
@@ -147,6 +150,7 @@ async def take_claim(
         nonce = job.store.ids.nonce()
         claim = claim_of(job.record, written, nonce, reusable_names=reusable_names)
         path = job.layout.claim(claim.nonce)
+        marker.begin(claim)
         if await establish(job.store, path, claim, within=job.layout.area) is None:
             raise inactive(job.layout, "claim")
         alive.begin()
@@ -165,6 +169,7 @@ async def take_claim(
             return HeldClaim(claim, beside, was_alone)
         await alive.end()
         await withdraw_claim(job, claim)
+        await marker.withdraw()
         await _until_over(job, claim, older, deadline)
 
 

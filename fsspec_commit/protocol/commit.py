@@ -30,6 +30,7 @@ from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
 from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
 from fsspec_commit.protocol.marks import (
     begin_epoch,
     forget_epochs,
@@ -52,7 +53,6 @@ from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.streamed_list import ShortList
 from fsspec_commit.protocol.success import (
     beware_of_stale_success,
-    prepare_success,
     publish_success,
     remove_stale_success,
     seen_success,
@@ -156,22 +156,28 @@ async def prepare_job(
     """Do every step that may still refuse; if one raises, the job stays open."""
     new = await check_output(job, messages)  # 1    P1 P2 P10
     unasked = await left_out(job, messages) if others else ()
-    held = await take_claim(  # 2    P11
-        job, new.partitions, reusable_names=new.may_meet_others, wait_s=wait_s, alive=alive
-    )
-    claim = held.claim
-    try:
-        if await is_done(job) or not await may_write(job, new):  # 3    P9
-            await alive.end()
+    async with MarkerUnderWay(job, new) as marker:
+        held = await take_claim(  # 2    P11
+            job,
+            new.partitions,
+            reusable_names=new.may_meet_others,
+            wait_s=wait_s,
+            alive=alive,
+            marker=marker,
+        )
+        claim = held.claim
+        try:
+            if await is_done(job) or not await may_write(job, new):  # 3    P9
+                await alive.end()
+                await withdraw_claim(job, claim)
+                return None
+            await refuse_endangered(job, held, new)
+            outside, old = FilesOutside(), ShortList()
+            wanted = await _wanted(job, claim, new, outside, old, marker=marker)
+            return Prepared(wanted, new, old, held.beside, (*unasked, *outside.warnings()))
+        except CommitError:
             await withdraw_claim(job, claim)
-            return None
-        await refuse_endangered(job, held, new)
-        outside, old = FilesOutside(), ShortList()
-        wanted = await _wanted(job, claim, new, outside, old)
-        return Prepared(wanted, new, old, held.beside, (*unasked, *outside.warnings()))
-    except CommitError:
-        await withdraw_claim(job, claim)
-        raise
+            raise
 
 
 async def finish_job(
@@ -285,7 +291,13 @@ async def _finish(
 
 
 async def _wanted(
-    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside, old: ShortList
+    job: BoundJob,
+    claim: Claim,
+    new: NewFiles,
+    outside: FilesOutside,
+    old: ShortList,
+    *,
+    marker: MarkerUnderWay,
 ) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
@@ -302,7 +314,7 @@ async def _wanted(
         chosen_list=chosen.listed,
         replaced=replaced,
         stale_success=stale,
-        success=await prepare_success(job, claim, new, stale),
+        success=await marker.prepared(claim, stale),
     )
 
 

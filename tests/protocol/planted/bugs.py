@@ -6,11 +6,6 @@ here as code, and so are mistakes that were found in this library, made again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import pytest
-
 from fsspec_commit.testing.simulation import (
     FaultAt,
     JobPlan,
@@ -25,6 +20,7 @@ from tests.protocol.planted import (
     of_decisions,
     of_effects,
     of_identity,
+    of_markers,
     of_names,
     of_reading,
     of_scenes,
@@ -32,24 +28,7 @@ from tests.protocol.planted import (
     runs,
     steps,
 )
-
-
-@dataclass(frozen=True)
-class Bug:
-    """One bug.
-
-    Attributes:
-        plant: Patches the product.
-        breaks: The promises of which at least one must be found broken; empty for any.
-        family: The kind of store on which it is looked for; `None` for any.
-        plan: What is run instead, where only one run of some thousand finds the bug.
-    """
-
-    plant: Callable[[pytest.MonkeyPatch], None]
-    breaks: tuple[str, ...] = ()
-    family: str | None = None
-    plan: Plan | None = None
-
+from tests.protocol.planted.bug import Bug
 
 OF_STEPS = {
     "_finish without beware_of_stale_success": runs.TAKEN_FOR_A_STALE_ONE,
@@ -251,6 +230,7 @@ BUGS = {
     "overlaps only in equal partitions": Bug(
         of_claims.overlaps_only_in_equal_partitions, ("P1", "P9", "P11"), plan=runs.ABOVE
     ),
+    **of_markers.BUGS,
     "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),
     "takes another decision for its own": Bug(
         of_claims.takes_another_decision_for_its_own, ("P1", "P2", "P5", "P7")

@@ -7,12 +7,15 @@ import json
 import re
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fsspec_commit.testing.simulation import Plan, draw, run
-from tests.protocol.planted.bugs import BUGS, Bug
+from tests.protocol.planted.bugs import BUGS
+
+if TYPE_CHECKING:
+    from tests.protocol.planted.bug import Bug
 
 ENOUGH = 5
 """How often a bug is caught before the next one is looked for."""

@@ -86,8 +86,8 @@ def publishes_another_attempt(patch: pytest.MonkeyPatch) -> None:
     """The last attempt of a task wins, and not the one that the driver has chosen."""
     real = commit._wanted
 
-    async def wanted(job: Any, *args: Any) -> Any:
-        made = await real(job, *args)
+    async def wanted(job: Any, *args: Any, **how: Any) -> Any:
+        made = await real(job, *args, **how)
         chosen = []
         for message in made.chosen:
             task = job.store._store

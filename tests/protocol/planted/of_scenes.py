@@ -127,7 +127,7 @@ INTERRUPTED = Plan(
     jobs=(JobPlan(name="a", mode="overwrite", then="abort"),),
     faults=(
         FaultAt("a.driver", 1, "hang", verb="list_tree"),
-        FaultAt("a.driver", 3, "interrupt", verb="create"),
+        FaultAt("a.driver", 4, "interrupt", verb="create"),
     ),
 )
 

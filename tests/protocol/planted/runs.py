@@ -234,7 +234,7 @@ WITHDRAWN_LATE = Plan(
     faults=(
         FaultAt("b.driver", 3, "halt", 20.0, "create"),
         FaultAt("a.driver", 1, "applied_late", 100.0, "delete"),
-        FaultAt("a.driver", 4, "halt", 400.0, "create"),
+        FaultAt("a.driver", 6, "halt", 400.0, "create"),
     ),
 )
 """A claim is withdrawn, the job claims again, and then the request to withdraw it arrives."""

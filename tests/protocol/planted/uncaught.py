@@ -10,7 +10,6 @@ NO_DIFFERENCE = {
     "commit_job with deciding before abort_job": "a job goes one of these ways",
     "prepare_job with left_out before check_output": "both only read",
     "prepare_job with refuse_endangered before is_done": "both end the commit, changing nothing",
-    "prepare_job with take_claim before left_out": "it only reads what tasks have left",
     "prepare_job with withdraw_claim before alive.end": "a sign of life without a claim is none",
     "has one name for all attempts": "of one name one attempt is completed",
 }
@@ -56,6 +55,10 @@ HELD_BY = {
     ),
     "forgets what it has decided": (
         "tests/protocol/test_commit_again.py::test_a_decision_that_may_still_come_is_not_called_off"
+    ),
+    "leaves the markers of its claims": (  # In the end somebody cleans, and finds them.
+        "tests/protocol/test_marker_under_way.py"
+        "::test_a_job_that_was_ended_before_its_claim_leaves_none"
     ),
     "prepares a marker again": (
         "tests/protocol/test_lost_uploads.py::test_a_lost_marker_is_found_out_and_settled_by_hand"

@@ -1,0 +1,84 @@
+"""The marker of a claim, prepared while the claim is taken and the destination is looked at.
+
+To prepare it takes the claim's nonce, and nothing that a look finds. Only what a job without a
+marker of its own leaves depends on the marker that stands, and waits for that.
+"""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from fsspec_commit.errors import CommitError
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.success import prepare_success
+from fsspec_commit.records.job import Claim, FileIdentity
+
+
+class MarkerUnderWay:
+    """The marker that a decision will name; as a context, withdrawn at its end if none does.
+
+    Who is interrupted withdraws nothing, as with the claim: whoever ends the job removes it, like
+    all that the job has prepared.
+    """
+
+    def __init__(self, job: BoundJob, new: NewFiles) -> None:
+        self._job = job
+        self._new = new
+        self._preparing: asyncio.Future[FileIdentity | None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Nothing is prepared yet."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        """Send no more requests after this."""
+        if kind is None or issubclass(kind, Exception):
+            await self.withdraw()
+        elif self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.wait([self._preparing])
+
+    def begin(self, claim: Claim) -> None:
+        """Begin to prepare the marker of *claim*, whether the claim stands or not."""
+        if self._job.record.success == "none":
+            return  # What stands says which one it leaves.
+        preparing = prepare_success(self._job, claim, self._new, None)
+        self._preparing = asyncio.ensure_future(preparing)
+        self._preparing.add_done_callback(_heard)
+
+    async def prepared(self, claim: Claim, stale: FileIdentity | None) -> FileIdentity | None:
+        """The marker of *claim*, which is the caller's from now on; ``None`` if it has none.
+
+        Args:
+            claim: The claim that stands.
+            stale: The marker of an earlier job that stands.
+        """
+        if self._preparing is None:
+            return await prepare_success(self._job, claim, self._new, stale)
+        marker = await self._preparing
+        self._preparing = None
+        return marker
+
+    async def withdraw(self) -> None:
+        """Drop what was prepared for the last claim; another one may be claimed with."""
+        preparing, self._preparing = self._preparing, None
+        if preparing is None:
+            return
+        try:
+            marker = await preparing
+        except CommitError:
+            return  # It is not prepared.
+        if marker is not None:
+            await self._job.committer.withdraw_success(self._job.layout, marker)
+
+
+def _heard(preparing: asyncio.Future[FileIdentity | None]) -> None:
+    """Keep the loop from complaining of an error that nobody waits for any more."""
+    if not preparing.cancelled():
+        preparing.exception()
