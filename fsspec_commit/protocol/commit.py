@@ -46,7 +46,12 @@ from fsspec_commit.protocol.publish import (
     publish_files,
     say_published,
 )
-from fsspec_commit.protocol.replaced import list_replaced, may_write, recall_replaced
+from fsspec_commit.protocol.replaced import (
+    finish_list,
+    list_replaced,
+    may_write,
+    recall_replaced,
+)
 from fsspec_commit.protocol.result import Finished
 from fsspec_commit.protocol.retire import retire_job
 from fsspec_commit.protocol.sign_of_life import SignOfLife
@@ -301,9 +306,9 @@ async def _wanted(
 ) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
-    replaced = await list_replaced(job, claim, new, outside, old)
+    listed = await list_replaced(job, claim, new, outside)
     # After the listing, which may take long: a marker that comes meanwhile would stand for half.
-    stale = await seen_success(job)
+    replaced, stale = await both(finish_list(listed, old), seen_success(job))
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,

@@ -82,15 +82,14 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
 
 
 async def list_replaced(
-    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside, short: ShortList
-) -> ReplacedList | None:
-    """Write the list of exactly the old files that will be removed, with their tokens.
+    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside
+) -> ListWriter | None:
+    """List exactly the old files that will be removed, with their tokens.
 
-    Files that stay because they are in no partition are added to *outside*; the content of a list
-    that is short is put into *short*.
+    Files that stay because they are in no partition are added to *outside*.
 
     Returns:
-        The count and digest of the list; ``None`` if nothing is replaced.
+        What writes the list, and has written a part of a long one; ``None`` if nothing is listed.
     """
     mode = job.record.mode
     directories = to_look_up(new.partitions.with_those_above())
@@ -119,9 +118,20 @@ async def list_replaced(
     except BaseException:
         await writer.discard()
         raise
-    listed = await writer.finish()
+    return writer
+
+
+async def finish_list(writer: ListWriter | None, short: ShortList) -> ReplacedList | None:
+    """Write the list of replaced files to its end; the content of a short one is put into *short*.
+
+    Returns:
+        The count and digest of the list; ``None`` if nothing is replaced.
+    """
+    listed = None if writer is None else await writer.finish()
+    if writer is None or listed is None:
+        return None
     short.data = writer.short.data
-    return None if listed is None else ReplacedList(count=listed.count, digest=listed.digest)
+    return ReplacedList(count=listed.count, digest=listed.digest)
 
 
 def _line(job: BoundJob, name: str, entry: Entry, *, in_place: bool) -> bytes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.protocol import marker_under_way
+from fsspec_commit.protocol import commit, marker_under_way
+from fsspec_commit.protocol.replaced import list_replaced
+from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
 
@@ -57,6 +59,21 @@ def decides_before_its_marker_is_prepared(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(marker_under_way.MarkerUnderWay, "prepared", prepared)
 
 
+def looks_for_the_marker_before_it_lists(patch: pytest.MonkeyPatch) -> None:
+    """One that comes while old files are listed stands for half of the job."""
+    seen: dict[Any, Any] = {}
+
+    async def listed(job: Any, *args: Any) -> Any:
+        seen[job.layout] = await seen_success(job)
+        return await list_replaced(job, *args)
+
+    async def seen_before(job: Any) -> Any:
+        return seen.pop(job.layout)
+
+    patch.setattr(commit, "list_replaced", listed)
+    patch.setattr(commit, "seen_success", seen_before)
+
+
 CLAIMED_TWICE = Plan(
     family="gcs",
     old=("old.txt",),
@@ -69,6 +86,7 @@ CLAIMED_TWICE = Plan(
 """A job withdraws its claim while an older one commits, and claims again."""
 
 BUGS = {
+    "looks for the marker before it lists": Bug(looks_for_the_marker_before_it_lists, ("P1",)),
     "withdraws the marker that it decides on": Bug(
         withdraws_the_marker_that_it_decides_on, ("P8",), family="s3"
     ),

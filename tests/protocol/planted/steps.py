@@ -89,6 +89,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "forget_epochs": _answering(None),
     "retire_job": _answering([]),
     "list_replaced": _answering(None),
+    "finish_list": _answering(None),
     "seen_success": _answering(None),
     "marker.prepared": _answering(None),
 }

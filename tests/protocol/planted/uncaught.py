@@ -43,9 +43,6 @@ HELD_BY = {
         "::test_whoever_finishes_it_after_that_is_told_of_the_loss"
     ),
     "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
-    "_wanted with seen_success before list_replaced": (
-        f"{_STEPS}test_p1_a_marker_that_came_while_files_were_listed_is_removed"
-    ),
     "finish_job without is_over": (
         "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"
     ),
@@ -59,6 +56,9 @@ HELD_BY = {
     "leaves the markers of its claims": (  # In the end somebody cleans, and finds them.
         "tests/protocol/test_marker_under_way.py"
         "::test_a_job_that_was_ended_before_its_claim_leaves_none"
+    ),
+    "looks for the marker before it lists": (
+        f"{_STEPS}test_p1_a_marker_that_came_while_files_were_listed_is_removed"
     ),
     "prepares a marker again": (
         "tests/protocol/test_lost_uploads.py::test_a_lost_marker_is_found_out_and_settled_by_hand"
