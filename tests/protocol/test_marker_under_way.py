@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.protocol.in_virtual_time import Call
 
 TRIP_S = 0.01
+MODES = ("append", "overwrite")
 
 
 @pytest.fixture(params=["gcs", "versioned"])
@@ -85,7 +86,7 @@ def test_it_is_prepared_beside_the_claim_and_stands_before_the_decision(bucket: 
     begun = hook.sent_at(("start", "_SUCCESS"), ("create", "/_SUCCESS-"))
     assert begun == hook.sent_at(("create", "/claim-"))
     recorded = hook.sent_at(("create", "/_SUCCESS-"))
-    assert recorded + TRIP_S < hook.sent_at(("create", "/decision"))
+    assert hook.sent_at(("create", "/decision")) - recorded > 0.99 * TRIP_S, "answered by then"
     assert bucket.get(destination(bucket).success) is not None
 
 
@@ -257,3 +258,53 @@ def test_the_marker_of_a_twin_stays(bucket: Bucket) -> None:
     run(main())
     assert bucket.get(destination(bucket).success) is not None
     assert not bucket.uploads
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_an_append_looks_when_its_claim_stands_and_others_when_they_have_listed(
+    bucket: Bucket, mode: str
+) -> None:
+    hook = Travels()
+
+    async def main() -> None:
+        clock = Clock()
+        await committing(await started(url(bucket), clock))
+        await committing(await started(url(bucket), clock, hook, mode=mode))
+
+    run(main())
+    looked = hook.sent_at(("stat", "out/_SUCCESS"))
+    if mode == "append":
+        assert looked == hook.sent_at(("create", "/claim-")) + TRIP_S
+    else:
+        assert looked == hook.sent_at(("create", "/replaced-"))
+
+
+@pytest.mark.guarantees("P1")
+@pytest.mark.parametrize("older", [True, False])
+def test_whoever_has_waited_looks_again(bucket: Bucket, older: bool) -> None:
+    """The job that was waited for leaves a marker; it must not stand for half of the other."""
+    seen: list[bool] = []
+
+    async def main() -> None:
+        clock, stop = Clock(), Stop("create", "/published")
+        success = destination(bucket).success
+
+        async def adding(verb: str, path: StorePath, call: Call) -> Any:
+            if verb in {"rename", "complete"} and path != success:
+                seen.append(bucket.get(success) is not None)
+            return await call()
+
+        first = await started(url(bucket), clock, stop if older else adding, mode=MODES[older])
+        second = await started(url(bucket), clock, adding if older else stop, mode=MODES[not older])
+        overwrite, append = (first, second) if older else (second, first)
+        overwriting = asyncio.create_task(committing(overwrite))
+        await stop.reached.wait()
+        appending = asyncio.create_task(committing(append, wait_s=60))
+        await asyncio.sleep(5)
+        stop.passed.set()
+        await overwriting
+        await appending
+
+    run(main())
+    assert seen == [False]
+    assert bucket.get(destination(bucket).success) is not None
