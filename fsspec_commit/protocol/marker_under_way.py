@@ -52,8 +52,13 @@ class MarkerUnderWay:
             await _cancelled(self._preparing, self._looking)
 
     def begin(self, claim: Claim) -> None:
-        """Begin to prepare the marker of *claim*, whether the claim stands or not."""
-        if self._job.record.success != "none":  # Else what stands says which one it leaves.
+        """Begin to prepare the marker of *claim*, whether the claim stands or not.
+
+        Not if what stands says which one the job leaves, nor where uploads are kept by path: there
+        a job that publishes its marker drops all others that are prepared, and one that is waited
+        for, or has just ended, would drop this one.
+        """
+        if self._job.record.success != "none" and not self._job.attempts_in_names:
             self._preparing = _begun(prepare_success(self._job, claim, self._new, None))
 
     def look(self) -> None:

@@ -308,3 +308,26 @@ def test_whoever_has_waited_looks_again(bucket: Bucket, older: bool) -> None:
     run(main())
     assert seen == [False]
     assert bucket.get(destination(bucket).success) is not None
+
+
+@pytest.mark.guarantees("P8")
+def test_where_uploads_are_kept_by_path_it_is_prepared_last() -> None:
+    """The marker of another job, which is published meanwhile, drops what is prepared."""
+    bucket, hook = make_bucket(ALL_HABITS["by path"]), Travels()
+
+    async def main() -> None:
+        clock, stop = Clock(), Stop("create", "/published")
+        older = await started(url(bucket), clock, stop, mode="overwrite")
+        newer = await started(url(bucket), clock, hook, mode="overwrite")
+        first = asyncio.create_task(committing(older))
+        await stop.reached.wait()
+        second = asyncio.create_task(committing(newer, wait_s=60))
+        await asyncio.sleep(5)
+        stop.passed.set()
+        await first
+        await second
+
+    run(main())
+    assert hook.sent_at(("create", "/_SUCCESS-")) > hook.sent_at(("stat", "out/_SUCCESS"))
+    assert bucket.get(destination(bucket).success) is not None
+    remove_bucket(bucket)
