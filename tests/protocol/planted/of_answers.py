@@ -72,15 +72,15 @@ def tells_nobody_how_it_ended(patch: pytest.MonkeyPatch) -> None:
 
 
 def refuses_beside_any_other(patch: pytest.MonkeyPatch) -> None:
-    real = claim._clear
+    real = claim._those_in_the_way
 
-    async def clear(job: Any, own: Any, others: Any, deadline: float) -> Any:
+    async def those_in_the_way(job: Any, own: Any, others: Any) -> Any:
         for other in others:
             if other.job_id != own.job_id:
                 raise claim._concurrent(job, JobState(other, "open"))
-        return await real(job, own, others, deadline)
+        return await real(job, own, others)
 
-    patch.setattr(claim, "_clear", clear)
+    patch.setattr(claim, "_those_in_the_way", those_in_the_way)
 
 
 def calls_each_attempt_the_chosen_one(patch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,11 @@ def deletes_on_an_old_permit(patch: pytest.MonkeyPatch) -> None:
     async def permit(self: Any) -> Any:
         return self._permit
 
+    async def stood(job: Any) -> Any:
+        return job.store.ids.now()
+
     patch.setattr(deleting._Lease, "permit", permit)
+    patch.setattr(deleting, "_stood", stood)
 
 
 def deletes_long_after(patch: pytest.MonkeyPatch) -> None:
