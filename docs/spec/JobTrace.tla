@@ -46,7 +46,7 @@ OfAttempt(e) ==
 FindGone(s, places) ==
     /\ ~store.job
     /\ at[s] \in places
-    /\ Go(s, IF at[s] \in {"load", "publish"} THEN "over?" ELSE "refused")
+    /\ Go(s, IF at[s] \in {"load", "publish", "say"} THEN "over?" ELSE "refused")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
 (* The marker is prepared beside the look, and may come when that has found the job gone. *)
@@ -90,7 +90,9 @@ OfSettler(e) ==
       [] e.what = "create epoch" -> BeginEpoch(e.who)
       [] e.what = "rename area" -> RetireByRename(e.who)
       [] e.what = "delete job.json" -> DeleteJobJson(e.who)
-      [] e.what = "delete the rest" -> DeleteTheRest(e.who)
+      [] e.what = "delete the rest" ->
+            \/ DeleteTheRest(e.who)
+            \/ FindGone(e.who, {"publish", "say"})    \* a record unanswered, and no area for it
       [] e.what = "calls commit" -> BeginCommit(e.who)
       [] e.what = "calls abort" -> e.who \in Drivers /\ BeginAbort(e.who)
       [] e.what = "unanswered" -> LoseAnswer(e.who)
