@@ -7,9 +7,10 @@ manifests go first, then its decision, as
 Where there are directories, an area exists a moment before its ``job.json``, which is the first
 thing in it. If a directory can be removed on condition that it is empty, an empty area is removed
 so, and stays if ``job.json`` comes first; one with anything else in it is that of a job that is
-over. If not, an area is first renamed to a unique name, and inspected there: if ``job.json`` came
-in before the rename, the area is put back. There a driver that starts a job looks for ``job.json``
-after creating it, and takes another id if it is not there.
+over, if there is no ``job.json`` even after the listing, whose pages may be of several moments. If
+not, an area is first renamed to a unique name, and inspected there: if ``job.json`` came in before
+the rename, the area is put back. There a driver that starts a job looks for ``job.json`` after
+creating it, and takes another id if it is not there.
 """
 
 from fsspec_commit.effects import deletion
@@ -25,13 +26,13 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
         Whether the area is gone; if not, its job is alive.
     """
     permit = deletion.of_void_area(layout)
-    if store.directories is not None:
+    if may_be_taken(store):
         if await store.stat(layout.spec) is not None:
             return False
-        if not store.removes_empty:
-            return await delete_taken_area(store, layout, layout.area)
+        return await delete_taken_area(store, layout, layout.area)
+    if store.directories is not None:
         found = {child.path for child in await store.list_area(layout.area)}
-        if layout.spec in found:
+        if layout.spec in found or await store.stat(layout.spec) is not None:
             return False
         if not found:
             return await store.delete_empty(layout.area, permit)

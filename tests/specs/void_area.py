@@ -9,6 +9,8 @@ and make the directory once more if they have to.
 `clean` renames the area away to look into it. On Gen2 it does not: it removes an empty area on
 condition that it is empty, and one with anything else in it as that of a job that is over, since
 ``job.json`` is the first thing in an area. There the job does not look where its ``job.json`` is.
+A listing may come in two pages, and the second one shows what came after the first: so `clean`
+looks for ``job.json`` once more after it has listed what is in the area.
 
 Every step is one call. Who dies is who never takes another step: that is in it, since what must not
 be is looked for in every state.
@@ -33,10 +35,12 @@ Weakened: TypeAlias = Literal[
 WeakenedIfEmpty: TypeAlias = Literal[
     "deleted_in_place",  # an area that was seen empty is deleted with what is in it by then
     "record_first",  # another record may come into an area before job.json
+    "not_looked_after",  # nobody looks for job.json after the area is listed
 ]
 Creating: TypeAlias = Literal["by handle", "by path"]
 Removing: TypeAlias = Literal["by rename", "if empty"]
-Call: TypeAlias = Literal["list", "look", "take", "look into", "put back", "delete", "remove"]
+RenamingCall: TypeAlias = Literal["list", "look", "take", "look into", "put back", "delete"]
+Call: TypeAlias = RenamingCall | Literal["list the rest", "look after", "remove"]
 AREA = "area"
 
 
@@ -57,6 +61,7 @@ class Cleaner:
     name: str
     at: Call = "list"
     path: str = ""
+    sees_record: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ class _Model:
             yield from self._lists(world, me)
         elif me.at == "look":
             is_void = there is None or not there.has_job
-            after = replace(me, at=self._after_look(there)) if is_void else over
+            after = replace(me, at=self._after_look()) if is_void else over
             yield f"looks for job.json: {not is_void}", world, after
         elif me.at == "take":
             taken = _taken(me)
@@ -178,27 +183,35 @@ class _Model:
         elif me.at == "look into":
             begun = there is not None and there.has_job
             yield f"looks into it: {begun}", world, self._decides(me, begun=begun)
-        elif me.at == "remove":
-            is_empty = there is not None and not (there.has_job or there.has_record)
-            yield (
-                f"removes it if empty: {is_empty}",
-                world.put(there, None) if is_empty else world,
-                over,
-            )
         elif me.at == "put back":
             back = world
             if there is not None and world.at(AREA) is None:
                 back = world.put(there, replace(there, path=AREA))
             yield "puts it back", back, over
-        else:
+        elif me.at == "delete":
             yield "deletes it", world.put(there, None), over
+        else:
+            yield self._removes_if_empty(world, me)
 
-    def _after_look(self, there: Directory | None) -> Call:
+    def _removes_if_empty(self, world: World, me: Cleaner) -> tuple[str, World, Cleaner]:
+        there = world.at(me.path)
+        has_job = there is not None and there.has_job
+        has_record = there is not None and there.has_record
+        if me.at == "list the rest":
+            seen = replace(me, at="look after", sees_record=has_record)
+            is_enough = self._weakened == "not_looked_after"
+            return f"lists the rest: {has_record}", world, _sentenced(seen) if is_enough else seen
+        if me.at == "look after":
+            after = Cleaner(me.name) if has_job else _sentenced(me)
+            return f"looks once more: {has_job}", world, after
+        is_empty = there is not None and not (has_job or has_record)
+        removed = world.put(there, None) if is_empty else world
+        return f"removes it if empty: {is_empty}", removed, Cleaner(me.name)
+
+    def _after_look(self) -> Call:
         if self._weakened == "deleted_in_place":
             return "delete"
-        if self._renames:
-            return "take"
-        return "delete" if there is not None and there.has_record else "remove"
+        return "take" if self._renames else "list the rest"
 
     def _decides(self, me: Cleaner, *, begun: bool) -> Cleaner:
         if not begun:
@@ -212,6 +225,10 @@ class _Model:
                 yield f"finds one taken away: {one.path}", world, Cleaner(me.name, "take", one.path)
             elif not one.has_job:
                 yield "finds the area void", world, Cleaner(me.name, "look", AREA)
+
+
+def _sentenced(me: Cleaner) -> Cleaner:
+    return replace(me, at="delete" if me.sees_record else "remove")
 
 
 def _taken(me: Cleaner) -> str:
