@@ -256,7 +256,7 @@ async def _finish(
     if resuming:
         published = await standing_published(job.store, job.layout, decision)
     if published is None:
-        await both(remove_stale_success(job, decision), make_directories(job, new))
+        await both(remove_stale_success(job, decision), make_directories(job, new, placing))
         await publish_files(  # 5    P1
             job,
             new,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.stored_records import establish
-from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.errors import PartialCommitError, failing_as
 from fsspec_commit.names import SUCCESS, Target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import standing_published
@@ -51,8 +51,20 @@ class Placing:
         )
 
 
-async def make_directories(job: BoundJob, new: NewFiles) -> None:
-    """Make the directories of the new files where they are to be made before; nothing is shown."""
+async def make_directories(job: BoundJob, new: NewFiles, placing: Placing) -> None:
+    """Make the directories of the new files where they are to be made before; nothing is shown.
+
+    Raises:
+        PartialCommitError: One was not made, or it is not known.
+    """
+    try:
+        await _make_directories(job, new)
+    except PartialCommitError as error:
+        raise placing.failed(error) from error.__cause__ or error
+
+
+@failing_as(PartialCommitError, "publish")
+async def _make_directories(job: BoundJob, new: NewFiles) -> None:
     await job.committer.make_directories(new.partitions.lowest())
 
 

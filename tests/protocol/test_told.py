@@ -122,6 +122,26 @@ def test_who_cannot_finish_is_told_how_far_it_came(
         assert "0 of 1 files are in place" in str(error)
 
 
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("bucket", ["gen2"], indirect=True)
+def test_who_may_not_make_a_directory_is_told_that_no_file_is_in_place(bucket: Bucket) -> None:
+    """It is made beside the removal of the stale marker, before the first file is published."""
+
+    async def main() -> CommitError:
+        driver = await started(url(bucket), Clock(), Fails("make_directory", "/day=1"))
+        with pytest.raises(PartialCommitError, match="0 of 1 files are in place") as caught:
+            await driver.commit([await wrote(driver, "day=1/a.txt")], wait_s=0)
+        again = await opened(url(bucket), Clock())
+        await resume_job(again.bind(driver.started().record))
+        return caught.value
+
+    error = run(main())[0]
+    assert isinstance(error, PartialCommitError)
+    assert (error.done, error.remaining, error.stage) == (0, 1, "publish")
+    assert isinstance(error.__cause__, StoreError)
+    assert [key for key in bucket.keys("") if "/day=1/" in key]
+
+
 def test_who_resumes_is_not_told_that_published_files_are_missing(bucket: Bucket) -> None:
     """What he cannot do is done after all of them are in place, by the driver before him."""
 
