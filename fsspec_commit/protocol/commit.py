@@ -277,8 +277,7 @@ async def _finish(
     if resuming:
         beside = await job.store.list_usable(job.layout.destination.areas)
     unmarked, _ = await both(  # 7    P1 P7
-        publish_success(job, decision, published, accept_loss=accept_loss),
-        both(mark_done(job), begin_epoch(job, beside)),
+        _mark(job, decision, published, accept_loss=accept_loss), begin_epoch(job, beside)
     )
     warnings += unmarked
     await forget_late_deletes(job, beside)
@@ -292,6 +291,23 @@ async def _finish(
         replaced.in_place,
         (*warnings, *left),
     )
+
+
+async def _mark(
+    job: BoundJob,
+    decision: Standing[Decision],
+    published: Standing[Published],
+    *,
+    accept_loss: bool,
+) -> tuple[str, ...]:
+    """Publish the marker, then let the key count; return warnings.
+
+    Whoever runs the job again with its key, and finds that it counts, does nothing, and is told
+    that there is nothing to do: the marker must stand by then.
+    """
+    unmarked = await publish_success(job, decision, published, accept_loss=accept_loss)
+    await mark_done(job)
+    return unmarked
 
 
 async def _wanted(

@@ -1,4 +1,4 @@
-"""The marker, the mark of the key and the epoch: asked for at once, and any may be missing."""
+"""The marker and then the mark of the key, and at once with both the epoch: any may be missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.errors import PartialCommitError, Reply, StoreError
+from fsspec_commit.errors import ConcurrentJobError, PartialCommitError, Reply, StoreError
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 WAVE = {"marker": "/out/_SUCCESS", "key": "/_commit/done/", "epoch": "/_commit/epoch-"}
 """What is asked for, and how its path is told."""
 _PUBLISHED = re.compile(r"create \S+/published")
-SUBSETS = [*chain.from_iterable(combinations(WAVE, size) for size in range(len(WAVE) + 1))]
+SUBSETS = [
+    done
+    for done in chain.from_iterable(combinations(WAVE, size) for size in range(len(WAVE) + 1))
+    if "marker" in done or "key" not in done
+]
 
 
 @pytest.fixture(params=["gcs", "versioned"])
@@ -98,7 +102,7 @@ def test_whatever_was_carried_out_a_resumer_does_the_rest(
             assert (await resume_job(job)).warnings == ()
         else:
             assert await driver.commit([message], wait_s=0)
-        assert hook.asked == WAVE.keys()
+        assert hook.asked == WAVE.keys() - (set() if "marker" in done else {"key"})
         assert left(bucket) == WAVE.keys()
         assert len(epochs(bucket)) == 1
         again = await started(url(bucket), clock, idempotency_key="k")
@@ -160,9 +164,29 @@ def test_who_was_superseded_before_it_changes_nothing_of_a_later_job(bucket: Buc
     assert shown(bucket) == ["b"]
 
 
+@pytest.mark.guarantees("P7")
+def test_no_key_counts_before_the_marker_stands(bucket: Bucket) -> None:
+    """Who runs the job again is not told that there is nothing to do: readers wait for a marker."""
+
+    async def main() -> None:
+        clock = Clock()
+        driver = await started(url(bucket), clock, refuse_marker, idempotency_key="k")
+        with pytest.raises(PartialCommitError):
+            await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
+        again = await started(url(bucket), clock, idempotency_key="k")
+        assert not again.is_skipped
+        with pytest.raises(ConcurrentJobError, match="resume"):
+            await again.commit([await wrote(again, "a.txt")], wait_s=0)
+
+    run(main())
+    assert left(bucket) == {"epoch"}
+
+
 @pytest.mark.parametrize("family", ["s3", "gcs", "gen2", "hdfs"])
-def test_they_take_one_round_trip(monkeypatch: pytest.MonkeyPatch, family: str) -> None:
-    """As many with a key as without, once the files are in place."""
+def test_they_take_one_round_trip_and_a_key_one_more(
+    monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    """Once the files are in place."""
 
     async def ended(trips: Trips, **options: Any) -> list[str]:
         driver = await trips.begun(**options)
@@ -176,6 +200,6 @@ def test_they_take_one_round_trip(monkeypatch: pytest.MonkeyPatch, family: str) 
         trips = Trips(monkeypatch, family)
         taken.append(trips.run(ended(trips, idempotency_key=key)))
     without, of_key = taken
-    assert len(without) == len(of_key)
-    (wave,) = [line for line in of_key if "create out/_commit/done/" in line]
-    assert "create out/_commit/epoch-" in wave
+    assert len(of_key) == len(without) + 1
+    (wave,) = [line for line in of_key if "create out/_commit/epoch-" in line]
+    assert "_SUCCESS" in wave
