@@ -136,7 +136,7 @@ async def take_claim(
         reusable_names: Whether it writes names that another job could write as well.
         wait_s: How long to wait for a conflicting job.
         alive: The sign of life, renewed while the claim stands.
-        marker: The marker, prepared beside the claim; what stands is looked at when that does.
+        marker: Prepared beside the claim, for which it is.
 
     Returns:
         The claim, which stands until it is withdrawn or the job's area is removed.
@@ -154,16 +154,12 @@ async def take_claim(
         if await establish(job.store, path, claim, within=job.layout.area) is None:
             raise inactive(job.layout, "claim")
         alive.begin()
-        marker.look()
         try:
             areas = await _list_areas(job)
             for unusable in unusable_among(areas, job.layout.destination):
                 raise _concurrent(job, unusable)
             others = jobs_among(areas, job.layout.destination)
-            in_the_way = await _those_in_the_way(job, claim, others)
-            if in_the_way:
-                await marker.look_later()
-            older = await _clear(job, claim, in_the_way, deadline)
+            older = await _clear(job, claim, others, deadline)
         except CommitError:
             await withdraw_claim(job, claim)
             raise
@@ -201,18 +197,18 @@ async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
 
 
 async def _clear(
-    job: BoundJob, claim: Claim, in_the_way: list[JobLayout], deadline: float
+    job: BoundJob, claim: Claim, others: list[JobLayout], deadline: float
 ) -> JobState | None:
     """Wait until no other job is in the way; return an older one that must go first.
 
-    All were looked at once at the same time, and now, one after the other, those that were in the
+    All are looked at once at the same time, and then, one after the other, those that were in the
     way: whoever was not, and gets into it later, has written its claim after this one, and sees it.
 
     A newer job that has a claim is fenced, but only if it shows no sign of life: a live one will
     decide, or see this claim and withdraw its own.
     """
     loop = asyncio.get_running_loop()
-    for layout in in_the_way:
+    for layout in await _those_in_the_way(job, claim, others):
         patience = _Patience(job)
         watch = Watch()
         other: JobState | None = None

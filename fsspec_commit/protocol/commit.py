@@ -60,6 +60,7 @@ from fsspec_commit.protocol.success import (
     beware_of_stale_success,
     publish_success,
     remove_stale_success,
+    seen_success,
     withdraw_success,
 )
 from fsspec_commit.protocol.superseded import (
@@ -323,7 +324,7 @@ async def _wanted(
     chosen = new.manifests.chosen
     listed = await list_replaced(job, claim, new, outside)
     # After the listing, which may take long: a marker that comes meanwhile would stand for half.
-    replaced, stale = await both(finish_list(listed, old), marker.seen())
+    replaced, stale = await both(finish_list(listed, old), seen_success(job))
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,

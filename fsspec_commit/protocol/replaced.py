@@ -127,10 +127,8 @@ async def finish_list(writer: ListWriter | None, short: ShortList) -> ReplacedLi
     Returns:
         The count and digest of the list; ``None`` if nothing is replaced.
     """
-    if writer is None:
-        return None
-    listed = await writer.finish()
-    if listed is None:
+    listed = None if writer is None else await writer.finish()
+    if writer is None or listed is None:
         return None
     short.data = writer.short.data
     return ReplacedList(count=listed.count, digest=listed.digest)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tests.protocol.in_virtual_time import Call
 
 TRIP_S = 0.01
-MODES = ("append", "overwrite")
 
 
 @pytest.fixture(params=["gcs", "versioned"])
@@ -86,7 +85,7 @@ def test_it_is_prepared_beside_the_claim_and_stands_before_the_decision(bucket: 
     begun = hook.sent_at(("start", "_SUCCESS"), ("create", "/_SUCCESS-"))
     assert begun == hook.sent_at(("create", "/claim-"))
     recorded = hook.sent_at(("create", "/_SUCCESS-"))
-    assert hook.sent_at(("create", "/decision")) - recorded > 0.99 * TRIP_S, "answered by then"
+    assert recorded + TRIP_S < hook.sent_at(("create", "/decision"))
     assert bucket.get(destination(bucket).success) is not None
 
 
@@ -258,25 +257,6 @@ def test_the_marker_of_a_twin_stays(bucket: Bucket) -> None:
     run(main())
     assert bucket.get(destination(bucket).success) is not None
     assert not bucket.uploads
-
-
-@pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_an_append_looks_when_its_claim_stands_and_others_when_they_have_listed(
-    bucket: Bucket, mode: str
-) -> None:
-    hook = Travels()
-
-    async def main() -> None:
-        clock = Clock()
-        await committing(await started(url(bucket), clock))
-        await committing(await started(url(bucket), clock, hook, mode=mode))
-
-    run(main())
-    looked = hook.sent_at(("stat", "out/_SUCCESS"))
-    if mode == "append":
-        assert looked == hook.sent_at(("create", "/claim-")) + TRIP_S
-    else:
-        assert looked == hook.sent_at(("create", "/replaced-"))
 
 
 @pytest.mark.guarantees("P1")

@@ -1,13 +1,11 @@
 """Who may take a marker away, and what becomes of its job: every interleaving.
 
 Jobs that do not conflict, here all that append, commit at the same time. Each looks for a marker
-when it has claimed and before it decides, and removes the one that it saw before its first file is
-published; each publishes the one that it has prepared after its last, unless another stands. Its
-epoch may stand before its marker does, since it asks for both at once. One that appends looks
-whenever it likes, perhaps before it has found out that no other job is in its way; one that
-replaces files looks when it has, and has listed them. Everybody is as slow as they like and may die
-anywhere: who dies is who never takes another step. Of some decided jobs a resumer does the rest,
-beside the driver or after it.
+before it decides, and removes the one that it saw before its first file is published; each
+publishes the one that it has prepared after its last, unless another stands. Its epoch may stand
+before its marker does, since it asks for both at once. Everybody is as slow as they like and may
+die anywhere: who dies is who never takes another step. Of some decided jobs a resumer does the
+rest, beside the driver or after it.
 
 So a marker may be published, and be gone when its job is resumed: another job has removed it, and
 has taken over to publish one. Somebody outside may take a prepared marker away as well; that must
@@ -27,7 +25,6 @@ Weakened: TypeAlias = Literal[
     "stale_marker_stays",  # nobody removes one
     "of_unfinished_job_stays",  # it is not removed as long as its job is not over
     "nothing_put_in_its_place",  # who writes no marker removes one all the same
-    "looks_before_it_claims",  # one that comes in between is not seen
     "gone_is_lost",  # one that neither stands nor is prepared has been lost
     "gone_is_fine",  # or has been published
     "prepared_again",  # whoever resumes the job prepares another one
@@ -47,16 +44,13 @@ OLD = -2
 class Job(NamedTuple):
     """One job, as the store shows it.
 
-    ``at`` is ``open``, ``claimed``, ``looked`` where nobody was in its way, ``decided`` or
-    ``over``; ``stale`` is what it saw under its claim, ``before`` what stood when it claimed,
-    ``prepared`` whether its marker is there to be published. ``half`` is whether some of its files
-    are in place, but not all.
+    ``at`` is ``open``, ``looked`` under its claim, ``decided`` or ``over``; ``stale`` is what it
+    saw then, ``prepared`` whether its marker is there to be published. ``half`` is whether some of
+    its files are in place, but not all.
     """
 
     at: str = "open"
     stale: int = ABSENT
-    before: int = ABSENT
-    seen: bool = False
     prepared: bool = False
     half: bool = False
     published: bool = False
@@ -190,40 +184,22 @@ class _Model:
 
     def _decides(self, now: Store, which: int, job: Job, actor: Actor) -> Iterator[Act]:
         mode, writes = self._plan.jobs[which]
-        if job.at != "looked":
-            yield from self._looks(now, which, job, actor)
+        if job.at == "open":
+            others = [other for number, other in enumerate(now.jobs) if number != which]
+            modes = [one[0] for number, one in enumerate(self._plan.jobs) if number != which]
+            if all(
+                other.at in {"open", "over"} or {mode, of} == {"append"}
+                for other, of in zip(others, modes, strict=True)
+            ):
+                looked = job._replace(at="looked", stale=now.marker)
+                yield "looks", actor, _with(now, which, looked)
             return
         if self._weakened == "epoch_before_the_decision" and not job.ended:
             yield "begins an epoch", actor, _with(now, which, job._replace(ended=True))
         sees = job.stale != ABSENT and mode == "append"
         leaves = writes or (sees and self._weakened != "nothing_put_in_its_place")
-        decided = _with(now, which, job._replace(at="decided", seen=False, prepared=leaves))
+        decided = _with(now, which, job._replace(at="decided", prepared=leaves))
         yield "decides", actor._replace(at="remove"), decided._replace(due=now.due or writes)
-
-    def _looks(self, now: Store, which: int, job: Job, actor: Actor) -> Iterator[Act]:
-        """Claims, looks, and finds that nobody is in the way; what appends looks when it likes."""
-        mode, _ = self._plan.jobs[which]
-        early = self._weakened == "looks_before_it_claims"
-        saw = job._replace(stale=now.marker, seen=True)
-        if job.at == "open":
-            if early and not job.seen:
-                yield "looks", actor, _with(now, which, saw)
-            else:
-                claimed = job._replace(at="claimed", before=now.marker)
-                yield "claims", actor, _with(now, which, claimed)
-            return
-        if mode == "append" and not job.seen:
-            yield "looks", actor, _with(now, which, saw)
-        others = [
-            other.at in {"open", "claimed", "over"} or {mode, of} == {"append"}
-            for number, (other, (of, _)) in enumerate(zip(now.jobs, self._plan.jobs, strict=True))
-            if number != which
-        ]
-        if all(others) and (early or mode == "append"):
-            if job.seen:
-                yield "is alone", actor, _with(now, which, job._replace(at="looked"))
-        elif all(others):
-            yield "is alone, and looks", actor, _with(now, which, saw._replace(at="looked"))
 
     def _stays(self, now: Store, stale: int) -> bool:
         if self._weakened == "of_unfinished_job_stays":
@@ -295,11 +271,7 @@ class _Model:
     def wrong(self, now: Store) -> str | None:
         for number, job in enumerate(now.jobs):
             alone = self._plan.jobs[number][0] == "overwrite"
-            if (
-                job.half
-                and now.marker != ABSENT
-                and (alone or now.marker in {job.stale, job.before})
-            ):
+            if job.half and now.marker != ABSENT and (alone or now.marker == job.stale):
                 return f"a reader is told that all is there, and job {number} is half done"
         if now.told and not now.taken:
             return "P8: a marker is called lost that nobody outside has touched"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.protocol import marker_under_way
+from fsspec_commit.protocol import commit, marker_under_way
+from fsspec_commit.protocol.replaced import list_replaced
 from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
@@ -60,59 +61,18 @@ def decides_before_its_marker_is_prepared(patch: pytest.MonkeyPatch) -> None:
 
 def looks_for_the_marker_before_it_lists(patch: pytest.MonkeyPatch) -> None:
     """One that comes while old files are listed stands for half of the job."""
+    seen: dict[Any, Any] = {}
 
-    def look(self: Any) -> None:
-        self._looking = marker_under_way._begun(seen_success(self._job))
+    async def listed(job: Any, *args: Any) -> Any:
+        seen[job.layout] = await seen_success(job)
+        return await list_replaced(job, *args)
 
-    patch.setattr(marker_under_way.MarkerUnderWay, "look", look)
+    async def seen_before(job: Any) -> Any:
+        return seen.pop(job.layout)
 
+    patch.setattr(commit, "list_replaced", listed)
+    patch.setattr(commit, "seen_success", seen_before)
 
-def looks_for_the_marker_before_it_claims(patch: pytest.MonkeyPatch) -> None:
-    real = marker_under_way.MarkerUnderWay.begin
-
-    def begin(self: Any, claim: Any) -> None:
-        self._looking = marker_under_way._begun(seen_success(self._job))
-        real(self, claim)
-
-    patch.setattr(marker_under_way.MarkerUnderWay, "begin", begin)
-    patch.setattr(marker_under_way.MarkerUnderWay, "look", lambda _: None)
-
-
-def keeps_what_it_saw_for_its_next_claim(patch: pytest.MonkeyPatch) -> None:
-    """The job that it has waited for has left a marker since."""
-    real = marker_under_way.MarkerUnderWay.look
-
-    async def look_later(_: Any) -> None:
-        pass
-
-    def look(self: Any) -> None:
-        if self._looking is None:
-            real(self)
-
-    patch.setattr(marker_under_way.MarkerUnderWay, "look", look)
-    patch.setattr(marker_under_way.MarkerUnderWay, "look_later", look_later)
-
-
-CLAIMED_LATE = Plan(
-    family="gcs",
-    jobs=(
-        JobPlan(name="a", mode="append", files=(("a.txt", "b.txt"),)),
-        JobPlan(name="b", mode="append", at_s=1),
-    ),
-    faults=(FaultAt("a.driver", 2, "hang", verb="create"),),
-)
-"""The claim of an append is lost and sent again; another job ends meanwhile."""
-
-WAITED_FOR_AN_OVERWRITE = Plan(
-    family="gcs",
-    old=("old.txt",),
-    jobs=(
-        JobPlan(name="b", mode="overwrite"),
-        JobPlan(name="a", mode="append", files=(("a.txt", "b.txt"),), at_s=1),
-    ),
-    faults=(FaultAt("b.driver", 3, "halt", 20.0, "create"),),
-)
-"""An append withdraws its claim while an older job commits, and claims again."""
 
 CLAIMED_TWICE = Plan(
     family="gcs",
@@ -127,12 +87,6 @@ CLAIMED_TWICE = Plan(
 
 BUGS = {
     "looks for the marker before it lists": Bug(looks_for_the_marker_before_it_lists, ("P1",)),
-    "looks for the marker before it claims": Bug(
-        looks_for_the_marker_before_it_claims, ("P1",), plan=CLAIMED_LATE
-    ),
-    "keeps what it saw for its next claim": Bug(
-        keeps_what_it_saw_for_its_next_claim, ("P1",), plan=WAITED_FOR_AN_OVERWRITE
-    ),
     "withdraws the marker that it decides on": Bug(
         withdraws_the_marker_that_it_decides_on, ("P8",), family="s3"
     ),

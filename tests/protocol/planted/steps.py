@@ -90,7 +90,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "retire_job": _answering([]),
     "list_replaced": _answering(None),
     "finish_list": _answering(None),
-    "marker.seen": _answering(None),
+    "seen_success": _answering(None),
     "marker.prepared": _answering(None),
 }
 """What stands for a step with whose result something is done, or beside which another one is."""

@@ -57,6 +57,9 @@ HELD_BY = {
         "tests/protocol/test_marker_under_way.py"
         "::test_a_job_that_was_ended_before_its_claim_leaves_none"
     ),
+    "looks for the marker before it lists": (
+        f"{_STEPS}test_p1_a_marker_that_came_while_files_were_listed_is_removed"
+    ),
     "prepares a marker again": (
         "tests/protocol/test_lost_uploads.py::test_a_lost_marker_is_found_out_and_settled_by_hand"
     ),
