@@ -5,6 +5,7 @@ name, so nothing is ever copied or renamed, and nothing of an upload is visible 
 is completed.
 """
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -285,13 +286,15 @@ class MagicCommitter:
         """Upload the marker; the decision records what completing the upload takes.
 
         All jobs use the marker's name, so the upload is recorded under the claim before it holds
-        a byte.
+        a byte. If that fails, or is given up, what was begun is aborted.
         """
-        upload = await self._uploads.start(layout.destination.success)
+        begun = list[PendingUpload]()
         try:
+            upload = await self._uploads.start(layout.destination.success, begun.append)
             part = await self._fill_marker(layout, claim_nonce, upload, data)
-        except CommitError:
-            await self._abort_marker(layout, upload)
+        except (CommitError, asyncio.CancelledError):
+            for one in begun:
+                await self._abort_marker(layout, one)
             raise
         return marker_identity(replace(upload, parts=(part,)))
 

@@ -8,7 +8,6 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-from fsspec_commit.errors import CommitError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.success import prepare_success
@@ -71,14 +70,19 @@ class MarkerUnderWay:
         return marker
 
     async def withdraw(self) -> None:
-        """Drop what was prepared for the last claim; another one may be claimed with."""
+        """Drop what was prepared for the last claim; another one may be claimed with.
+
+        What is still being prepared is given up, and not repeated where the store does not answer:
+        somebody waits to be told that the job cannot commit now.
+        """
         preparing, self._preparing = self._preparing, None
         if preparing is None:
             return
-        try:
-            marker = await preparing
-        except CommitError:
+        preparing.cancel()
+        await asyncio.wait([preparing])
+        if preparing.cancelled() or preparing.exception() is not None:
             return  # It is not prepared.
+        marker = preparing.result()
         if marker is not None:
             await self._job.committer.withdraw_success(self._job.layout, marker)
 

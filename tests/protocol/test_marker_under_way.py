@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tests.protocol.in_virtual_time import Call
 
 TRIP_S = 0.01
+SILENCE_S = 30
 
 
 @pytest.fixture(params=["gcs", "versioned"])
@@ -109,7 +111,8 @@ def test_none_is_left_by_a_commit_that_is_refused_or_has_nothing_to_do(
             await driver.abort()
 
     run(main())
-    assert not bucket.uploads
+    success = destination(bucket).success
+    assert not [one for one in bucket.uploads.values() if one.path == success]
     assert bucket.keys("") == [f"{bucket.name}/out/a.txt"]
 
 
@@ -158,7 +161,8 @@ def test_who_waits_in_vain_leaves_none(bucket: Bucket) -> None:
         await committing(newer)
 
     run(main())
-    assert not bucket.uploads
+    success = destination(bucket).success
+    assert not [one for one in bucket.uploads.values() if one.path == success]
 
 
 @pytest.mark.guarantees("P6")
@@ -183,7 +187,8 @@ def test_a_job_that_was_ended_before_its_claim_leaves_none(bucket: Bucket, kind:
             await driver.commit([message], wait_s=0)
 
     run(main())
-    assert not bucket.uploads
+    success = destination(bucket).success
+    assert not [one for one in bucket.uploads.values() if one.path == success]
 
 
 @pytest.mark.parametrize("kind", ["marker", "json"])
@@ -274,8 +279,12 @@ def test_whoever_has_waited_looks_again(bucket: Bucket, older: bool) -> None:
                 seen.append(bucket.get(success) is not None)
             return await call()
 
-        first = await started(url(bucket), clock, stop if older else adding, mode=MODES[older])
-        second = await started(url(bucket), clock, adding if older else stop, mode=MODES[not older])
+        first = await started(
+            url(bucket), clock, stop if older else adding, mode="overwrite" if older else "append"
+        )
+        second = await started(
+            url(bucket), clock, adding if older else stop, mode="append" if older else "overwrite"
+        )
         overwrite, append = (first, second) if older else (second, first)
         overwriting = asyncio.create_task(committing(overwrite))
         await stop.reached.wait()
@@ -311,3 +320,93 @@ def test_where_uploads_are_kept_by_path_it_is_prepared_last() -> None:
     assert hook.sent_at(("create", "/_SUCCESS-")) > hook.sent_at(("stat", "out/_SUCCESS"))
     assert bucket.get(destination(bucket).success) is not None
     remove_bucket(bucket)
+
+
+@pytest.mark.guarantees("P1")
+@pytest.mark.parametrize("options", [{"mode": "overwrite"}, {"names": "exact"}])
+def test_the_marker_of_a_job_that_ends_meanwhile_stands_beside_no_half(
+    bucket: Bucket, options: dict[str, Any]
+) -> None:
+    """It conflicts, and is over before the areas are listed: so it is in nobody's way."""
+    beside: list[bool] = []
+    success = destination(bucket).success
+
+    async def main() -> None:
+        clock, stop = Clock(), Stop("create", "/published")
+        first = await started(url(bucket), clock, stop, **options)
+        ending = asyncio.create_task(committing(first))
+        await stop.reached.wait()
+
+        async def slowly(verb: str, path: StorePath, call: Call) -> Any:
+            if verb == "list_children" and path.endswith("/_commit") and not ending.done():
+                await asyncio.sleep(1)
+                stop.passed.set()
+                await ending
+            if verb in {"rename", "complete"} and path != success:
+                beside.append(bucket.get(success) is not None)
+            return await call()
+
+        named = {name: value for name, value in options.items() if name == "names"}
+        second = await started(url(bucket), clock, slowly, **named)
+        await second.commit([await wrote(second, "b.txt")], wait_s=60)
+
+    run(main())
+    assert beside == [False]
+    assert bucket.get(success) is not None
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_who_may_not_commit_now_is_told_while_the_marker_is_not_answered(
+    bucket: Bucket, older: bool
+) -> None:
+    """One request may be awaited; it is repeated for nobody."""
+
+    async def main() -> float:
+        clock, stop = Clock(), Stop("create", "/decision")
+
+        async def mute(verb: str, path: StorePath, call: Call) -> Any:
+            if "_SUCCESS" in path and verb in {"start", "create"}:
+                await asyncio.sleep(SILENCE_S)
+                raise StoreError("no answer", reply=Reply.UNKNOWN)
+            return await call()
+
+        one = await started(url(bucket), clock, stop if older else mute, mode="overwrite")
+        other = await started(url(bucket), clock, mute if older else stop, mode="overwrite")
+        first, second = (one, other) if older else (other, one)
+        deciding = asyncio.create_task(committing(first))
+        await stop.reached.wait()
+        message = await wrote(second, "b.txt")
+        begun = asyncio.get_running_loop().time()
+        with pytest.raises(ConcurrentJobError):
+            await second.commit([message], wait_s=0)
+        took = asyncio.get_running_loop().time() - begun
+        stop.passed.set()
+        with suppress(JobNotActiveError):  # It may have been fenced.
+            await deciding
+        return took
+
+    took, _ = run(main())
+    assert took < SILENCE_S + 5
+
+
+@pytest.mark.guarantees("P5")
+def test_what_is_given_up_leaves_no_upload(bucket: Bucket) -> None:
+    """Refused while its marker is on its way."""
+
+    async def main() -> None:
+        clock = Clock()
+
+        async def slowly(verb: str, path: StorePath, call: Call) -> Any:
+            if "_SUCCESS" in path and verb in {"start", "put_part"}:
+                await asyncio.sleep(1)
+            if verb == "list_children" and path.endswith("/_commit"):
+                raise StoreError("not yours", path=path, reply=Reply.REFUSED)
+            return await call()
+
+        driver = await started(url(bucket), clock, slowly)
+        with pytest.raises(CommitFailedError):
+            await committing(driver)
+
+    run(main())
+    success = destination(bucket).success
+    assert not [one for one in bucket.uploads.values() if one.path == success]
