@@ -188,10 +188,6 @@ SURVIVORS = {
     "committers/v1.py:V1Attempt._adopt_directory: inactive(…) [without task_id]": (
         "the task in an error that names its job"
     ),
-    "protocol/deleting.py:_Lease._lost: return PartialCommitError(message, job_id=job_id, "
-    "remaining=0, stage='replace') -> return None": (
-        "the words for a driver that was superseded; any other error is told as partial, too"
-    ),
     "protocol/streamed_list.py:ListWriter.discard: await self._file.discard() -> nothing": (
         "a list of old files of more than a MiB, that could not be written"
     ),
