@@ -37,6 +37,7 @@ from fsspec_commit.names import hive_path
 from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.file_names import FileNames
+from fsspec_commit.protocol.publisher import Publisher
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.protocol.verify import VerifyReport
@@ -76,6 +77,7 @@ __all__ = [
     "NewerVersionError",
     "PartialCommitError",
     "ProbeReport",
+    "Publisher",
     "RecordError",
     "RequestError",
     "Selection",

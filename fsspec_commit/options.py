@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 from fsspec_commit.errors import RequestError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.names import declared_partition, is_unicode
+from fsspec_commit.protocol.publisher import Publisher
 from fsspec_commit.records.job import (
     MODES,
     TASKS_MAX,
@@ -70,6 +71,10 @@ class JobOptions(TypedDict, total=False):
         callback: An fsspec callback, in the driver only. Its ``set_size`` is called with the number
             of files once the job is decided, and will be committed whatever happens next;
             ``relative_update`` as files are published.
+        publisher: Who publishes slices of a job with many files once it is decided, beside its
+            driver: an executor of ``concurrent.futures``, or anything with a ``map``
+            (:class:`Publisher`); in the driver only, and without effect
+            with ``durability="full"``.
     """
 
     mode: Mode
@@ -92,6 +97,7 @@ class JobOptions(TypedDict, total=False):
     filesystem: "AbstractFileSystem | None"
     share_secrets: bool
     callback: "Callback | None"
+    publisher: Publisher | None
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -181,6 +187,7 @@ def _check_together(given: dict[str, Any]) -> None:
     key = given.get("idempotency_key")
     if key is not None and not (isinstance(key, str) and key and is_unicode(key)):
         raise _invalid(f"idempotency_key is a text of valid unicode, not empty, and not {key!r}")
+    check_publisher(given.get("publisher"))
     callback = given.get("callback")
     if callback is not None and not _is_callback(callback):
         raise _invalid(
@@ -210,6 +217,20 @@ def _check_partitions(partitions: object, mode: object) -> None:
             )
             raise _invalid(message)
         declared_partition(partition)
+
+
+def check_publisher(publisher: object) -> None:
+    """Refuse what cannot run slices of a job.
+
+    Raises:
+        RequestError: It is no publisher.
+    """
+    is_class = isinstance(publisher, type)
+    if publisher is not None and (is_class or not callable(getattr(publisher, "map", None))):
+        raise _invalid(
+            f"publisher={publisher!r} has no map(function, texts): give an executor, such as "
+            "ProcessPoolExecutor(4)"
+        )
 
 
 def _is_callback(thing: object) -> bool:

@@ -26,6 +26,7 @@ from fsspec_commit.protocol.check import check_output, left_out
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.deleting import delete_replaced, look_early
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
@@ -100,6 +101,7 @@ async def commit_job(
     progress: Progress | None = None,
     others: bool = False,
     begun_here: bool = True,
+    elsewhere: Elsewhere | None = None,
 ) -> Finished | None:
     """Make exactly the chosen attempts visible, or raise an error that says what was left.
 
@@ -113,6 +115,7 @@ async def commit_job(
         progress: Called as files are published.
         others: Some tasks ran elsewhere, so it is checked that no message is missing.
         begun_here: This driver has started the job; another one may have decided it.
+        elsewhere: Others who publish, and remove what is replaced.
 
     Returns:
         What was done; ``None`` if the job had nothing to do and was dropped: ``mode="ignore"`` and
@@ -145,6 +148,7 @@ async def commit_job(
         resuming=False,
         beside=prepared.beside,
         progress=progress,
+        elsewhere=elsewhere,
     )
     return replace(finished, warnings=(*prepared.warnings, *finished.warnings))
 
@@ -195,6 +199,7 @@ async def finish_job(
     beside: Sequence[Entry | Directory] = (),
     accept_loss: bool = False,
     progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Finished:
     """Do everything after the decision, from the decision alone; repeatable by anyone (P8).
 
@@ -209,6 +214,7 @@ async def finish_job(
         accept_loss: Publish what is left if sources are gone for good; then no old file is deleted
             and no marker written.
         progress: Called as files are published.
+        elsewhere: Others who publish, and remove what is replaced.
 
     Raises:
         PartialCommitError: Some files may be visible, and the rest will follow; resume.
@@ -226,6 +232,7 @@ async def finish_job(
             beside=beside,
             accept_loss=accept_loss,
             placing=placing,
+            elsewhere=elsewhere,
         )
     except PartialCommitError as error:
         if await is_over(job):
@@ -249,6 +256,7 @@ async def _finish(
     beside: Sequence[Entry | Directory],
     accept_loss: bool,
     placing: Placing,
+    elsewhere: Elsewhere | None,
 ) -> Finished:
     lost: list[Target] = []
     published: Standing[Published] | None = None
@@ -265,6 +273,7 @@ async def _finish(
             resuming=resuming,
             lost=lost if accept_loss else None,
             placing=placing,
+            elsewhere=elsewhere,
         )
         said, stood = await both(say_published(job, decision, len(lost)), look_early(job, replaced))
         published = said
@@ -274,7 +283,7 @@ async def _finish(
     if published.record.lost:
         await mark_lost(job)
     else:
-        warnings += await delete_replaced(job, published, replaced, stood)  # 6    P9
+        warnings += await delete_replaced(job, published, replaced, stood, elsewhere)  # 6    P9
     if resuming:
         beside = await job.store.list_usable(job.layout.destination.areas)
     unmarked, _ = await both(  # 7    P1 P7

@@ -1,17 +1,22 @@
 """Deletion of the replaced files, on a permit that is renewed while ``job.json`` stands (P9)."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.effects.removal import Removed
 from fsspec_commit.errors import PartialCommitError
+from fsspec_commit.names import existing_name
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.job_records import read_record
-from fsspec_commit.protocol.replaced import ReplacedFiles
+from fsspec_commit.protocol.listing import ending
+from fsspec_commit.protocol.replaced import ReplacedFiles, lines_of
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Published
+from fsspec_commit.records.job import Published, ReplacedFile
+from fsspec_commit.records.slices import Deleted
 from fsspec_commit.store import Entry
 
 _SHOWN_MAX = 3
@@ -39,17 +44,16 @@ async def delete_replaced(
     published: Standing[Published],
     replaced: ReplacedFiles,
     stood: datetime | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> tuple[str, ...]:
     """Remove every listed file that still stands as it was listed.
-
-    ``job.json`` is read before each batch, and again when a batch takes long: a driver that was
-    superseded, by a resumer that finished the job, must not delete files of a later job.
 
     Args:
         job: The job, bound.
         published: The record that every new file is in place.
         replaced: The listed files.
         stood: When ``job.json`` stood, if it was looked for just now.
+        elsewhere: Others who remove some of them.
 
     Returns:
         Warnings: old files that stay, since they have changed since they were listed.
@@ -58,36 +62,64 @@ async def delete_replaced(
         PartialCommitError: This driver may have been superseded; or a file that is not the listed
             one was moved to the trash and cannot be put back.
     """
-    kept: list[Entry] = []
-    changed_count, changed = 0, list[str]()
-    async for batch in replaced.batches():
-        permit, entries = deletion.of_replaced(job.layout, published, batch)
-        lease = _Lease(job, permit, stood)
-        stood = None
-        if entries:
-            await lease.permit()
-
-        async def remove(entry: Entry, lease: _Lease = lease) -> None:
-            nonlocal changed_count
-            removed = await lease.remove(entry)
-            if removed is Removed.KEPT:
-                kept.append(entry)
-            elif removed is Removed.CHANGED:
-                changed_count += 1
-                if len(changed) < _SHOWN_MAX:
-                    changed.append(job.layout.destination.relative(entry.path))
-
-        await for_each(entries, remove, in_flight_max=job.store.in_flight_max)
-    if kept:
-        path = kept[0].path
-        trash = job.layout.trash(job.layout.destination.relative(path))
+    deleted, left = Deleted(), None
+    if elsewhere is not None:
+        deleted, left = await elsewhere.delete(replaced)
+    batches = replaced.batches() if left is None else lines_of(replaced, left)
+    deleted += await delete_files(job, published, batches, stood)
+    if deleted.kept_name is not None:
+        path = job.layout.destination.final(existing_name(deleted.kept_name))
+        trash = job.layout.trash(deleted.kept_name)
         message = (
-            f"published, but {len(kept)} replaced files remain: {path!r} was replaced by "
+            f"published, but {deleted.kept} replaced files remain: {path!r} was replaced by "
             f"somebody else meanwhile, twice; look at {trash!r}, then: "
             f"{job.settle_command('resume')}"
         )
         raise PartialCommitError(message, job_id=job.record.job_id, path=path, stage="replace")
-    return _staying(changed_count, changed)
+    return _staying(deleted.changed, sorted(deleted.changed_names)[:_SHOWN_MAX])
+
+
+async def delete_files(
+    job: BoundJob,
+    published: Standing[Published],
+    batches: AsyncIterator[list[ReplacedFile]],
+    stood: datetime | None = None,
+) -> Deleted:
+    """Remove the listed files in *batches*, and tell of those that are not gone.
+
+    ``job.json`` is read before each batch, and again when a batch takes long: whoever was
+    superseded, by a resumer that finished the job, must not delete files of a later job.
+
+    Raises:
+        PartialCommitError: Somebody else may have finished the job.
+    """
+    kept: list[Entry] = []
+    changed_count, changed = 0, list[str]()
+    async with ending(batches) as listed:
+        async for batch in listed:
+            permit, entries = deletion.of_replaced(job.layout, published, batch)
+            lease = _Lease(job, permit, stood)
+            stood = None
+            if entries:
+                await lease.permit()
+
+            async def remove(entry: Entry, lease: _Lease = lease) -> None:
+                nonlocal changed_count
+                removed = await lease.remove(entry)
+                if removed is Removed.KEPT:
+                    kept.append(entry)
+                elif removed is Removed.CHANGED:
+                    changed_count += 1
+                    if len(changed) < _SHOWN_MAX:
+                        changed.append(job.layout.destination.relative(entry.path))
+
+            await for_each(entries, remove, in_flight_max=job.store.in_flight_max)
+    return Deleted(
+        changed=changed_count,
+        changed_names=tuple(changed),
+        kept=len(kept),
+        kept_name=job.layout.destination.relative(kept[0].path) if kept else None,
+    )
 
 
 def _staying(count: int, names: list[str]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.commit import commit_job
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
@@ -125,6 +126,7 @@ class Driver:
         announce: Callable[[int], None] = lambda _: None,
         progress: Progress | None = None,
         others: bool = False,
+        elsewhere: Elsewhere | None = None,
     ) -> bool:
         """Make exactly the chosen attempts visible, or finish what an earlier call has decided.
 
@@ -134,6 +136,7 @@ class Driver:
             announce: Called with the number of files to be published, as soon as that is decided.
             progress: Called as files are published.
             others: Some tasks ran elsewhere, so it is checked that no message is missing.
+            elsewhere: Others who publish, and remove what is replaced, once that is decided.
 
         Returns:
             Whether this call has committed the job; otherwise ``result`` is of an earlier call.
@@ -154,6 +157,7 @@ class Driver:
                 announce=announce,
                 progress=progress,
                 others=others,
+                elsewhere=elsewhere,
             )
             try:
                 self.result = await result_of(job, committing)
@@ -248,6 +252,7 @@ class Driver:
         announce: Callable[[int], None],
         progress: Progress | None,
         others: bool,
+        elsewhere: Elsewhere | None,
     ) -> Finished | None:
         """Commit, or finish; ``None`` when the job had nothing to do and was dropped."""
         if self.is_skipped:
@@ -274,6 +279,7 @@ class Driver:
                         progress=progress,
                         others=others,
                         begun_here=self._begun_here,
+                        elsewhere=elsewhere,
                     )
                 except JobNotActiveError:
                     # A decision of ours, whose outcome was unknown, may have come through late.
@@ -284,7 +290,9 @@ class Driver:
                 except CommitError as error:
                     self._leave_open(error, in_doubt=in_doubt)
                     raise
-            return await self._resume(job, announce=announce, progress=progress)
+            return await self._resume(
+                job, announce=announce, progress=progress, elsewhere=elsewhere
+            )
         except CommitError as error:
             if isinstance(error, PartialCommitError) or error.stage == "finish":
                 self._stood = tried
@@ -312,10 +320,15 @@ class Driver:
             self._decisions.clear()
 
     async def _resume(
-        self, job: BoundJob, *, announce: Callable[[int], None], progress: Progress | None
+        self,
+        job: BoundJob,
+        *,
+        announce: Callable[[int], None],
+        progress: Progress | None,
+        elsewhere: Elsewhere | None,
     ) -> Finished:
         try:
-            return await resume_job(job, announce=announce, progress=progress)
+            return await resume_job(job, announce=announce, progress=progress, elsewhere=elsewhere)
         except JobNotActiveError as error:
             if self._stood is None or error.outcome == "not_committed":
                 raise

@@ -7,6 +7,7 @@ from fsspec_commit.effects.stored_records import establish
 from fsspec_commit.errors import PartialCommitError, failing_as
 from fsspec_commit.names import SUCCESS, Target
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.replaced import ReplacedFiles
@@ -76,6 +77,7 @@ async def publish_files(
     resuming: bool,
     lost: list[Target] | None,
     placing: Placing,
+    elsewhere: Elsewhere | None = None,
 ) -> None:
     """Put every new file in its place (P1).
 
@@ -86,15 +88,23 @@ async def publish_files(
         resuming: Whether an earlier driver may have published some.
         lost: Called with each file whose source is gone for good; ``None`` to raise then.
         placing: Counts the files in place.
+        elsewhere: Others who publish some of them; the rest is published here.
     """
     placing.is_under_way = True
-    await job.committer.publish(
-        new.manifests,
-        replaced,
-        resuming=resuming,
-        lost=None if lost is None else lost.append,
-        progress=placing.count,
-    )
+    manifests = new.manifests
+    if elsewhere is not None and elsewhere.is_worth_it(new.count):
+        manifests = await elsewhere.publish(
+            manifests, new.count, replaced, resuming=resuming, lost=lost, progress=placing.count
+        )
+        resuming = True
+    if manifests.chosen.count:
+        await job.committer.publish(
+            manifests,
+            replaced,
+            resuming=resuming,
+            lost=None if lost is None else lost.append,
+            progress=placing.count,
+        )
     placing.is_under_way = False
 
 

@@ -23,6 +23,7 @@ from fsspec_commit.protocol.bound_job import BoundJob, Check
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.commit import finish_job
 from fsspec_commit.protocol.committed_tasks import CommittedTasks, committed_tasks
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.job_state import JobState, jobs_among, read_state, unusable_among
 from fsspec_commit.protocol.manifests import ChosenManifests, NewFiles, check_new_files
@@ -139,6 +140,7 @@ async def resume_job(
     accept_loss: bool = False,
     announce: Callable[[int], None] = lambda _: None,
     progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Finished:
     """Finish a job whose committed decision stands; safe to repeat, by anyone (P8).
 
@@ -172,7 +174,13 @@ async def resume_job(
         raise
     announce(new.count)
     return await finish_job(
-        job, decision, new, resuming=True, accept_loss=accept_loss, progress=progress
+        job,
+        decision,
+        new,
+        resuming=True,
+        accept_loss=accept_loss,
+        progress=progress,
+        elsewhere=elsewhere,
     )
 
 

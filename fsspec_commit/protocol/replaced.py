@@ -5,7 +5,7 @@ every driver that finishes the job removes exactly that. It is streamed, since i
 memory.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -16,6 +16,7 @@ from fsspec_commit.errors import (
     RequestError,
     UnsafeStoreError,
 )
+from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
     Target,
     existing_name,
@@ -39,9 +40,16 @@ from fsspec_commit.protocol.listing import (
 )
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
-from fsspec_commit.protocol.streamed_list import Listed, ListWriter, ShortList, read_list
+from fsspec_commit.protocol.streamed_list import (
+    Listed,
+    ListWriter,
+    ShortList,
+    read_lines,
+    read_list,
+)
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Claim, Decision, ReplacedFile, ReplacedList
+from fsspec_commit.records.slices import ListRange
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 
 _ANY_NAME = "any"
@@ -210,21 +218,46 @@ class ReplacedFiles:
         """How many old files the list names."""
         return 0 if self.decision.replaced is None else self.decision.replaced.count
 
+    @property
+    def listed(self) -> tuple[StorePath, Listed] | None:
+        """Where the list stands, and which one it must be; ``None`` if nothing is replaced."""
+        listed, claim = self.decision.replaced, self.decision.claim
+        if listed is None or claim is None:
+            return None
+        return self.job.layout.replaced(claim.nonce), Listed(listed.count, listed.digest)
+
     async def batches(self) -> AsyncIterator[list[ReplacedFile]]:
         """The list, in batches.
 
         Raises:
             RecordError: At the end, if it is not the list that the decision names.
         """
-        listed, claim = self.decision.replaced, self.decision.claim
-        if listed is None or claim is None:
+        if self.listed is None:
             return
-        path = self.job.layout.replaced(claim.nonce)
-        fixed = Listed(listed.count, listed.digest)
+        path, fixed = self.listed
         listing = read_list(self.job, path, ReplacedFile, fixed, self.short)
         async with ending(listing) as batches:
             async for batch in batches:
                 yield batch
+
+
+async def lines_of(
+    replaced: ReplacedFiles, ranges: Iterable[ListRange]
+) -> AsyncIterator[list[ReplacedFile]]:
+    """Some lines of the list, which whoever has cut it has verified.
+
+    Raises:
+        RecordError: They are not those that were there then; or they name a file that no driver of
+            the job could have listed.
+    """
+    if replaced.listed is None:
+        return
+    path, _ = replaced.listed
+    for lines in ranges:
+        files = await read_lines(replaced.job, path, ReplacedFile, lines)
+        for file in files:
+            _check_line(replaced.job, file)
+        yield files
 
 
 async def recall_replaced(

@@ -15,6 +15,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records import decode_strictly
+from fsspec_commit.records.slices import ListRange
 
 if TYPE_CHECKING:
     from fsspec_commit.store import Entry, Writer
@@ -140,6 +141,73 @@ async def read_list(
                 yield items
     if rest or Listed(count, digest.hexdigest()) != listed:
         raise RecordError(f"{path}: not the list that was decided on", path=path)
+
+
+async def cut_list(
+    job: BoundJob, path: StorePath, listed: Listed, *, lines_max: int
+) -> list[ListRange]:
+    """Cut the list at *path* into ranges of at most so many lines, and verify all of it.
+
+    Raises:
+        RecordError: It is not the list that the decision names.
+    """
+    whole, rest, count = sha256(), b"", 0
+    cuts = [_Cut(start=0)]
+
+    def is_whole() -> bool:
+        return not rest and Listed(count, whole.hexdigest()) == listed
+
+    async with ending(_pieces(job, path, is_whole, ShortList())) as pieces:
+        async for piece in pieces:
+            whole.update(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            if len(rest) > _CHUNK_BYTES:
+                raise RecordError(f"{path}: a line without an end", path=path)
+            count += len(lines)
+            for line in lines:
+                if cuts[-1].count == lines_max:
+                    cuts.append(_Cut(start=cuts[-1].start + cuts[-1].length))
+                cuts[-1].add(line)
+    if rest or Listed(count, whole.hexdigest()) != listed:
+        raise RecordError(f"{path}: not the list that was decided on", path=path)
+    return [cut.range() for cut in cuts if cut.count]
+
+
+class _Cut:
+    """Lines of a list that come one after the other."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.length = self.count = 0
+        self._digest = sha256()
+
+    def add(self, line: bytes) -> None:
+        self.length += len(line) + 1
+        self.count += 1
+        self._digest.update(line + b"\n")
+
+    def range(self) -> ListRange:
+        digest = self._digest.hexdigest()
+        return ListRange(start=self.start, length=self.length, count=self.count, digest=digest)
+
+
+async def read_lines(job: BoundJob, path: StorePath, kind: type[T], lines: ListRange) -> list[T]:
+    """Read some lines of the list at *path*; all are verified before any is returned.
+
+    Raises:
+        RecordError: They are not those that whoever has verified the list has found there.
+    """
+    data = bytearray()
+    while len(data) < lines.length:
+        start, left = lines.start + len(data), lines.length - len(data)
+        piece = await job.store.read_range(path, start=start, length=min(left, _CHUNK_BYTES))
+        if not piece:
+            break
+        data += piece
+    *found, rest = bytes(data).split(b"\n")
+    if rest or len(found) != lines.count or sha256(data).hexdigest() != lines.digest:
+        raise RecordError(f"{path}: not the list that was decided on", path=path)
+    return [decode_strictly(line, kind, _CHUNK_BYTES) for line in found]
 
 
 async def _pieces(

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -186,6 +186,34 @@ def _outcome_of(task: asyncio.Task[T]) -> Callable[[], T]:
         raise raised
 
     return fail
+
+
+async def iterated(things: Callable[[], Iterable[T]], name: str) -> AsyncIterator[T]:
+    """Iterate what *things* returns on a thread of its own, and yield it here as it comes.
+
+    The thread is a daemon: when the caller is cancelled it goes on, and nobody waits for its end.
+    An exception ends the iteration, and is raised here.
+    """
+    on = asyncio.get_running_loop()
+    come = asyncio.Queue[tuple[T] | BaseException | None]()
+
+    def tell(thing: tuple[T] | BaseException | None) -> None:
+        on.call_soon_threadsafe(come.put_nowait, thing)
+
+    def iterate() -> None:
+        try:
+            for thing in things():
+                tell((thing,))
+        except BaseException as error:  # noqa: BLE001  # raised where it is awaited
+            tell(error)
+        else:
+            tell(None)
+
+    threading.Thread(target=iterate, name=name, daemon=True).start()
+    while (told := await come.get()) is not None:
+        if isinstance(told, BaseException):
+            raise told
+        yield told[0]
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:

@@ -16,6 +16,7 @@ from fsspec_commit.protocol.adoption import adopt_attempt
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver, NotThereYetError, not_started
 from fsspec_commit.protocol.job_records import reached
+from fsspec_commit.protocol.publisher import Publisher
 from fsspec_commit.protocol.result import CommitResult
 from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, chosen_before
@@ -23,6 +24,7 @@ from fsspec_commit.spec import WAIT_S, JobSpec, check_spec, check_task_id, not_f
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.local_tasks import LocalTasks
 from fsspec_commit.sync.progress import ProgressReport
+from fsspec_commit.sync.spreading import elsewhere_by
 from fsspec_commit.sync.task import Task
 from fsspec_commit.sync.unfinished import note_interrupted, note_left, tell_unfinished
 
@@ -78,6 +80,7 @@ class Job:
         storage_options: Mapping[str, object] | None = None,
         filesystem: "AbstractFileSystem | None" = None,
         callback: "Callback | None" = None,
+        publisher: Publisher | None = None,
     ) -> Self:
         """Make another driver of a job that was started elsewhere; at most one of them commits."""
         check_spec(spec)
@@ -88,6 +91,7 @@ class Job:
             concurrency=spec.concurrency,
             write_behind=spec.write_behind,
             callback=callback,
+            publisher=publisher,
         )
         opening = open_spec(
             spec, storage_options=storage_options, filesystem=filesystem, ids=SYSTEM_IDS
@@ -332,6 +336,7 @@ class Job:
             announce=self._progress.announce,
             progress=self._progress.advance,
             others=self._is_shared or self._tasks.has_others,
+            elsewhere=elsewhere_by(self._options, bound.record, self._location),
         ):
             return
         self._progress.finish()

@@ -14,13 +14,14 @@ from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.location import DestinationLike, locate
-from fsspec_commit.options import check_choice
+from fsspec_commit.options import JobOptions, check_choice, check_publisher
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.protocol.clean import clean as clean_up
 from fsspec_commit.protocol.job_records import begun_record, reached
+from fsspec_commit.protocol.publisher import Publisher
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.superseded import ended
@@ -31,6 +32,7 @@ from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.sync.bridge import blocking, run
 from fsspec_commit.sync.opening import closing, opened, or_damaged
 from fsspec_commit.sync.progress import ProgressReport
+from fsspec_commit.sync.spreading import elsewhere_by
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -85,6 +87,8 @@ def resume(
     *,
     accept_loss: bool = False,
     callback: "Callback | None" = None,
+    publisher: Publisher | None = None,
+    share_secrets: bool = False,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
     probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
@@ -98,6 +102,9 @@ def resume(
         accept_loss: Settle a job whose source files are gone for good: publish the rest, delete
             no replaced file, write no ``_SUCCESS``; what was lost is in the result's warnings.
         callback: An fsspec callback, called as files are published.
+        publisher: Who publishes slices of the job, as of :class:`JobOptions`.
+        share_secrets: Whether what is pickled for its processes carries all storage options,
+            secrets included.
         storage_options: fsspec's options for the destination.
         filesystem: An fsspec filesystem, instead of *storage_options*.
         probe: Without effect, since a job that has begun needs no probe.
@@ -111,6 +118,7 @@ def resume(
         CommitStateUnknownError: The store did not say whether the job has decided.
         PartialCommitError: The job is still not finished.
     """
+    check_publisher(publisher)
     progress = ProgressReport(callback)
 
     async def finish() -> CommitResult:
@@ -122,6 +130,11 @@ def resume(
                 accept_loss=accept_loss,
                 announce=progress.announce,
                 progress=progress.advance,
+                elsewhere=elsewhere_by(
+                    JobOptions(publisher=publisher, share_secrets=share_secrets),
+                    job.record,
+                    locate(destination, storage_options, filesystem),
+                ),
             )
             result = await result_of(job, resuming)
             progress.finish()

@@ -64,7 +64,10 @@ BY_DAY = (
     ("protocol/commit.py", "_finish: published is None -> published is not None"),
     (
         "protocol/commit.py",
-        "_finish: warnings += await delete_replaced(job, published, replaced, stood) -> nothing",
+        (
+            "_finish: warnings += await delete_replaced(job, published, replaced, stood, elsewhere)"
+            " -> nothing"
+        ),
     ),
     ("protocol/decision.py", "_confirmed: ours is None -> ours is not None"),
     ("committers/renaming.py", "RenamingCommitter.publish: not arrived -> arrived"),

@@ -17,6 +17,8 @@ PUBLIC = {
     *("AdoptedFile", "spark"),
     # the result
     *("CommitResult", "FileNames"),
+    # who publishes
+    "Publisher",
     # reading
     *("CommittedFiles", "VerifyReport", "committed_files", "dataset", "verify"),
     # recovery, choosing
@@ -82,7 +84,7 @@ def test_every_name_of_the_parts_is_there() -> None:
         (
             "resume",
             {
-                *("job_id", "accept_loss", "callback"),
+                *("job_id", "accept_loss", "callback", "publisher", "share_secrets"),
                 *("storage_options", "filesystem", "probe", "single_writer"),
             },
         ),
@@ -118,7 +120,7 @@ def test_the_options_of_a_job_are_those_of_the_specification() -> None:
         *("success", "allow_empty", "wait_s", "concurrency", "durability", "probe"),
         *("single_writer", "delete_by_name", "storage_options", "filesystem", "share_secrets"),
         "write_behind",
-        *("callback",),
+        *("callback", "publisher"),
     }
 
 

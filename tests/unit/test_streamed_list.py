@@ -12,7 +12,14 @@ import msgspec
 import pytest
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.protocol.streamed_list import Listed, ListWriter, ShortList, read_list
+from fsspec_commit.protocol.streamed_list import (
+    Listed,
+    ListWriter,
+    ShortList,
+    cut_list,
+    read_lines,
+    read_list,
+)
 from fsspec_commit.records.job import ReplacedFile
 
 SENT_AT_ONCE = 1 << 20
@@ -190,3 +197,41 @@ def test_a_short_list_is_what_was_decided_on_wherever_it_is_read_from(*, is_kept
     with pytest.raises(RecordError, match="not the list that was decided on"):
         asyncio.run(read(job, Listed(count, "0" * 64), short))
     assert short.data == (data if is_kept else None)
+
+
+def job_with(data: bytes) -> Any:
+    return SimpleNamespace(store=Given(data), layout=SimpleNamespace(area="area"))
+
+
+@pytest.mark.parametrize("lines_max", [197, 1_000, 20_000, 30_000])
+def test_a_list_is_cut_into_whole_lines_and_each_range_is_read_alone(lines_max: int) -> None:
+    job: Any = SimpleNamespace(store=OneFile(), layout=SimpleNamespace(area="area"))
+    count = 20_000
+    listed = asyncio.run(write(job, count))
+    assert listed is not None
+    ranges = asyncio.run(cut_list(job, job.layout.area, listed, lines_max=lines_max))
+    assert len(ranges) == -(-count // lines_max)
+    assert [one.count for one in ranges[:-1]] == [lines_max] * (len(ranges) - 1)
+    assert sum(one.length for one in ranges) == job.store.size_bytes
+    read = [
+        file
+        for one in ranges
+        for file in asyncio.run(read_lines(job, job.layout.area, ReplacedFile, one))
+    ]
+    assert read == [line(number) for number in range(count)]
+
+
+def test_no_line_is_taken_from_a_list_that_has_changed_since_it_was_cut() -> None:
+    lines = [msgspec.json.encode(line(number)) + b"\n" for number in range(10)]
+    data = b"".join(lines)
+    job = job_with(data)
+    listed = Listed(10, sha256(data).hexdigest())
+    first, second = asyncio.run(cut_list(job, job.layout.area, listed, lines_max=5))
+    for changed in (data[:-1], data[: len(data) // 2], b"".join([*lines[:5], *lines[:5]]), b""):
+        with pytest.raises(RecordError, match="not the list that was decided on"):
+            asyncio.run(read_lines(job_with(changed), job.layout.area, ReplacedFile, second))
+    longer = job_with(data + lines[0])
+    assert len(asyncio.run(read_lines(longer, job.layout.area, ReplacedFile, first))) == 5
+    for wrong in (Listed(9, listed.digest), Listed(10, "0" * 64)):
+        with pytest.raises(RecordError, match="not the list that was decided on"):
+            asyncio.run(cut_list(job, job.layout.area, wrong, lines_max=5))

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.options import JobOptions, check_options
+from fsspec_commit.store.open_storage_options import OPEN_STORAGE_OPTIONS
 from fsspec_commit.suggestions import option_hint
 
 
@@ -34,7 +35,7 @@ class SparkOptions(JobOptions, total=False):
 _OWN = ("partition_by", "format", "compression", "max_rows_per_file", "max_open_files")
 _SPARK_DECIDES = ("tasks", "collect")
 # What has no text, or must have none: what a secret is, is for the environment of the workers.
-_NOT_AS_TEXT = ("filesystem", "callback", "share_secrets")
+_NOT_AS_TEXT = ("filesystem", "callback", "publisher", "share_secrets")
 _BOOLEANS = ("allow_empty", "probe", "single_writer", "delete_by_name", "write_behind")
 _NUMBERS = ("wait_s", "concurrency", "max_rows_per_file", "max_open_files")
 _LISTS = ("partition_by", "partitions")
@@ -46,13 +47,6 @@ _MEANT = {
     "overwrite_mode": "did you mean 'mode'?",
     "checkpointlocation": "a stream is written by foreachBatch(fc.spark.foreach_batch(…))",
 }
-# Where a store is and how it is spoken to, and nothing that opens it.
-_OPEN_STORAGE_OPTIONS = frozenset(
-    {"account_host", "account_name", "addressing_style", "anon", "asynchronous", "cache_regions"}
-    | {"client_kwargs", "config_kwargs", "consistency", "endpoint_url", "host", "port"}
-    | {"profile", "project", "protocol", "region", "region_name", "requester_pays", "s3", "user"}
-    | {"use_ssl", "verify", "signature_version", "max_concurrency", "version_aware"}
-)
 _COUNTED = {"max_rows_per_file": 0, "max_open_files": 1}
 
 
@@ -160,7 +154,7 @@ def refuse_secrets(storage_options: object, what: str = "storage_options") -> No
         message = f'{what} is a JSON object, such as {{"endpoint_url": "https://…"}}'
         raise RequestError(message, kind="invalid_option")
     for name, value in storage_options.items():
-        if name not in _OPEN_STORAGE_OPTIONS:
+        if name not in OPEN_STORAGE_OPTIONS:
             message = (
                 f"{what} holds {name!r}, which may be a secret: options of a data source are shown "
                 "by Spark; let the environment of the executors hold the credentials, or give "
@@ -169,15 +163,6 @@ def refuse_secrets(storage_options: object, what: str = "storage_options") -> No
             raise RequestError(message, kind="secret_in_option")
         if isinstance(value, Mapping):
             refuse_secrets(value, f"{what}[{name!r}]")
-
-
-def open_part(storage_options: Mapping[str, object]) -> dict[str, object]:
-    """What of *storage_options* is no secret: where the store is, and how it is spoken to."""
-    return {
-        name: open_part(value) if isinstance(value, Mapping) else value
-        for name, value in storage_options.items()
-        if name in _OPEN_STORAGE_OPTIONS
-    }
 
 
 def value_of_text(name: str, text: str) -> Any:

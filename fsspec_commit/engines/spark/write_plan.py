@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.engines.spark.frame_options import open_part
 from fsspec_commit.engines.spark.schemas import arrow_schema, check_partition_by, footer
 from fsspec_commit.errors import RequestError
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.spec import JobSpec
+from fsspec_commit.store.open_storage_options import open_part
 
 if TYPE_CHECKING:
     import pyarrow as pa

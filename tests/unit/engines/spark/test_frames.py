@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.engines.spark.frame_options import open_part
 from fsspec_commit.engines.spark.schemas import arrow_schema
+from fsspec_commit.store.open_storage_options import open_part
 
 
 def struct(**fields: object) -> dict[str, Any]:
