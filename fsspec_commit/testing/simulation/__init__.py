@@ -23,6 +23,7 @@ from fsspec_commit.testing.simulation.plan import (
     JobPlan,
     Plan,
     ReaderPlan,
+    SpreadPlan,
 )
 from fsspec_commit.testing.simulation.process import FaultAt
 from fsspec_commit.testing.simulation.running import Run, run
@@ -42,6 +43,7 @@ __all__ = [
     "Plan",
     "ReaderPlan",
     "Run",
+    "SpreadPlan",
     "Trace",
     "draw",
     "run",

@@ -13,6 +13,7 @@ from fsspec_commit.options import JobOptions
 from fsspec_commit.protocol.attempt import commit_attempt, may_discard
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.records.job import JobRecord, TaskCommit
 from fsspec_commit.testing.simulation.plan import AttemptPlan, CleanerPlan, HelperPlan, JobPlan
 from fsspec_commit.testing.simulation.process import Process
@@ -25,6 +26,7 @@ from fsspec_commit.testing.simulation.settling import (
     resumed,
     settle,
 )
+from fsspec_commit.testing.simulation.spreading import elsewhere
 from fsspec_commit.testing.simulation.strangers import adopted
 from fsspec_commit.testing.simulation.world import World
 
@@ -192,7 +194,11 @@ async def resume(world: World, actor: str, shared: SharedJob, plan: HelperPlan) 
     if record is not None:
         process = world.process(actor, shared.plan.at)
         to = world.open(process)
-        await call(world, process, record.job_id, "resume", resumed(to, record.job_id))
+
+        def spread(found: JobRecord) -> Elsewhere | None:
+            return elsewhere(world, process, found, shared.plan)
+
+        await call(world, process, record.job_id, "resume", resumed(to, record.job_id, spread))
 
 
 async def abort(world: World, actor: str, shared: SharedJob, plan: HelperPlan) -> None:

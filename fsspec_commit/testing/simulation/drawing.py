@@ -19,6 +19,7 @@ from fsspec_commit.testing.simulation.plan import (
     actors_of,
 )
 from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
+from fsspec_commit.testing.simulation.spreading import spread
 from fsspec_commit.testing.simulation.varying import variation
 
 T = TypeVar("T")
@@ -49,7 +50,9 @@ _CALLS_OF_A_DRIVER = 40
 _CALLS_OF_OTHERS = 20
 
 
-def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
+def draw(
+    seed: int, *, family: str | None = None, varied: bool = False, sliced: bool = False
+) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
     Each is about one of these: a driver that stands still while others go on; jobs that conflict,
@@ -63,13 +66,16 @@ def draw(seed: int, *, family: str | None = None, varied: bool = False) -> Plan:
             another spelling of a partition, adopted attempts, tasks that write a file again,
             readers that stand still, callbacks that raise, Ctrl-C, crashes of those who settle a
             job, a destination beside or inside it, leftovers, others who delete old files.
+        sliced: Whether other processes run slices of its jobs, and stand still, or die.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
     plan = _Drawing(random, kind, seed).plan()
     if Random(f"kept {seed}").random() < _KEPT_CHANCE:
         plan = replace(plan, jobs=tuple(replace(job, keeps=True) for job in plan.jobs))
-    return variation(plan, kind, Random(f"variation {seed}")) if varied else plan
+    if varied:
+        plan = variation(plan, kind, Random(f"variation {seed}"))
+    return spread(plan, Random(f"slices {seed}")) if sliced else plan
 
 
 class _Parts(NamedTuple):

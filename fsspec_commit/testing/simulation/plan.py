@@ -45,6 +45,26 @@ class HelperPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpreadPlan:
+    """How other processes run slices of a job, for its drivers and those who resume it.
+
+    They are actors: ``a.driver.publish0``, ``a.driver.delete0``, and ``a.driver.publish0b`` for the
+    one that runs a slice once more.
+
+    Attributes:
+        patience_s: How long is waited for answers; what has not answered goes on all the same.
+        twice: Whether two processes run each slice.
+        again_s: How much later the second one begins.
+        apart_s: How much later each slice begins than the one before.
+    """
+
+    patience_s: float = 100_000.0
+    twice: bool = False
+    again_s: float = 0.0
+    apart_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobPlan:
     """One job.
 
@@ -69,6 +89,7 @@ class JobPlan:
         callback: What its callback does whenever it is called.
         at: The name of its destination.
         keeps: Whether its driver keeps the manifests of its tasks, as of those in its own process.
+        spread: Whether other processes run slices of it, and how.
     """
 
     name: str
@@ -90,6 +111,7 @@ class JobPlan:
     callback: Literal["raises", "exits"] | None = None
     at: str = HERE
     keeps: bool = False
+    spread: SpreadPlan | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,15 +13,17 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.clean import CleanReport, clean
 from fsspec_commit.protocol.damaged import remove_damaged
 from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.job_records import begun_record
 from fsspec_commit.protocol.recovery import jobs, resume_job
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.superseded import ended
-from fsspec_commit.records.job import TaskCommit
+from fsspec_commit.records.job import JobRecord, TaskCommit
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.testing.simulation.plan import HERE, JobPlan
 from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.spreading import elsewhere
 from fsspec_commit.testing.simulation.told import Report, Told
 from fsspec_commit.testing.simulation.world import World
 
@@ -83,6 +85,7 @@ async def settle(
             announce=progress.announce,
             progress=progress.advance,
             others=True,
+            elsewhere=elsewhere(world, process, driver.started().record, plan),
         )
         told = await call(world, process, job_id, "commit", committing, driver=driver)
         if told.answer in {"returned", "skipped"} or told.error == "JobNotActiveError":
@@ -217,10 +220,14 @@ async def _settle_and_clean(
     return unknown, report
 
 
-async def resumed(to: OpenDestination, job_id: str) -> CommitResult:
+async def resumed(
+    to: OpenDestination,
+    job_id: str,
+    spread: Callable[[JobRecord], Elsewhere | None] = lambda _: None,
+) -> CommitResult:
     """Resume a job by its id."""
     job = await _job_at(to, job_id)
-    return await result_of(job, resume_job(job))
+    return await result_of(job, resume_job(job, elsewhere=spread(job.record)))
 
 
 async def aborted(to: OpenDestination, job_id: str) -> None:

@@ -11,19 +11,26 @@ from fsspec_commit.testing.simulation.running import Run, run
 T = TypeVar("T")
 
 
-def search(seeds: Iterable[int], *, family: str | None = None, varied: bool = False) -> Run | None:
+def search(
+    seeds: Iterable[int],
+    *,
+    family: str | None = None,
+    varied: bool = False,
+    sliced: bool = False,
+) -> Run | None:
     """Run the plans of *seeds* until one fails, and shrink that.
 
     Args:
         seeds: What to draw plans from.
         family: The kind of store; ``None`` draws it as well.
         varied: Whether the plans are varied, as of :func:`draw`.
+        sliced: Whether other processes run slices of their jobs, as of :func:`draw`.
 
     Returns:
         The smallest run found that fails; ``None`` if every plan was well.
     """
     for seed in seeds:
-        found = run(draw(seed, family=family, varied=varied))
+        found = run(draw(seed, family=family, varied=varied, sliced=sliced))
         if found.violations:
             return shrink(found)
     return None
@@ -101,6 +108,7 @@ def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
         at_s=0.0,
         threads=1,
         callback=None,
+        spread=None,
         attempts=tuple(replace(one, adopted=False) for one in job.attempts),
     )
     if plain != job:

@@ -5,8 +5,9 @@ from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from itertools import chain, count
 from random import Random
+from typing import TYPE_CHECKING
 
 from fsspec_commit.destination import OpenDestination
 from fsspec_commit.effects.confirm import ask
@@ -31,6 +32,9 @@ from fsspec_commit.testing.simulation.rules import content, is_of_a_job
 from fsspec_commit.testing.simulation.store import SimulatedStore
 from fsspec_commit.testing.simulation.trace import Trace
 
+if TYPE_CHECKING:
+    import asyncio
+
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _TOP = "bucket/top"
 _SLOW = (0.2, 1.0, 1.0, 1.0, 5.0)
@@ -46,6 +50,7 @@ class World:
         models: What must be true of each destination, by the name that it keeps.
         trace: What happens.
         processes: Every process so far.
+        stragglers: What runs on when nobody waits for it any more.
     """
 
     def __init__(self, plan: Plan, loop: SimulationLoop) -> None:
@@ -57,6 +62,7 @@ class World:
         self._changes: list[Change] = []
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
+        self.stragglers: list[asyncio.Task[None]] = []
         self._staying: dict[str, bytes] = {}
         self._uploads_of_others: dict[str, Upload] = {}
         for left in (LEFTOVERS[name] for name in plan.leftovers):
@@ -139,6 +145,12 @@ class World:
         )
         self.processes.append(process)
         return process
+
+    def unused_name(self, name: str) -> str:
+        """*name*, or with a number if there was a process of that name."""
+        known = {process.name for process in self.processes}
+        again = (f"{name}~{number}" for number in count(2))
+        return next(one for one in chain([name], again) if one not in known)
 
     def open(self, process: Process, *, skew_s: float = 0.0) -> OpenDestination:
         """The destination as *process* opens it, by a clock that is so much ahead."""

@@ -19,9 +19,11 @@ class Bug:
         breaks: The promises of which at least one must be found broken; empty for any.
         family: The kind of store on which it is looked for; `None` for any.
         plan: What is run instead, where only one run of some thousand finds the bug.
+        sliced: Whether it is looked for where other processes run slices of jobs.
     """
 
     plant: Callable[[pytest.MonkeyPatch], None]
     breaks: tuple[str, ...] = ()
     family: str | None = None
     plan: Plan | None = None
+    sliced: bool = False

@@ -24,6 +24,7 @@ from tests.protocol.planted import (
     of_names,
     of_reading,
     of_scenes,
+    of_slices,
     of_the_end,
     runs,
     steps,
@@ -126,6 +127,10 @@ BUGS = {
     "waits for ever": Bug(of_decisions.waits_for_ever, ("P8",)),
     "publishes another attempt": Bug(of_commits.publishes_another_attempt, ("P3",)),
     "deletes what it lists later": Bug(of_effects.deletes_what_it_lists_later, ("P9",)),
+    "waits for no slice": Bug(of_slices.waits_for_no_slice, ("P1", "P9"), sliced=True),
+    "believes a failed slice": Bug(of_slices.believes_a_failed_slice, ("P1", "P9"), sliced=True),
+    "deletes before all slices": Bug(of_slices.deletes_before_all_slices, ("P9",), sliced=True),
+    "deletes blindly": Bug(of_slices.deletes_blindly, ("P9",), plan=of_slices.LATE_DELETION),
     "looks once": Bug(of_reading.looks_once, ("P1", "P2"), plan=read("disk", 1)),
     "reads no epoch": Bug(
         of_reading.reads_no_epoch, ("P1", "P2"), plan=read("gcs", 0, IN_MID_LISTING)

@@ -24,7 +24,7 @@ CAUGHT = Path(__file__).with_name("caught.json")
 
 def plan_of(bug: Bug, seed: int) -> Plan:
     """What is run for a seed: every other run is varied."""
-    return draw(seed, family=bug.family, varied=seed % 2 == 1)
+    return draw(seed, family=bug.family, varied=seed % 2 == 1, sliced=bug.sliced)
 
 
 def broken(bug: Bug, violations: tuple[str, ...]) -> set[str]:
