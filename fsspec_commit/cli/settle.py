@@ -1,6 +1,7 @@
 """``fsspec-commit resume``, ``abort`` and ``clean``: end what a job that died has left."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -28,6 +29,15 @@ _AcceptLoss = Annotated[
         "--accept-loss",
         help="Some of the job's files are gone for good: publish the others, delete no file that"
         " would have been replaced, write no _SUCCESS.",
+    ),
+]
+_Processes = Annotated[
+    int,
+    typer.Option(
+        "--processes",
+        metavar="N",
+        min=1,
+        help="Publish by so many processes of this machine, where the job has very many files.",
     ),
 ]
 _OlderThan = Annotated[
@@ -61,6 +71,7 @@ def resume(
     job_id: JobIdText,
     *,
     accept_loss: _AcceptLoss = False,
+    processes: _Processes = 1,
     storage_option: StorageOption = None,
     single_writer: SingleWriter = False,
     no_probe: NoProbe = False,
@@ -75,7 +86,7 @@ def resume(
 
     Examples:
       fsspec-commit resume s3://out/events 20261120T140355-9c1e5d0a7b2f4e68
-      fsspec-commit resume data/flights 9c1e
+      fsspec-commit resume data/flights 9c1e --processes 4
     """
     run = Run(destination, as_json=as_json, quiet=quiet, debug=debug)
     with ending(run):
@@ -83,12 +94,17 @@ def resume(
         full = found_job(run, job_id, opening)
         run.cut_short = unsettled(run.command("resume", full))
         try:
-            with bars(shown=run.output.shows_progress, reading=False) as seen:
+            with (
+                _publisher(processes) as publisher,
+                bars(shown=run.output.shows_progress, reading=False) as seen,
+            ):
                 result = fc.resume(
                     destination,
                     full,
                     accept_loss=accept_loss,
                     callback=Publishing(seen),
+                    publisher=publisher,
+                    share_secrets=True,  # They go to processes of its own, and no further.
                     **opening,
                 )
                 run.cut_short = COMMITTED
@@ -98,6 +114,32 @@ def resume(
             _finished_before(run, full)
             return
         run.output.result(result)
+
+
+@contextmanager
+def _publisher(processes: int) -> Iterator[fc.Publisher | None]:
+    """So many processes, which Ctrl-C does not reach; none for one, which is this."""
+    if processes == 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+    from signal import SIG_IGN, SIGINT, signal
+
+    executor = ProcessPoolExecutor(
+        processes,
+        mp_context=get_context("spawn"),
+        initializer=signal,
+        initargs=(SIGINT, SIG_IGN),
+    )
+    try:
+        yield executor
+    except BaseException:
+        for child in active_children():  # Whatever they are at, whoever resumes the job does.
+            child.terminate()
+        raise
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _finished_before(run: Run, job_id: str) -> None:

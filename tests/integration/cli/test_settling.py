@@ -32,6 +32,15 @@ def test_resume_for_programs(destination: Path) -> None:
     assert "files" not in document
 
 
+def test_several_processes_resume_a_job_of_many_files(destination: Path) -> None:
+    job = left_behind(destination, "decided", tasks=4)
+    ran = command("resume", destination, job, "--processes", 2)
+    assert (ran.status, ran.err) == (0, "")
+    assert len(files_of(destination)) == 3_001
+    assert command("jobs", destination).rows == []
+    assert command("resume", destination, job, "--processes", 0).status == 2
+
+
 def test_resume_refuses_what_is_not_decided(destination: Path) -> None:
     job = left_behind(destination, "open")
     ran = command("resume", destination, job)
