@@ -72,8 +72,8 @@ class JobOptions(TypedDict, total=False):
             of files once the job is decided, and will be committed whatever happens next;
             ``relative_update`` as files are published.
         publisher: Who publishes slices of a job with many files once it is decided, beside its
-            driver: an executor of ``concurrent.futures``, or anything with a ``map``
-            (:class:`Publisher`); in the driver only, and without effect
+            driver: an executor of ``concurrent.futures``, ``fc.spark.publisher(spark)``, or
+            anything with a ``map`` (:class:`Publisher`); in the driver only, and without effect
             with ``durability="full"``.
     """
 
@@ -229,7 +229,7 @@ def check_publisher(publisher: object) -> None:
     if publisher is not None and (is_class or not callable(getattr(publisher, "map", None))):
         raise _invalid(
             f"publisher={publisher!r} has no map(function, texts): give an executor, such as "
-            "ProcessPoolExecutor(4)"
+            "ProcessPoolExecutor(4), or fc.spark.publisher(spark)"
         )
 
 

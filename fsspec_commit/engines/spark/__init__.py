@@ -6,6 +6,7 @@ Importing it imports no PySpark: the driver process that a JVM starts has no nee
 from fsspec_commit.engines.spark.checks.report import CheckReport, check
 from fsspec_commit.engines.spark.committer_conf import committer_conf
 from fsspec_commit.engines.spark.frame_options import SparkOptions
+from fsspec_commit.engines.spark.publisher import publisher
 from fsspec_commit.engines.spark.registration import register
 from fsspec_commit.engines.spark.session import configure, jar
 from fsspec_commit.engines.spark.streaming import foreach_batch
@@ -19,6 +20,7 @@ __all__ = [
     "configure",
     "foreach_batch",
     "jar",
+    "publisher",
     "register",
     "write",
 ]
