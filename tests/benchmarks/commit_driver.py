@@ -5,10 +5,11 @@ commits, and prints what that took. Imports nothing that the library does not, u
 to watch itself.
 
     python -m tests.benchmarks.commit_driver \
-        '{"destination": …, "layers": null, "streamed": false, "options": {…}}'
+        '{"destination": …, "layers": null, "streamed": false, "processes": 0, "options": {…}}'
 
 With `layers`, names of what a request goes through and where in the source it begins, outermost
-first, it is watched; see `shares`. Messages that are streamed are handed over one by one.
+first, it is watched; see `shares`. Messages that are streamed are handed over one by one. So many
+processes publish beside it, which have begun, and have imported the store's SDK.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tests.benchmarks.processes import waited_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from concurrent.futures import ProcessPoolExecutor
     from pstats import Stats
 
 
@@ -80,6 +82,26 @@ def shares(found: Stats, layers: list[tuple[str, str, str]]) -> dict[str, float]
     return {name: time_s / total for name, time_s in split.items()}
 
 
+def publishers(count: int, destination: str) -> ProcessPoolExecutor | None:
+    """So many processes, which are ready to publish there; none if none is wanted."""
+    if not count:
+        return None
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    processes = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    for ready in [processes.submit(_ready, destination) for _ in range(count)]:
+        ready.result()
+    return processes
+
+
+def _ready(destination: str) -> None:
+    import fsspec.core
+
+    fsspec.get_filesystem_class(fsspec.core.split_protocol(destination)[0] or "file")
+    time.sleep(0.5)  # so that each process gets one
+
+
 def main() -> None:
     request = json.loads(sys.argv[1])
     imported_mb = peak_mb()
@@ -89,7 +111,8 @@ def main() -> None:
 
         # Of the process: a profile is ended in another thread than it began in.
         profile = ThreadProfile(time.process_time)
-    job = fc.Job(request["destination"], **request["options"]).start()
+    publisher = publishers(request["processes"], request["destination"])
+    job = fc.Job(request["destination"], publisher=publisher, **request["options"]).start()
     print(job.spec.to_json(), flush=True)
     messages: Iterable[fc.TaskCommit] = (fc.TaskCommit.from_json(line) for line in sys.stdin)
     if not request["streamed"]:

@@ -69,6 +69,7 @@ def commit(
     when_written: Callable[[], object] = lambda: None,
     layers: Layers | None = None,
     streamed: bool = False,
+    processes: int = 0,
     **options: Any,
 ) -> dict[str, Any]:
     """Run one job; the figures are those of `commit_driver.py`.
@@ -81,9 +82,15 @@ def commit(
         when_written: Called when all tasks have committed, and the job has not.
         layers: See `commit_driver.shares`; the job is watched, and so takes longer.
         streamed: Hand the messages over one by one, so that nobody holds them all.
+        processes: How many others publish, beside the driver; none for the driver alone.
         options: Of the job.
     """
-    request = {"layers": layers, "streamed": streamed, "options": options}
+    request = {
+        "layers": layers,
+        "streamed": streamed,
+        "processes": processes,
+        "options": options,
+    }
     with (
         ExitStack() as stack,
         subprocess.Popen(

@@ -27,7 +27,7 @@ ROOT = HERE.parents[1]
 ORDER = (
     *("import", "task_commit", "memory", "write_dataset", "job_commit"),
     *("s3_requests", "short_requests", "small_files", "throughput"),
-    *("magic_commit", "manifest_commit", "cost_law", "scale"),
+    *("magic_commit", "manifest_commit", "cost_law", "publisher", "scale"),
     *("spark_jar", "spark_write", "spark_s3"),
 )
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("bench_*.py"))
 ON_SERVERS = [
     *("bench_cost_law", "bench_magic_commit", "bench_manifest_commit", "bench_s3_requests"),
-    *("bench_short_requests", "bench_small_files", "bench_throughput"),
+    *("bench_publisher", "bench_short_requests", "bench_small_files", "bench_throughput"),
 ]
 """Each takes seconds to start servers and to import SDKs."""
 BY_NIGHT = ["bench_spark_write"]
