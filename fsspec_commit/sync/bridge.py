@@ -192,7 +192,8 @@ async def iterated(things: Callable[[], Iterable[T]], name: str) -> AsyncIterato
     """Iterate what *things* returns on a thread of its own, and yield it here as it comes.
 
     The thread is a daemon: when the caller is cancelled it goes on, and nobody waits for its end.
-    An exception ends the iteration, and is raised here.
+    An exception ends the iteration, and is raised here; one that would say that the caller was
+    cancelled, as a ``RuntimeError``.
     """
     on = asyncio.get_running_loop()
     come = asyncio.Queue[tuple[T] | BaseException | None]()
@@ -204,6 +205,8 @@ async def iterated(things: Callable[[], Iterable[T]], name: str) -> AsyncIterato
         try:
             for thing in things():
                 tell((thing,))
+        except (asyncio.CancelledError, GeneratorExit) as error:
+            tell(RuntimeError(type(error).__name__))
         except BaseException as error:  # noqa: BLE001  # raised where it is awaited
             tell(error)
         else:

@@ -19,12 +19,14 @@ from fsspec_commit.records.job import JobRecord
 from fsspec_commit.records.slices import Slice, SliceAnswer, answer_of, slice_of, text_of
 from fsspec_commit.spec import JobSpec, open_spec
 from fsspec_commit.store.open_storage_options import open_part
+from fsspec_commit.store.registry import protocol_of
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.opening import closing, or_damaged
 
 _log = logging.getLogger("fsspec_commit")
 FILES_MIN = 1_000
 """The fewest files of a slice: opening a store and reading the records takes as long as these."""
+_IN_MEMORY = "memory"
 _SHOWN_MAX = 3
 
 
@@ -32,7 +34,8 @@ def elsewhere_by(options: JobOptions, record: JobRecord, location: Location) -> 
     """The slices of a job, as its publisher runs them; ``None`` if the driver does it all.
 
     That it does with ``durability="full"``: names that a rename has given are flushed by the store
-    which gave them, before ``published`` says that they are there.
+    which gave them, before ``published`` says that they are there. What is in memory only this
+    process has: one that was forked would publish its copy, and answer that it has.
 
     Threads of this process are given all storage options. Other processes get those that are no
     secret, unless all are shared, and take their credentials from their own environment.
@@ -40,7 +43,10 @@ def elsewhere_by(options: JobOptions, record: JobRecord, location: Location) -> 
     publisher, known = options.get("publisher"), location.storage_options
     if publisher is None or record.durability == "full":
         return None
-    shares_all = options.get("share_secrets") or isinstance(publisher, ThreadPoolExecutor)
+    is_of_threads = isinstance(publisher, ThreadPoolExecutor)
+    if protocol_of(location.url) == _IN_MEMORY and not is_of_threads:
+        return None
+    shares_all = options.get("share_secrets") or is_of_threads
     given = dict(known) if shares_all else open_part(known)
     work = SliceWork(JobSpec(record, given, concurrency=options.get("concurrency")))
     spread = _Spread(publisher, work, is_all_given=len(given) == len(known))
@@ -84,7 +90,7 @@ class _Spread:
         is_pool = isinstance(publisher, (ThreadPoolExecutor, processes))
         self.runs_once: bool = is_pool or getattr(publisher, "runs_once", False)
         width = getattr(publisher, "width", None) or getattr(publisher, "_max_workers", None)
-        self.width: int = width or os.cpu_count() or 1
+        self.width: int = width if isinstance(width, int) else os.cpu_count() or 1
 
     async def run(self, slices: Sequence[Slice], told: Callable[[SliceAnswer], None]) -> None:
         """Run *slices*, and call *told* with the answers that come."""
@@ -178,10 +184,11 @@ class _Running:
                 self.stop()
                 return
         for future in as_completed(self._futures):
-            try:
+            error = CancelledError() if future.cancelled() else future.exception()
+            if error is None:
                 yield future.result()
-            except (CancelledError, Exception) as error:  # noqa: BLE001  # lost, like its worker
-                self.failures.append(_said(error))
+            else:
+                self.failures.append(_said(error))  # Lost, like its worker.
 
 
 def _said(error: BaseException) -> str:

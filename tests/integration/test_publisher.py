@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import pickle
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fsspec.callbacks import Callback
+from fsspec.implementations.memory import MemoryFileSystem
 
 import fsspec_commit as fc
 from fsspec_commit.errors import PartialCommitError
@@ -38,9 +40,16 @@ def _slices_of_few_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def processes() -> Iterator[ProcessPoolExecutor]:
+def spawned() -> Iterator[ProcessPoolExecutor]:
     with Noting(2, mp_context=get_context("spawn")) as executor:
         yield executor
+
+
+@pytest.fixture
+def processes(spawned: ProcessPoolExecutor) -> ProcessPoolExecutor:
+    """Two processes, which have noted nothing yet."""
+    noted(spawned)
+    return spawned
 
 
 class Noting(ProcessPoolExecutor):
@@ -169,6 +178,46 @@ def test_p1_only_what_is_answered_for_is_done(
     assert callback.value == TASKS * len(FILES)
     messages = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert said is None or any(said in one for one in messages), messages
+
+
+@pytest.mark.parametrize("end", [asyncio.CancelledError(), GeneratorExit(), KeyboardInterrupt()])
+@pytest.mark.parametrize("from_future", [False, True], ids=["map", "future"])
+def test_p8_whatever_a_publisher_raises_the_driver_publishes(
+    tmp_path: Path, end: BaseException, caplog: pytest.LogCaptureFixture, *, from_future: bool
+) -> None:
+    """It is not taken for an interrupt of the driver itself."""
+
+    class Raising(Executor if from_future else object):  # type: ignore[misc]  # one of two
+        def map(self, *_: Any, **__: Any) -> Iterator[str]:
+            raise end
+
+        def submit(self, *_: Any, **__: Any) -> Future[str]:
+            future = Future[str]()
+            future.set_exception(end)
+            return future
+
+    write(tmp_path, mode="append", publisher=Raising())
+    assert contents(tmp_path) == expected("append")
+    assert "4 of 4 slices were lost elsewhere, and are done here" in caplog.text
+
+
+def test_p8_a_width_that_is_no_number_is_not_believed(tmp_path: Path) -> None:
+    publisher = InTurn()
+    publisher.width = "many"  # type: ignore[attr-defined]  # a mistake
+    write(tmp_path, mode="append", publisher=publisher)
+    assert contents(tmp_path) == expected("append")
+    assert len(publisher.slices) == TASKS
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process can be forked here")
+def test_p1_files_in_memory_are_published_by_their_own_process() -> None:
+    """A forked process has a copy of them, and would publish that."""
+    place = MemoryFileSystem()
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as publisher:
+        write("memory://of-its-own-process", mode="append", publisher=publisher)
+    data = [one for one in place.find("/of-its-own-process") if one.endswith(".txt")]
+    place.rm("/of-its-own-process", recursive=True)
+    assert len(data) == TASKS * len(FILES)
 
 
 def test_p8_a_resumer_spreads_what_is_left(
