@@ -227,8 +227,11 @@ def check_publisher(publisher: object) -> None:
     """
     is_class = isinstance(publisher, type)
     if publisher is not None and (is_class or not callable(getattr(publisher, "map", None))):
+        # It may be the options of a cluster, with its password.
+        kind = getattr(publisher if is_class else type(publisher), "__name__", "")
+        what = f"the class {kind}" if is_class else f"of type {kind}"
         raise _invalid(
-            f"publisher={publisher!r} has no map(function, texts): give an executor, such as "
+            f"publisher= is {what}, which has no map(function, texts): give an executor, such as "
             "ProcessPoolExecutor(4), or fc.spark.publisher(spark)"
         )
 

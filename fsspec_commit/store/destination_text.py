@@ -78,6 +78,11 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
     raise RequestError(message, kind="invalid_url")
 
 
+def holds_secret(text: str) -> bool:
+    """Whether *text*, an address, contains a secret, or what may be one."""
+    return _secret_in(text) is not None and not _is_path(text)
+
+
 def _is_path(text: str) -> bool:
     """Whether *text* can only be a path on a disk of this machine."""
     path = without_disk_scheme(text)

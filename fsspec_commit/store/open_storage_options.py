@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from fsspec_commit.store.destination_text import holds_secret
+
 OPEN_STORAGE_OPTIONS = frozenset(
     {"account_host", "account_name", "addressing_style", "anon", "asynchronous", "cache_regions"}
     | {"client_kwargs", "config_kwargs", "consistency", "endpoint_url", "host", "port"}
@@ -12,9 +14,12 @@ OPEN_STORAGE_OPTIONS = frozenset(
 
 
 def open_part(storage_options: Mapping[str, object]) -> dict[str, object]:
-    """What of *storage_options* is no secret: where the store is, and how it is spoken to."""
+    """What of *storage_options* is no secret: where the store is, and how it is spoken to.
+
+    An endpoint with a password or a query in it is left out, like an option that is a secret.
+    """
     return {
         name: open_part(value) if isinstance(value, Mapping) else value
         for name, value in storage_options.items()
-        if name in OPEN_STORAGE_OPTIONS
+        if name in OPEN_STORAGE_OPTIONS and not (isinstance(value, str) and holds_secret(value))
     }

@@ -342,14 +342,20 @@ def test_processes_are_sent_no_secret_unless_it_is_shared(
     assert b"http://x" in sent(publisher=processes)
     assert b"hush" not in sent(publisher=processes)
     assert b"hush" in sent(publisher=processes, share_secrets=True)
+    for endpoint in ("http://me:hush@x", "http://x?sig=hush"):
+        client = {"endpoint_url": endpoint, "region_name": "here"}
+        location = Location("s3://bucket/out", {"endpoint_url": endpoint, "client_kwargs": client})
+        assert b"hush" not in sent(publisher=processes)
+        assert b"here" in sent(publisher=processes)
     assert b"hush" not in repr(elsewhere_by({"publisher": processes}, record, location)).encode()
 
 
-@pytest.mark.parametrize("wrong", [4, "spark", ThreadPoolExecutor])
+@pytest.mark.parametrize("wrong", [4, "spark", {"password": "hush"}, ThreadPoolExecutor])
 def test_what_cannot_publish_is_refused(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(fc.RequestError, match=r"has no map\(function, texts\)") as raised:
         fc.Job(tmp_path, publisher=wrong)
     assert raised.value.kind == "invalid_option"
+    assert "hush" not in str(raised.value)
     with pytest.raises(fc.RequestError, match="has no map"):
         fc.resume(tmp_path, "20261120T140355-9c1e5d0a7b2f4e68", publisher=wrong)
 
