@@ -19,10 +19,10 @@ NO_DIFFERENCE = {
     ),
     "protocol/attempt.py:_write_manifest: len(manifest) > RECORD_BYTES_MAX -> "
     "len(manifest) >= RECORD_BYTES_MAX": "one byte of 64 MiB, of a limit that nobody is told",
-    "protocol/deleting.py:delete_replaced: entries -> not entries": (
+    "protocol/deleting.py:delete_files: entries -> not entries": (
         "whoever removes a file renews the permit himself"
     ),
-    "protocol/deleting.py:delete_replaced: await lease.permit() -> nothing": (
+    "protocol/deleting.py:delete_files: await lease.permit() -> nothing": (
         "whoever removes a file renews the permit himself"
     ),
     "protocol/superseded.py:_count: job.store.list_tree(…) [without without]": (
