@@ -19,7 +19,7 @@ _LOOKED_AT = 4_096
 
 
 class SparkPublisher:
-    """Runs slices of a decided job as tasks of Spark; :func:`fsspec_commit.spark.publisher` makes one.
+    """Runs slices of a decided job as tasks of Spark: what ``fc.spark.publisher`` returns.
 
     Each of a few jobs of Spark runs some slices at a time. So a slice whose task fails as often as
     Spark allows takes no others with it, and its job learns of the files as they are published.
