@@ -386,6 +386,6 @@ def test_no_option_is_forgotten_here() -> None:
     harmless = {
         "mode", "partitions", "names", "committer", "tasks", "collect", "idempotency_key",
         "success", "allow_empty", "wait_s", "concurrency", "durability", "probe",
-        "single_writer", "delete_by_name", "callback", "write_behind",
+        "single_writer", "delete_by_name", "callback", "write_behind", "publisher",
     }  # fmt: skip
     assert JobOptions.__annotations__.keys() == may_hold_one | harmless
