@@ -235,6 +235,11 @@ class TestDataSource:
             ("append", {"storage_options": '{"key": "hidden-1"}'}, "may be a secret"),
             (
                 "append",
+                {"storage_options": '{"endpoint_url": "http://me:hidden-1@host"}'},
+                "may be a secret",
+            ),
+            (
+                "append",
                 {"storage_options": '{"client_kwargs": {"aws_session_token": "hidden-1"}}'},
                 "may be a secret",
             ),

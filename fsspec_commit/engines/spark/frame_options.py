@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.options import JobOptions, check_options
-from fsspec_commit.store.open_storage_options import OPEN_STORAGE_OPTIONS
+from fsspec_commit.store.open_storage_options import is_open
 from fsspec_commit.suggestions import option_hint
 
 
@@ -154,7 +154,7 @@ def refuse_secrets(storage_options: object, what: str = "storage_options") -> No
         message = f'{what} is a JSON object, such as {{"endpoint_url": "https://…"}}'
         raise RequestError(message, kind="invalid_option")
     for name, value in storage_options.items():
-        if name not in OPEN_STORAGE_OPTIONS:
+        if not is_open(name, value):
             message = (
                 f"{what} holds {name!r}, which may be a secret: options of a data source are shown "
                 "by Spark; let the environment of the executors hold the credentials, or give "
