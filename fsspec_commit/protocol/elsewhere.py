@@ -5,6 +5,7 @@ it. So nothing else of the protocol changes: to those who come later, a process 
 a resumer that does a part of the work.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -28,6 +29,7 @@ from fsspec_commit.records.slices import (
 
 S = TypeVar("S", bound=Slice)
 
+_log = logging.getLogger("fsspec_commit")
 _FILES_MAX = 16_384
 _TURNS = 4
 """How many slices each of those who run them gets, so that all end at about the same time."""
@@ -85,6 +87,13 @@ class Elsewhere:
 
         def is_done(one: PublishSlice, answer: SliceAnswer) -> bool:
             if answer.files != one.file_count:
+                _log.warning(
+                    "job %s: slice %d was answered with %d files instead of %d, and is done here",
+                    manifests.job.record.job_id,
+                    one.number,
+                    answer.files,
+                    one.file_count,
+                )
                 return False
             progress(answer.files)
             if lost is not None:
