@@ -17,8 +17,8 @@ from fsspec_commit.records.job import Claim, FileIdentity
 class MarkerUnderWay:
     """The marker that a decision will name; as a context, withdrawn at its end if none does.
 
-    Who is interrupted withdraws nothing, as with the claim: whoever ends the job removes it, like
-    all that the job has prepared.
+    Who is interrupted gives up what is still being prepared, and withdraws nothing that is, as with
+    the claim: whoever ends the job removes it, like all that the job has prepared.
     """
 
     def __init__(self, job: BoundJob, new: NewFiles) -> None:

@@ -18,6 +18,7 @@ from fsspec_commit.testing.simulation import (
     search,
 )
 from tests.protocol.simulation.scenes import REFUSED, SCENES, plan_of
+from tests.protocol.simulation.seeds import OF_ONE_NIGHT, parts, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,23 +29,11 @@ BY_NIGHT = 1_500
 PARTS = 31
 LEAST = 1_000_000
 """In eight nights."""
-OF_ONE_NIGHT = 1_000_000
-"""How far the seeds of two nights are apart."""
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(None, id="some"),
-        *(pytest.param(n, id=f"many{n}", marks=pytest.mark.slow) for n in range(PARTS)),
-    ]
-)
+@pytest.fixture(params=parts(PARTS))
 def seeds(request: pytest.FixtureRequest) -> range:
-    """By night others each time."""
-    if request.param is None:
-        return range(BY_DAY)
-    night = int(request.config.getoption("sweep_seed", 0) or 0)
-    first = night * OF_ONE_NIGHT + request.param * BY_NIGHT
-    return range(first, first + BY_NIGHT)
+    return seeds_of(request, by_day=BY_DAY, by_night=BY_NIGHT)
 
 
 @pytest.mark.parametrize("varied", [False, True], ids=["plain", "varied"])

@@ -19,13 +19,13 @@ from fsspec_commit.testing.simulation import (
     search,
 )
 from tests.protocol.planted.of_slices import LATE_DELETION
+from tests.protocol.simulation.seeds import parts, seeds_of
 
 FILES = (("a.txt", "day=1/b.txt"), ("c.txt", "day=2/d.txt"), ("day=1/e.txt",))
 ATTEMPTS = tuple(AttemptPlan(task=task) for task in range(len(FILES)))
 OLD = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 BY_DAY = 6
 BY_NIGHT = 1_500
-OF_ONE_NIGHT = 1_000_000
 
 
 def overwrite(family: str, spread: SpreadPlan | None, **more: object) -> Plan:
@@ -44,19 +44,9 @@ def slices(found: Run, what: str) -> dict[str, int]:
     return {name: calls for name, calls in found.calls.items() if f".{what}" in name}
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(None, id="some"),
-        *(pytest.param(n, id=f"many{n}", marks=pytest.mark.slow) for n in range(4)),
-    ]
-)
+@pytest.fixture(params=parts(4))
 def seeds(request: pytest.FixtureRequest) -> range:
-    """By night others each time."""
-    if request.param is None:
-        return range(BY_DAY)
-    night = int(request.config.getoption("sweep_seed", 0) or 0)
-    first = night * OF_ONE_NIGHT + request.param * BY_NIGHT
-    return range(first, first + BY_NIGHT)
+    return seeds_of(request, by_day=BY_DAY, by_night=BY_NIGHT)
 
 
 @pytest.mark.parametrize("varied", [False, True], ids=["plain", "varied"])
