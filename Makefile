@@ -86,15 +86,18 @@ smoke: $(INSTALLED) ## try the built wheel by each Python of this machine
 NIGHTLY_WORKERS ?= $(shell expr 2 '*' $$(nproc))
 
 # All of the searches take more than four hours of two cores, and a night has one: it runs an eighth of them, others
-# each day.
+# each day, and a third of the benchmarks.
 NIGHTS ?= 8
-NIGHTLY_SHARE ?= $(shell expr $$(date +%s) / 86400)/$(NIGHTS)
+BENCHMARK_NIGHTS ?= 3
+DAY := $(shell expr $$(date +%s) / 86400)
+NIGHTLY_SHARE ?= $(DAY)/$(NIGHTS)
+BENCHMARK_SHARE ?= $(DAY)/$(BENCHMARK_NIGHTS)
 
-nightly: $(INSTALLED) servers-nightly ## a share of the slow searches (all: NIGHTS=1), each Python, the benchmarks
+nightly: $(INSTALLED) servers-nightly ## a share of the slow searches (all: NIGHTS=1) and of the benchmarks, each Python
 	$(BIN)/python -m pip install --quiet --constraint tests/constraints.txt --group nightly
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(NIGHTLY_WORKERS) -m slow --share=$(NIGHTLY_SHARE) --ignore=tests/benchmarks
 	$(BIN)/python -m tests.smoke --every
-	$(BIN)/python -m tests.benchmarks.run_all --rounds=1
+	$(BIN)/python -m tests.benchmarks.run_all --rounds=1 --share=$(BENCHMARK_SHARE)
 
 # Without a toolchain a server is left out and its tests are skipped; where CI is set, that is a failure.
 servers: $(INSTALLED) ## install the servers that the tests start, pinned, once (Go, Node, Java)

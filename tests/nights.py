@@ -1,18 +1,23 @@
-"""How much of the long searches one night runs: a share of the tests, each night another one.
+"""How much of what is long one night runs: a share of the tests, each night another one.
 
 All of them take some hours, and a night has one. Which tests a share has, their names say, so that
-shares are disjoint, and whole together; but for those that each night runs.
+shares are disjoint, and whole together; but for those that each night runs. So it is with the
+benchmarks, whose order says it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 from zlib import crc32
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T")
 _SHARE = re.compile(r"(\d+)/([1-9]\d*)")
 
 
@@ -35,6 +40,10 @@ class Share:
     def has(self, nodeid: str) -> bool:
         """Whether it is for this share to run a test."""
         return crc32(nodeid.encode()) % self.count == self.number
+
+    def of(self, all_of_them: Sequence[T]) -> Sequence[T]:
+        """Every *count*-th of them: what stands side by side is of different nights."""
+        return all_of_them[self.number :: self.count]
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"

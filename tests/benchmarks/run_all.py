@@ -1,9 +1,10 @@
 """Run every benchmark, each in a process of its own, and print the goals together at the end.
 
 A goal that is missed is shown and fails nothing: a time says as much about the machine as about the
-code. What fails is a benchmark that does not run. All of them together stop after 25 minutes.
+code. What fails is a benchmark that does not run. All of them together stop after 25 minutes, which
+is enough for a third of them on a machine that is busy, too: a night runs one, ``--share``.
 
-    python -m tests.benchmarks.run_all [--quick] [--rounds N] [--minutes N]
+    python -m tests.benchmarks.run_all [--quick] [--rounds N] [--minutes N] [--share NUMBER/COUNT]
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.nights import Share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,12 +68,21 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="show only that they work")
     parser.add_argument("--rounds", type=int, help="of each benchmark; if not said, its own")
     parser.add_argument("--minutes", type=float, default=25, help="for all of them together")
+    parser.add_argument(
+        "--share",
+        type=Share.parse,
+        default=Share(0, 1),
+        metavar="NUMBER/COUNT",
+        help="run one of so many shares of them: 0/3, 1/3 and 2/3 together are all",
+    )
     options = parser.parse_args()
     ends = time.monotonic() + options.minutes * 60
     how = ["--quick"] if options.quick else []
     if options.rounds is not None:
         how.append(f"--rounds={options.rounds}")
-    reports = {name: run(name, how, seconds=ends - time.monotonic()) for name in ORDER}
+    reports = {
+        name: run(name, how, seconds=ends - time.monotonic()) for name in options.share.of(ORDER)
+    }
     print("\n== goals")
     for name, report in reports.items():
         for item in [*report["rows"], *report["ratios"]] if report else []:

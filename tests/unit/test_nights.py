@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.benchmarks.run_all import ORDER
 from tests.nights import Share
 
 NODEIDS = [f"tests/protocol/test_x.py::test_y[{number}]" for number in range(600)]
@@ -27,3 +28,10 @@ def test_days_are_counted_on() -> None:
 def test_what_is_no_share_is_refused(text: str) -> None:
     with pytest.raises(pytest.UsageError, match="write 0/3, 1/3 or 2/3"):
         Share.parse(text)
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_all_nights_together_run_every_benchmark_once(count: int) -> None:
+    shares = [Share(number, count).of(ORDER) for number in range(count)]
+    assert sorted(name for share in shares for name in share) == sorted(ORDER)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
