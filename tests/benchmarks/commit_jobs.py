@@ -119,10 +119,10 @@ class Jobs:
         control.forget()
         return float(figures["commit_job_ms"]) / 1000
 
-    def describe_layers(self, report: Report, name: str, files: int) -> None:
+    def describe_layers(self, report: Report, name: str, files: int, **options: Any) -> None:
         """Where our client's CPU time goes; watched, so the run itself counts for nothing."""
         runs = Runs()
-        self.ours(files, runs, layers=self._server.layers)
+        self.ours(files, runs, layers=self._server.layers, **options)
         [figures] = runs.figures
         for layer, share in figures["shares"].items():
             title = f"{name}: share of our CPU time: {layer}"
@@ -158,23 +158,37 @@ class Jobs:
 
 
 def peers(
-    stack: ExitStack, report: Report, server: SlowServer, options: argparse.Namespace
+    stack: ExitStack,
+    report: Report,
+    server: SlowServer,
+    options: argparse.Namespace,
+    *,
+    tuned_only: bool = False,
+    jvm_options: tuple[str, ...] = (),
+    within: tuple[str, ...] = (),
 ) -> dict[str, StoreJobs]:
-    """Hadoop as it is shipped, and tuned; none where it is not wanted or cannot be had."""
+    """Hadoop as it is shipped, and tuned; none where it is not wanted or cannot be had.
+
+    Args:
+        stack: Ends them.
+        report: Where it is said that it cannot be had.
+        server: Where it writes.
+        options: Of the benchmark.
+        tuned_only: Leave out the one as it is shipped.
+        jvm_options: More of them, of each JVM.
+        within: What is put before the commands, such as what holds them to a quota.
+    """
     if options.no_hadoop or options.quick:
         return {}
     tuned, settings = server.tuned
+    sides = [] if tuned_only else [(server.shipped, server.settings, server.options)]
+    sides.append((tuned, {**server.settings, **settings}, (*server.options, *server.tuned_options)))
     try:
         return {
-            name: stack.enter_context(StoreJobs(told, jars=server.jars, options=options))
-            for name, told, options in (
-                (server.shipped, server.settings, server.options),
-                (
-                    tuned,
-                    {**server.settings, **settings},
-                    (*server.options, *server.tuned_options),
-                ),
+            name: stack.enter_context(
+                StoreJobs(told, jars=server.jars, options=(*own, *jvm_options), within=within)
             )
+            for name, told, own in sides
         }
     except ServerUnavailableError as error:
         report.note(f"Hadoop was not measured: {error} (make servers-nightly)")
@@ -193,6 +207,7 @@ def measure(
     ours: Mapping[str, Mapping[str, Any]],
     at_most: float | None,
     throttled_at_most: float | None = None,
+    ahead_at_least: float | None = None,
 ) -> None:
     """Every side commits so many files; their times, and how far they are from the bounds.
 
@@ -207,6 +222,7 @@ def measure(
         ours: The options of each of our sides, by what it is called.
         at_most: Our goal, in times of our own bound.
         throttled_at_most: Our goal, as a share of our calls.
+        ahead_at_least: Our goal, in times of our own first side, of what each of Hadoop's takes.
     """
     seen = {name: Runs() for name in (*ours, *jvms)}
     sides: dict[str, Callable[[], float]] = {
@@ -226,7 +242,8 @@ def measure(
         describe_calls(report, of, sample, seen[name], files, throttled_at_most=most)
     [first, *_] = ours
     for name in jvms:
-        report.compare(f"{title}: {name} / {first}", samples[name], samples[first])
+        of = f"{title}: {name} / {first}"
+        report.compare(of, samples[name], samples[first], at_least=ahead_at_least)
     describe_client(report, f"{title}: {first}", seen[first], files)
 
 

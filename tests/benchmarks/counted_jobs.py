@@ -76,7 +76,7 @@ def _counted(
     messages = [
         fc.TaskCommit.from_json(output.write(spec, storage_options, task)) for task in range(tasks)
     ]
-    written = _when_still(asked)
+    written = when_still(asked)
     # On a busy machine a job may decide late, and show until then that it lives.
     with patch.object(sign_of_life, "BEAT_S", _NEVER_S):
         result = job.commit(messages)
@@ -85,11 +85,12 @@ def _counted(
         tasks=tasks,
         files=tasks * files,
         writing=dict(written - before),
-        commit=dict(_when_still(asked) - written),
+        commit=dict(when_still(asked) - written),
     )
 
 
-def _when_still(asked: Callable[[], Counter[str]]) -> Counter[str]:
+def when_still(asked: Callable[[], Counter[str]]) -> Counter[str]:
+    """What was asked, as soon as nothing more is."""
     now = asked()
     while True:
         time.sleep(_STILL_S)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import fsspec_commit as fc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tests.benchmarks.slow_servers import Layers
 
@@ -70,6 +70,7 @@ def commit(
     layers: Layers | None = None,
     streamed: bool = False,
     processes: int = 0,
+    within: Sequence[str] = (),
     **options: Any,
 ) -> dict[str, Any]:
     """Run one job; the figures are those of `commit_driver.py`.
@@ -83,6 +84,7 @@ def commit(
         layers: See `commit_driver.shares`; the job is watched, and so takes longer.
         streamed: Hand the messages over one by one, so that nobody holds them all.
         processes: How many others publish, beside the driver; none for the driver alone.
+        within: What is put before the command of the driver, such as what holds it to a quota.
         options: Of the job.
     """
     request = {
@@ -95,7 +97,7 @@ def commit(
         ExitStack() as stack,
         subprocess.Popen(
             [
-                *(sys.executable, "-m", "tests.benchmarks.commit_driver"),
+                *(*within, sys.executable, "-m", "tests.benchmarks.commit_driver"),
                 json.dumps({"destination": destination, **request}),
             ],
             cwd=_ROOT,

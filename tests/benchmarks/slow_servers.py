@@ -42,6 +42,8 @@ class SlowServer:
         threads: How many publish, in the one and in the other.
         tuned_options: Of the JVM, for that one.
         renames_records: Whether the request that publishes a file is made for each record, too.
+        vouched_options: Those by which ours takes it for the service itself, and tries nothing out:
+            every name must be taken for this machine's (`block_driver.py`).
     """
 
     control: Controlled
@@ -58,6 +60,7 @@ class SlowServer:
     tuned_options: tuple[str, ...] = ()
     jars: MavenJars = field(default=HADOOP)
     renames_records: bool = False
+    vouched_options: dict[str, Any] = field(default_factory=dict)
 
 
 def slow_s3(stack: ExitStack) -> SlowServer:
@@ -91,6 +94,11 @@ def slow_s3(stack: ExitStack) -> SlowServer:
         ),
         threads=(8, 64),
         options=("-Xmx1g",),
+        vouched_options={
+            **server.storage_options,
+            "endpoint_url": f"http://s3.us-east-1.amazonaws.com:{server.port}",
+            "config_kwargs": {"s3": {"addressing_style": "path"}},
+        },
     )
 
 
@@ -123,9 +131,14 @@ def slow_gcs(stack: ExitStack) -> SlowServer:
 
     # While it writes each stream holds a chunk, of 24 MiB if nothing is said.
     chunk = {"fs.gs.outputstream.upload.chunk.size": str(1 << 20)}
+    storage_options = {**server.storage_options, "token": "anon"}
     return SlowServer(
         control=server.control,
-        storage_options={**server.storage_options, "token": "anon"},
+        storage_options=storage_options,
+        vouched_options={
+            **storage_options,
+            "endpoint_url": f"http://storage.googleapis.com:{server.port}",
+        },
         publishes="objects.move",
         layers=(_SENDING,),
         new_destinations=new_destinations,
@@ -143,9 +156,11 @@ def slow_gen2(stack: ExitStack) -> SlowServer:
         container = server.new_container()
         return f"abfs://{container}/out", on_azure.url_of(server, container, "out")
 
+    host = f"{server.account_name}.blob.core.windows.net"
     return SlowServer(
         control=server,
         storage_options=server.storage_options,
+        vouched_options=server.storage_options_through(f"http://{host}:{server.port}"),
         publishes="path.rename",
         layers=(("azure-core", "azure/core/pipeline/_base_async.py", "run"), _SENDING),
         new_destinations=new_destinations,

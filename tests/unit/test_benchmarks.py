@@ -21,12 +21,15 @@ BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("
 ON_SERVERS = [
     *("bench_cost_law", "bench_magic_commit", "bench_manifest_commit", "bench_s3_requests"),
     *("bench_publisher", "bench_short_requests", "bench_small_files", "bench_throughput"),
+    *("bench_blocks", "bench_half_core"),
 ]
 """Each takes seconds to start servers and to import SDKs."""
 BY_NIGHT = ["bench_spark_write"]
 """What starts a Spark."""
 ON_ONE = {
+    "bench_blocks": ["--on", "S3"],
     "bench_cost_law": ["--on", "S3", "local"],
+    "bench_half_core": ["--on", "Gen2"],
     "bench_manifest_commit": ["--on", "Gen2"],
     "bench_short_requests": ["--on", "Gen2"],
     "bench_small_files": ["--on", "S3"],

@@ -19,6 +19,7 @@ from azure.core.exceptions import (
     ResourceNotFoundError,
 )
 
+from tests.servers.azure.gen2.messages import Request
 from tests.servers.azure.refusals import code_of, names, refused
 from tests.servers.faults import AnswerInstead, Rule
 from tests.servers.races import ROUNDS, race
@@ -31,6 +32,19 @@ if TYPE_CHECKING:
     from tests.servers.proxy import FaultProxy
 
 MISSING = {"match_condition": MatchConditions.IfMissing}
+
+
+@pytest.mark.parametrize(
+    ("host", "target"),
+    [
+        ("127.0.0.1:80", "/tests/box/a/b?restype=x"),
+        ("tests.blob.core.windows.net:80", "/box/a/b?restype=x"),
+        ("tests.dfs.core.windows.net", "/box/a/b?restype=x"),
+    ],
+)
+def test_an_account_is_named_by_the_host_or_the_path(host: str, target: str) -> None:
+    request = Request("GET", target, {"host": host})
+    assert (request.account, request.container, request.path) == ("tests", "box", "a/b")
 
 
 def test_a_file_is_written_step_by_step(gen2_container: AzureContainer) -> None:

@@ -30,19 +30,19 @@ import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
  * <p>One line on standard input is one step, and one JSON line on standard output answers it:
  * {@code write DESTINATION TASKS FILES DIRECTORIES [NAME=VALUE ...]} runs the tasks of a job and
  * commits each, its files in so many directories (0: all in the destination), and answers with the
- * milliseconds of a {@code commitTask}; {@code commit} commits that job and answers with the
+ * milliseconds of all that, {@code setupJob} included, and of a {@code commitTask}; {@code commit} commits that job and answers with the
  * milliseconds of {@code commitJob} and the number of files that are visible then. Between the two
  * whoever asks can make the server slow. A first job is three times as slow as a third one, so
  * whoever compares must send a few to warm the JVM.
  *
  * <p>Every argument is a setting of Hadoop's, {@code NAME=VALUE}: the store's address and account,
  * and the committer's factory; those of a line are that job's. So many tasks at once as the property
- * {@code writers} says.
+ * {@code writers} says, each file of so many bytes as {@code bytes} says.
  */
 public final class StoreJobs {
 
   private static final int WRITERS = Integer.getInteger("writers", 16);
-  private static final byte[] DATA = new byte[100];
+  private static final byte[] DATA = new byte[Integer.getInteger("bytes", 100)];
 
   private record Step(Path destination, int tasks, int files, int directories) {}
 
@@ -50,6 +50,7 @@ public final class StoreJobs {
       PathOutputCommitter committer,
       TaskAttemptContext context,
       Path destination,
+      double writeMilliseconds,
       double commitTaskMilliseconds) {}
 
   private StoreJobs() {}
@@ -72,7 +73,11 @@ public final class StoreJobs {
         set(conf, words, 5);
         job = written(conf, step);
         System.out.println(
-            String.format(Locale.ROOT, "{\"commit_task_ms\": %.3f}", job.commitTaskMilliseconds()));
+            String.format(
+                Locale.ROOT,
+                "{\"write_ms\": %.3f, \"commit_task_ms\": %.3f}",
+                job.writeMilliseconds(),
+                job.commitTaskMilliseconds()));
       } else {
         System.out.println(committed(job));
       }
@@ -93,6 +98,7 @@ public final class StoreJobs {
   }
 
   private static Job written(Configuration conf, Step step) throws Exception {
+    long start = System.nanoTime();
     JobID jobId = new JobID("20260101000000", 1);
     TaskAttemptContext jobContext = context(conf, jobId, 0);
     PathOutputCommitter committer =
@@ -112,7 +118,10 @@ public final class StoreJobs {
     } finally {
       writers.shutdownNow();
     }
-    return new Job(committer, jobContext, step.destination(), nanos / (step.tasks() * 1e6));
+    double milliseconds = (System.nanoTime() - start) / 1e6;
+    double commitTaskMilliseconds = nanos / (step.tasks() * 1e6);
+    return new Job(
+        committer, jobContext, step.destination(), milliseconds, commitTaskMilliseconds);
   }
 
   private static long runTask(Step step, TaskAttemptContext context) throws IOException {

@@ -23,6 +23,13 @@ class HadoopJvm:
 
     The Java source is started as it is, so nothing compiled is left anywhere.
 
+    Args:
+        source: Of its program.
+        arguments: Of the program.
+        jars: What that needs.
+        options: Of the JVM.
+        within: What is put before the command, such as what holds it to a quota.
+
     Raises:
         ServerUnavailableError: Hadoop is not installed.
     """
@@ -33,10 +40,11 @@ class HadoopJvm:
         *arguments: str,
         jars: MavenJars = HADOOP,
         options: tuple[str, ...] = QUICK,
+        within: tuple[str, ...] = (),
     ) -> None:
         java, class_path = str(jars.program), jars.class_path
         self._jvm = subprocess.Popen(
-            [java, *options, "-cp", class_path, str(source), *arguments],
+            [*within, java, *options, "-cp", class_path, str(source), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -78,10 +86,11 @@ class StoreJobs(HadoopJvm):
         *,
         jars: MavenJars = HADOOP,
         options: tuple[str, ...] = QUICK,
+        within: tuple[str, ...] = (),
     ) -> None:
         named = [f"{name}={value}" for name, value in settings.items()]
         source = Path(__file__).with_name("StoreJobs.java")
-        super().__init__(source, *named, jars=jars, options=options)
+        super().__init__(source, *named, jars=jars, options=options, within=within)
 
     def write(
         self,
@@ -94,7 +103,7 @@ class StoreJobs(HadoopJvm):
     ) -> dict[str, Any]:
         """Run and commit the tasks of a job, `files` a task, in so many directories.
 
-        Answers with the milliseconds of a task's commit.
+        Answers with the milliseconds of all that, and of a task's commit.
         """
         named = [f"{name}={value}" for name, value in (settings or {}).items()]
         return self.ask(" ".join((f"write {url} {tasks} {files} {directories}", *named)))

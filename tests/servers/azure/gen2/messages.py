@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -14,13 +15,14 @@ from xml.sax.saxutils import escape
 from tests.servers.azure.operation_names import Level, is_dfs, method_of, operation_name
 from tests.servers.http_service.messages import Failure, Reply, http_date, parsed_query
 
+_HOST = re.compile(r"([a-z0-9]+)\.(?:blob|dfs)\.core\.windows\.net(?::[0-9]+)?")
 # What both endpoints answer in, whatever version a client asks for.
 _NO_CONTENT_TYPE = frozenset({HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT})
 
 
 @dataclass
 class Request:
-    """One request to an account by path-style address: ``/account/container/path``.
+    """One request to an account: ``/account/container/path``, or by the account's own host.
 
     Header names are in lower case. `path` has no slash at its end; the root's is empty.
     """
@@ -37,7 +39,12 @@ class Request:
 
     def __post_init__(self) -> None:
         place, _, query = self.target.partition("?")
-        self.account, _, rest = unquote(place).removeprefix("/").partition("/")
+        rest = unquote(place).removeprefix("/")
+        named = _HOST.fullmatch(self.headers.get("host", ""))
+        if named is None:
+            self.account, _, rest = rest.partition("/")
+        else:
+            self.account = named[1]
         self.container, slash, path = rest.partition("/")
         self.path = path.rstrip("/")
         self.query = parsed_query(query)
