@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -84,6 +85,7 @@ class SlowBlocks:
     def __init__(self, server: SlowServer, latency_s: float) -> None:
         self._control = server.control
         self._latency_s = latency_s
+        self._jobs = count()
 
     def ours(self, driver: BlockDriver, url: str, files: int, mode: str, found: Blocks) -> float:
         """Seconds of one of ours."""
@@ -93,7 +95,8 @@ class SlowBlocks:
         return figures["seconds"]
 
     def theirs(self, jvm: StoreJobs, url: str, files: int, found: Blocks) -> float:
-        """Seconds of one of Hadoop's, of one task, which it adds to what is there."""
+        """Seconds of one of Hadoop's, of one task; its files have the same names in every job."""
+        url = f"{url}-{next(self._jobs)}"
         before = self._slow()
         task_s = jvm.write(url, tasks=1, files=files)["write_ms"] / 1000
         # Its answer says what is visible, which takes it a look that is not counted.
