@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.protocol.sign_of_life import BEAT_S
@@ -222,7 +223,7 @@ def measure(
         ours: The options of each of our sides, by what it is called.
         at_most: Our goal, in times of our own bound.
         throttled_at_most: Our goal, as a share of our calls.
-        ahead_at_least: Our goal, in times of our own first side, of what each of Hadoop's takes.
+        ahead_at_least: Our goal, in times of each of our sides, of what each of Hadoop's takes.
     """
     seen = {name: Runs() for name in (*ours, *jvms)}
     sides: dict[str, Callable[[], float]] = {
@@ -241,9 +242,9 @@ def measure(
         of = f"{title}: {name}"
         describe_calls(report, of, sample, seen[name], files, throttled_at_most=most)
     [first, *_] = ours
-    for name in jvms:
-        of = f"{title}: {name} / {first}"
-        report.compare(of, samples[name], samples[first], at_least=ahead_at_least)
+    for name, side in product(jvms, ours):
+        of = f"{title}: {name} / {side}"
+        report.compare(of, samples[name], samples[side], at_least=ahead_at_least)
     describe_client(report, f"{title}: {first}", seen[first], files)
 
 

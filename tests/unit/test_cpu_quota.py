@@ -43,7 +43,7 @@ def test_who_cannot_be_held_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> 
     ways = {"one": refused, "another": lambda _: nullcontext(())}
     monkeypatch.setattr(cpu_quota, "_WAYS", ways)
     with (
-        pytest.raises(QuotaUnavailableError, match=r"one: not yours; another: a program got"),
+        pytest.raises(QuotaUnavailableError, match=r"one: not yours; another: programs got"),
         part_of_a_core(0.05),
     ):
         pytest.fail("there is no quota")
