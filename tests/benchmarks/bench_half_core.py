@@ -15,6 +15,7 @@ Goals, of the issue: at most 1.3 times the bound, and Hadoop takes at least twic
         [--no-hadoop]        our own figures only
         [--files N]          another size
         [--on S3|GCS|Gen2]   one server only
+        [--in-flight N]      calls of ours, and in the bound
         [--share PART]       of a core, another than a half
 """
 
@@ -23,6 +24,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,6 +74,10 @@ def compare(report: Report, name: str, quota: Quota | None, options: argparse.Na
     """One server: ours and Hadoop's within the quota; ours without, where there is none."""
     files = options.files or (QUICK_FILES if options.quick else FILES)
     place = PLACES[name]
+    if options.in_flight:
+        wanted = {"concurrency": options.in_flight}
+        limits = replace(place.limits, in_flight=options.in_flight)
+        place = Place(place.server, limits, {f"ours, {options.in_flight} in flight": wanted})
     with ExitStack() as stack:
         server = place.server(stack)
         jobs = Jobs(server, stack.enter_context(writing_processes()), place.limits)
@@ -105,6 +111,7 @@ def main() -> None:
     parser.add_argument("--no-hadoop", action="store_true")
     parser.add_argument("--files", type=int)
     parser.add_argument("--on", choices=tuple(PLACES))
+    parser.add_argument("--in-flight", type=int)
     parser.add_argument("--share", type=float, default=SHARE)
     options = parser.parse_args()
     # Whoever stops it must not leave a control group behind.

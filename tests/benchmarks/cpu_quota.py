@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PERIOD_US = 100_000
 """After which what was left of the quota is lost: the kernel's own, and that of containers."""
-# In those of a process in no group: on a busy machine, too, the quota is what it gets, and not less.
+# In those of a process in no group, so that on a busy machine it gets its quota, and not less.
 _WEIGHT = 16
 _TRIED_FOR_S = 1.0
 _COMPUTING = 4
