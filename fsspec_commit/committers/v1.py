@@ -15,14 +15,19 @@ from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
 from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.stored_records import inactive
-from fsspec_commit.errors import JobNotActiveError
+from fsspec_commit.errors import CommitFailedError, JobNotActiveError
 from fsspec_commit.layout import AttemptLayout
-from fsspec_commit.names import Target
+from fsspec_commit.names import Target, folded
 from fsspec_commit.records.job import CommitterName
+from fsspec_commit.store import Entry
 
 
 class V1Attempt(WorkingFiles):
-    """Files in a working directory, which one rename takes out of the reach of late writers."""
+    """Files in a working directory, which one rename takes out of the reach of late writers.
+
+    A request that was given up may still come before that, and replace or delete what was written
+    under its name since. So when nothing can come any more, those names are looked at.
+    """
 
     def __init__(
         self, store: ConfirmedStore, directories: ConfirmedDirectories, layout: AttemptLayout
@@ -43,14 +48,23 @@ class V1Attempt(WorkingFiles):
             await self._adopt_directory(next(iter(files.values())))
         await self._adopt_from(layout.committed_directory, files)
 
+    async def delete(self, name: Target) -> None:
+        """Drop a finished file."""
+        # It may take two requests, of which the first comes when the name is written again.
+        self.unanswered.add(name)
+        await super().delete(name)
+
     async def seal(self, rows: int | None) -> bytes:
         """Rename the working directory to ``committed/``; an attempt without files has none.
 
         Raises:
             JobNotActiveError: The working directory is gone: the job was settled meanwhile.
+            CommitFailedError: A file is not what its last writer has left, because of an earlier
+                request for its name.
         """
         if self._finished and not self._has_adopted:
             await self._commit_directory()
+            await self._refuse_late()
         return self.manifest(rows, directory=self._layout.committed_name)
 
     async def _adopt_directory(self, file: AdoptedFile) -> None:
@@ -75,6 +89,27 @@ class V1Attempt(WorkingFiles):
             raise JobNotActiveError(
                 message, job_id=job_id, task_id=task_id, outcome="unknown", stage="commit_task"
             )
+
+    async def _refuse_late(self) -> None:
+        """Look at the files for whose names an earlier request may have come late.
+
+        Decided, their job could be neither finished nor aborted: of what the manifest names there
+        would be nothing left. Names are one here that are one for a file system that folds them.
+        """
+        unanswered = set(map(folded, self.unanswered))
+        if not unanswered:
+            return
+        files = [file for file in self.all() if folded(file.target) in unanswered]
+        paths = self._layout.sealed_files(self._layout.committed_name, [one.name for one in files])
+        for file, path in zip(files, paths, strict=True):
+            there = await self._store.stat(path)
+            if not isinstance(there, Entry) or there.token != file.token:
+                task_id = self._layout.task_id
+                message = (
+                    f"task {task_id} cannot commit: after {file.target!r} was written again, an "
+                    "earlier request for that name was carried out; run the task again"
+                )
+                raise CommitFailedError(message, path=file.target, task_id=task_id)
 
 
 class V1Committer(RenamingCommitter):

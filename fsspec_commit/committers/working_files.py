@@ -17,7 +17,7 @@ class WorkingFiles:
     """The finished files of one attempt, by target, and the writers that make them.
 
     Attributes:
-        unanswered: Names for which a writer's request has failed, and may still be carried out.
+        unanswered: Names for which a request has failed, and may still be carried out.
     """
 
     def __init__(self, store: ConfirmedStore, layout: AttemptLayout) -> None:

@@ -27,8 +27,6 @@ class Family:
             its files are listed, and go one by one.
         makes_area_first: Whether a directory that is missing is made by a request of its own, so
             that it is seen empty.
-        drops_unfinished: Whether a file that was given up is never finished, not even late: until
-            then it has a name of its own, or is on no server.
         request_lives_s: How late a request may be carried out: a signature expires.
         clocks_within_s: How far the clocks of its clients may be apart.
     """
@@ -40,7 +38,6 @@ class Family:
     checks_area: bool = False
     deletes_trees: bool = False
     makes_area_first: bool = False
-    drops_unfinished: bool = False
     request_lives_s: float = 100_000.0
     clocks_within_s: float = 100_000.0
 
@@ -129,7 +126,6 @@ FAMILIES = {
             capabilities=_unpaged(_DISK, conditional=False, unique_tokens=True),
             page_entries=None,
             checks_area=True,
-            drops_unfinished=True,
             makes_area_first=True,
         ),
         Family(
@@ -147,7 +143,6 @@ FAMILIES = {
             capabilities=_unpaged(_DISK, conditional=False, unique_tokens=False),
             page_entries=None,
             checks_area=True,
-            drops_unfinished=True,
             makes_area_first=True,
         ),
         Family(
@@ -157,7 +152,6 @@ FAMILIES = {
             capabilities=_unpaged(_MEMORY, conditional=True, unique_tokens=True),
             page_entries=None,
             checks_area=True,
-            drops_unfinished=True,
         ),
         Family(name="gen2", habits=_GEN2, deletes_trees=True, capabilities=capabilities_of(_GEN2)),
         Family(name="gcs", habits=_GCS, capabilities=capabilities_of(_GCS)),

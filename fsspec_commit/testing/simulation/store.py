@@ -191,7 +191,6 @@ class SimulatedStore:
         expecting: Expectation,
         within: StorePath | None,
         nonce: Nonce | None,
-        is_dropped: Callable[[], bool] = lambda: False,
     ) -> Token:
         """Write a file; what must be there is looked for as the family does."""
         bucket, parent = self._bucket, StorePath(path.rpartition("/")[0])
@@ -202,8 +201,6 @@ class SimulatedStore:
         def put() -> Token:
             if within is not None and self._family.checks_area:
                 self._check_stands(within, path)
-            if is_dropped() and self._family.drops_unfinished:
-                raise refused(path, "the file was given up", errno.ENOENT)
             return bucket.put(path, data, nonce, expecting)
 
         return await self._request(verb, path, put)
@@ -286,7 +283,6 @@ class _Writer:
                 expecting=Expect.ANYTHING,
                 within=self._within,
                 nonce=self._nonce,
-                is_dropped=lambda: self._data is None,
             )
         except StoreError as error:
             error.can_go_on = error.reply is Reply.NOT_DONE

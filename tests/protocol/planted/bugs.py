@@ -258,6 +258,9 @@ BUGS = {
     "has one name for all attempts": Bug(
         of_attempts.has_one_name_for_all_attempts, ("P1", "P8"), family="azure-flat"
     ),
+    "seals what came late": Bug(
+        of_attempts.seals_what_came_late, ("P8",), plan=of_identity.WRITTEN_BEFORE
+    ),
     "has one id for all attempts": Bug(of_attempts.has_one_id_for_all_attempts, ("P1", "P8")),
     "has job ids of a second": Bug(of_attempts.has_job_ids_of_a_second, ("P2", "P3", "P8")),
     "chooses the last attempt": Bug(of_attempts.chooses_the_last_attempt, ("P3",)),

@@ -13,6 +13,7 @@ from msgspec import structs
 from fsspec_commit import ids
 from fsspec_commit.committers import magic
 from fsspec_commit.committers.manifest import ManifestAttempt
+from fsspec_commit.committers.v1 import V1Attempt
 from fsspec_commit.effects import retirement
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.names import unique_suffix, uniquely_named
@@ -50,6 +51,15 @@ def publishes_when_a_task_commits(patch: pytest.MonkeyPatch) -> None:
         return sealed
 
     patch.setattr(ManifestAttempt, "seal", seal)
+
+
+def seals_what_came_late(patch: pytest.MonkeyPatch) -> None:
+    """A file that an earlier request of its own task has replaced, before its directory moved."""
+
+    async def look(_: Any) -> None:
+        pass
+
+    patch.setattr(V1Attempt, "_refuse_late", look)
 
 
 def has_one_name_for_all_attempts(patch: pytest.MonkeyPatch) -> None:

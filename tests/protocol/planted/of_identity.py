@@ -49,6 +49,19 @@ WRITTEN_AGAIN = Plan(
     ),
 )
 """A file whose part is never acknowledged, nor its upload aborted, is written again."""
+WRITTEN_BEFORE = Plan(
+    family="hdfs",
+    jobs=(
+        JobPlan(
+            name="a",
+            mode="append",
+            attempts=(AttemptPlan(task=0, pause_s=30.0, retries=True),),
+            patience_s=900.0,
+        ),
+    ),
+    faults=(FaultAt("a.attempt0", 1, "applied_late", 40.0, "finish"),),
+)
+"""A file is written again, and the request of its first writer comes before its task commits."""
 BESIDE_A_SLOW_ONE = Plan(
     family="gcs",
     old=tuple(f"{number}.txt" for number in range(60)),

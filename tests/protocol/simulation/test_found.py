@@ -275,6 +275,28 @@ def test_p8_an_area_that_clean_has_put_back_is_settled_after_that() -> None:
     assert put_back
 
 
+@pytest.mark.parametrize("family", ["disk", "disk-folding", "hdfs", "memory"])
+def test_p8_a_task_that_has_written_a_file_twice_commits_the_second(family: str) -> None:
+    """The first, given up, came in between: the job was decided, and nobody could finish it."""
+    job = JobPlan(
+        name="a",
+        mode="overwrite",
+        names="exact",
+        files=(("day=2/a.txt",),),
+        attempts=(AttemptPlan(task=0, pause_s=18.251, retries=True),),
+        then="leave",
+    )
+    plan = Plan(
+        family=family,
+        schedule=122537002714,
+        jobs=(job,),
+        faults=(FaultAt("a.attempt0", 1, "applied_late", 40.0, "finish"),),
+    )
+    found = run(plan)
+    assert not found.violations, found
+    assert any("earlier request for that name" in line for line in found.trace.lines())
+
+
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_p1_readers_know_a_new_file_by_any_spelling_of_its_directory(
     mode: Literal["append", "overwrite"],
