@@ -2,10 +2,9 @@
 
 One :class:`Pace` belongs to one opened store and lives on one loop; it sleeps on that loop, which
 a simulator makes virtual. A call that failed is sent again after an exponential back-off with full
-jitter. The number in flight adapts to the store's answers, as TCP adapts to a network: each round
-of calls without a failure adds a slot, one with a failure takes three of ten away (Chiu and Jain,
-1989). A fixed number could exceed a store's rate for ever, so that some call is refused each time
-it is sent. Pacing by measured goodput could be put behind the same methods.
+jitter. How many are in flight adapts to the store's answers, as a `Window` says: a fixed number
+could exceed a store's rate for ever, so that some call is refused each time it is sent, or fall
+short of it for ever.
 """
 
 import asyncio
@@ -13,6 +12,7 @@ from collections import deque
 from operator import itemgetter
 
 from fsspec_commit.effects.silence import Silence, Trouble
+from fsspec_commit.effects.window import SLOTS_FIRST, Window
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 
@@ -21,8 +21,10 @@ BACKOFF_S = 0.02
 BACKOFF_S_MAX = 5.0
 ASKED_S_MAX = 60.0
 """The longest wait that a store may ask for."""
-IN_FLIGHT_MAX = 64
-_CUT = 0.7
+IN_FLIGHT_MAX = SLOTS_FIRST
+"""Where more are of no use, as on disks."""
+IN_FLIGHT_REMOTE_MAX = 512
+"""Where each call is a request to a service, and its rate and latency decide what is of use."""
 
 
 class Pace:
@@ -36,32 +38,31 @@ class Pace:
     def __init__(self, ids: IdSource, *, in_flight_max: int = IN_FLIGHT_MAX) -> None:
         self._ids = ids
         self._taken = 0
-        self._slots = in_flight_max
-        self._round = 0
-        """Calls that ended since the number of slots was last adapted."""
-        self._failed = False
+        self._window = Window(in_flight_max)
         self._waiting: deque[tuple[int, Trouble | None, asyncio.Future[None]]] = deque()
         self._asked_to_wait_s = 0.0
         self.in_flight_max = in_flight_max
         self.silence = Silence()
 
     def slow_down(self, error: StoreError) -> None:
-        """Wait as long as the store asked for, and have fewer calls in flight from now on."""
+        """Wait as long as the store asked for, and have fewer calls in flight if it is too busy."""
         if error.retry_after_s is not None:
             asked = min(error.retry_after_s, ASKED_S_MAX)
             self._asked_to_wait_s = max(self._asked_to_wait_s, asked)
-        if error.reply is not Reply.REFUSED and not self._failed:
-            # Once a round: those that were in flight together fail together.
-            self._failed = True
-            self._round = 0
-            self._slots = max(1, int(self._slots * _CUT))
+        if error.reply is Reply.NOT_DONE:
+            self._window.turn_away(self._taken)
+        elif error.reply is Reply.UNKNOWN:
+            self._window.lose()
 
     def enter_now(self) -> bool:
         """Take a free slot if there is one; then :meth:`leave` is due."""
-        if self._taken < self._slots:
-            self._taken += 1
-            return True
-        return False
+        if self._taken >= self._window.slots:
+            self._window.is_used = True
+            return False
+        if not self._taken:
+            self._window.begin(_now_s())
+        self._taken += 1
+        return True
 
     async def enter(self, nth: int, trouble: Trouble | None = None) -> bool:
         """Wait for the back-off and for a free slot, until a call may be repeated the *nth* time.
@@ -91,17 +92,14 @@ class Pace:
     def leave(self) -> None:
         """Give the slot to the next call that waits, unless there are too many slots by now."""
         self._taken -= 1
-        self._round += 1
-        if self._round >= self._slots:
-            self._round = 0
-            if not self._failed:
-                self._slots = min(self.in_flight_max, self._slots + 1)
-            self._failed = False
-        while self._waiting and self._taken < self._slots:
+        self._window.end(_now_s(), self._taken)
+        while self._waiting and self._taken < self._window.slots:
             slot = self._next()
             if not slot.done():
                 self._taken += 1
                 slot.set_result(None)
+        if self._waiting:
+            self._window.is_used = True
 
     def _next(self) -> asyncio.Future[None]:
         """The next call: the first that waits, so that tries last while a store restarts.
@@ -123,3 +121,7 @@ class Pace:
         asked, self._asked_to_wait_s = self._asked_to_wait_s, 0.0
         longest: float = min(BACKOFF_S_MAX, BACKOFF_S * 2**nth)
         return asked + longest * self._ids.jitter()
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

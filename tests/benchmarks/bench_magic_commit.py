@@ -2,6 +2,7 @@
 
 The server is the project's own (`tests/servers/slow_s3`): a process on loopback that answers each
 call after 50 ms and more than 3,500 calls a second with 503. The files have one part of 100 bytes.
+One of our sides finds out how many calls to have in flight, the other is told.
 The bound is that of `commit_jobs.py`, with 175 calls in flight, R·L, so that the server's rate is
 all that counts.
 

@@ -73,7 +73,7 @@ def measure_at_rate(
     runs = Runs()
     title = f"{title}, {limits.rate_per_s:,}/s"
     bounds = add_bounds(report, title, limits, files, rounds=1, steps=steps)
-    sample = Sample((jobs.ours(files, runs, limits=limits),))
+    sample = Sample((jobs.ours(files, runs, limits=limits, concurrency=IN_FLIGHT_MAX),))
     report.add(f"{title}: ours", sample, unit="s")
     for against, bound in bounds.items():
         report.compare(f"{title}: ours / {against}", sample, bound)
@@ -93,7 +93,7 @@ def compare(report: Report, name: str, options: argparse.Namespace) -> None:
         sizes = options.files or [QUICK_FILES if options.quick else FILES]
         for files in sizes:
             rounds = options.rounds or (1 if options.quick else ROUNDS)
-            title, ours = f"{name}, {files:,} files", {"ours": dict[str, object]()}
+            title, ours = f"{name}, {files:,} files", {"ours": {"concurrency": IN_FLIGHT_MAX}}
             measure(
                 *(report, jobs, jvms, files),
                 title=title,

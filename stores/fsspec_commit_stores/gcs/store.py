@@ -42,10 +42,12 @@ from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.writing import GcsWriter
-from fsspec_commit_stores.http.opening import POOL
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
+
+_DELETIONS_MAX = 64
+"""So many of a tree's files are deleted at once: no pace of the caller's holds these requests."""
 
 
 class GcsStore(HttpStore):
@@ -61,11 +63,17 @@ class GcsStore(HttpStore):
     deletion_operation = tree_deletion_operation = "objects.delete"
 
     def __init__(
-        self, found: Opened, place: Place, capabilities: Capabilities, ask: Ask, *, concurrency: int
+        self,
+        found: Opened,
+        place: Place,
+        capabilities: Capabilities,
+        ask: Ask,
+        *,
+        deletions_max: int,
     ) -> None:
         self.capabilities = capabilities
         self._bucket = found.bucket
-        self._listing = Listing(self._bucket, ask, deletions_max=concurrency)
+        self._listing = Listing(self._bucket, ask, deletions_max=deletions_max)
         self.files: RenamesFiles | None = GcsFiles(self._bucket)
         super().__init__(
             place.root,
@@ -94,7 +102,8 @@ class GcsStore(HttpStore):
             facts = capabilities_of(is_google=found.is_google, single_writer=options.single_writer)
             if options.choosing:
                 facts = await options.ask(partial(facts_of, found.bucket, facts, url))
-            return cls(found, place, facts, options.ask, concurrency=options.concurrency or POOL)
+            at_once = options.concurrency or _DELETIONS_MAX
+            return cls(found, place, facts, options.ask, deletions_max=at_once)
         except BaseException:
             await close(found)
             raise

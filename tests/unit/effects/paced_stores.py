@@ -142,7 +142,7 @@ def measured(scenario: Scenario) -> Result:
     async def job(nth: int, starts_s: float) -> None:
         await asyncio.sleep(starts_s)
         ids = IdSource(random.Random(nth), SYSTEM_IDS.now)
-        pace = Pace(ids)
+        pace = Pace(ids, in_flight_max=IN_FLIGHT_MAX)
 
         async def one(_: int) -> None:
             await ask(lambda: store.call(nth), pace)

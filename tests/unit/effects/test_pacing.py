@@ -64,10 +64,13 @@ def test_no_more_calls_are_in_flight_than_there_are_slots() -> None:
 
 
 def test_a_slot_is_taken_at_once_or_not_at_all() -> None:
-    on = pace(2)
-    assert [on.enter_now() for _ in range(3)] == [True, True, False]
-    on.leave()
-    assert on.enter_now()
+    async def three() -> list[bool]:
+        on = pace(2)
+        taken = [on.enter_now() for _ in range(3)]
+        on.leave()
+        return [*taken, on.enter_now()]
+
+    assert run(three())[0] == [True, True, False, True]
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 0.999])
@@ -116,47 +119,6 @@ def test_no_store_is_left_alone_for_a_week(asked: float) -> None:
         return await call(on, nth=1, lasting_s=0)
 
     assert run(throttled())[0] == ASKED_S_MAX
-
-
-def round_of(on: Pace, *failures: StoreError) -> None:
-    """As many calls as may be in flight, the first of which fail."""
-    taken = 0
-    while on.enter_now():
-        taken += 1
-    for error in failures:
-        on.slow_down(error)
-    for _ in range(taken):
-        on.leave()
-
-
-def test_a_store_that_is_overtaxed_gets_fewer_calls_at_once() -> None:
-    on = pace(10)
-    busy = StoreError("slow down", reply=Reply.NOT_DONE)
-    round_of(on, busy, busy, busy)
-    assert on._slots == 7, "the failures of one round count once"
-    for _ in range(20):
-        round_of(on, busy)
-    assert 1 <= on._slots <= 2, "and never none"
-
-
-def test_a_store_that_keeps_up_gets_more_again_but_not_more_than_asked_for() -> None:
-    on = pace(10)
-    round_of(on, StoreError("slow down", reply=Reply.NOT_DONE))
-    seen = []
-    for _ in range(6):
-        seen.append(on._slots)
-        round_of(on)
-    assert seen[0] == 7
-    assert seen == sorted(seen)
-    assert on._slots == 10
-    round_of(on)
-    assert on._slots == 10
-
-
-def test_a_refusal_says_nothing_of_the_load() -> None:
-    on = pace(10)
-    round_of(on, StoreError("exists", reply=Reply.REFUSED))
-    assert on._slots == 10
 
 
 @pytest.mark.parametrize("rate_per_s", [500, 1_000])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.effects.silence import LONG_S, Silence, Trouble
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
@@ -126,30 +125,3 @@ def test_a_call_has_been_in_a_long_silence_as_long_as_it_has_lasted() -> None:
         assert (early.in_long_silence, late.in_long_silence) == (True, False)
 
     scene(main())
-
-
-def test_calls_that_were_in_flight_together_fail_together() -> None:
-    """However many had gone well in that round."""
-    pace = Pace(IDS, in_flight_max=10)
-    for _ in range(6):
-        assert pace.enter_now()
-        pace.leave()
-    for _ in range(3):
-        assert pace.enter_now()
-    for _ in range(3):
-        pace.slow_down(BUSY)
-        pace.leave()
-    assert pace._slots == 7
-
-
-def test_a_round_is_as_many_calls_as_there_are_slots() -> None:
-    """After one with a failure there is one without, and then one slot more."""
-    pace = Pace(IDS, in_flight_max=10)
-    assert pace.enter_now()
-    pace.slow_down(BUSY)
-    slots = []
-    for _ in range(2 * 7 + 8):
-        pace.leave()
-        slots.append(pace._slots)
-        assert pace.enter_now()
-    assert slots == [*[7] * 13, *[8] * 8, 9]

@@ -17,6 +17,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Expect, OpenOptions
 from fsspec_commit.store.registry import adapter
+from fsspec_commit_stores.http.opening import connections_max_of
 from fsspec_commit_stores.s3 import S3Store, opening
 from fsspec_commit_stores.s3.renaming import S3Renames
 from tests.unit.stores.responder import Answer, Received
@@ -212,7 +213,7 @@ class TestRequests:
         def config(store: S3Store) -> Any:
             return store._filesystem._s3.meta.config
 
-        assert config(s3.open()).max_pool_connections == 64
+        assert config(s3.open()).max_pool_connections == connections_max_of(OpenOptions())
         mine = s3.open(config_kwargs={"max_pool_connections": 7})
         assert config(mine).max_pool_connections == 7
         options = OpenOptions(storage_options=ACCOUNT, concurrency=200)

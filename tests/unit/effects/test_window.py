@@ -1,0 +1,128 @@
+"""How many calls may be in flight, after rounds that ended in one way or another."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsspec_commit.effects.window import SLOTS_FIRST, Window
+
+MOST = 512
+
+
+class Rounds:
+    """Calls that all end at once, a round trip after they left, and others that wait meanwhile.
+
+    Attributes:
+        window: What is tried.
+    """
+
+    def __init__(self, slots_max: int = MOST, *, waiting: bool = True) -> None:
+        self.window = Window(slots_max)
+        self._waiting = waiting
+        self._now_s = 0.0
+        self.window.begin(self._now_s)
+
+    def pass_by(self, *, turned_away: int = 0, lost: int = 0, latency_s: float = 0.05) -> int:
+        """One round; how many slots there are after it."""
+        self._now_s += latency_s
+        in_flight = self.window.slots
+        self.window.is_used = self._waiting
+        for nth in range(in_flight):
+            if nth < turned_away:
+                self.window.turn_away(in_flight)
+            elif nth < turned_away + lost:
+                self.window.lose()
+            self.window.end(self._now_s, in_flight - 1)
+        return self.window.slots
+
+    def served(self, per_s: float, rounds: int) -> list[int]:
+        """Rounds of a store that answers as many a second as it can, and lets the others wait."""
+        return [self.pass_by(latency_s=max(0.05, self.window.slots / per_s)) for _ in range(rounds)]
+
+
+def test_it_grows_as_long_as_that_brings_more_answers() -> None:
+    slots = Rounds().served(1e6, 40)
+    assert slots == sorted(slots)
+    assert slots[-1] == MOST
+
+
+@pytest.mark.parametrize("slots_max", [1, 3, SLOTS_FIRST, 100])
+def test_it_never_grows_beyond_what_it_may(slots_max: int) -> None:
+    assert max(Rounds(slots_max).served(1e6, 40)) <= slots_max
+
+
+def test_where_more_bring_nothing_it_goes_back_and_tries_again_much_later() -> None:
+    """A store that lets calls wait: what is in flight beyond its rate only takes longer."""
+    slots = Rounds().served(SLOTS_FIRST / 0.05, 20)
+    assert max(slots) == 2 * SLOTS_FIRST
+    assert slots[-1] == SLOTS_FIRST
+    rounds = Rounds()
+    rounds.served(SLOTS_FIRST / 0.05, 80)
+    assert rounds.served(1e6, 90)[-1] == MOST, "and the store does more by then"
+
+
+def test_it_does_not_grow_for_calls_that_do_not_wait() -> None:
+    assert Rounds(waiting=False).served(1e6, 40)[-1] == SLOTS_FIRST
+
+
+def test_the_refusals_of_one_round_count_once() -> None:
+    assert Rounds(10).pass_by(turned_away=3) == 7
+
+
+def test_a_large_window_loses_less_and_comes_back_as_fast() -> None:
+    rounds = Rounds()
+    rounds.served(1e6, 40)
+    assert rounds.pass_by(turned_away=1) == int(MOST * 0.8)
+    before = rounds.window.slots
+    # The first round is of calls that left before.
+    assert [rounds.pass_by() for _ in range(3)] == [before, before + 1, before + 2]
+
+
+def test_a_store_that_is_overtaxed_gets_fewer_calls_at_once_but_never_none() -> None:
+    rounds = Rounds(10)
+    for _ in range(20):
+        rounds.pass_by(turned_away=1)
+    assert 1 <= rounds.window.slots <= 2
+
+
+def test_a_store_that_keeps_up_gets_more_again_but_not_more_than_asked_for() -> None:
+    rounds = Rounds(10)
+    assert rounds.pass_by(turned_away=1) == 7
+    assert [rounds.pass_by() for _ in range(5)] == [7, 8, 9, 10, 10]
+
+
+def test_a_lost_answer_in_a_hundred_says_nothing_of_the_load() -> None:
+    rounds = Rounds(100)
+    rounds.served(1e6, 40)
+    assert rounds.pass_by(lost=1) == 100
+
+
+@pytest.mark.parametrize("lost", [16, 64])
+def test_many_lost_answers_do(lost: int) -> None:
+    rounds = Rounds(SLOTS_FIRST)
+    assert rounds.pass_by(lost=lost) == int(SLOTS_FIRST * 0.7)
+    for _ in range(40):
+        rounds.pass_by(lost=rounds.window.slots)
+    assert rounds.window.slots == 1
+
+
+def test_calls_one_after_the_other_do_not_shrink_it_each_time() -> None:
+    """They say nothing of how many may be in flight."""
+    window = Window(MOST)
+    for nth in range(8):
+        window.begin(float(nth))
+        window.turn_away(1)
+        window.end(nth + 0.05, 0)
+    assert window.slots == int(SLOTS_FIRST * 0.7)
+
+
+def test_a_round_is_as_many_calls_as_there_are_slots() -> None:
+    """After one with a failure there is one without, and then one slot more."""
+    window = Window(10)
+    window.begin(0)
+    window.turn_away(1)
+    slots = []
+    for nth in range(2 * 7 + 8):
+        window.end(nth, 0)
+        slots.append(window.slots)
+    assert slots == [*[7] * 13, *[8] * 8, 9]
