@@ -9,7 +9,8 @@ short of it for ever.
 
 import asyncio
 from collections import deque
-from operator import itemgetter
+from contextvars import ContextVar
+from typing import TypeAlias
 
 from fsspec_commit.effects.silence import Silence, Trouble
 from fsspec_commit.effects.window import SLOTS_FIRST, Window
@@ -26,6 +27,11 @@ IN_FLIGHT_MAX = SLOTS_FIRST
 IN_FLIGHT_REMOTE_MAX = 512
 """Where each call is a request to a service, and its rate and latency decide what is of use."""
 
+is_one_of_many = ContextVar("is_one_of_many", default=False)
+"""Whether a call is one of those that are made for each of many things."""
+
+_Waiting: TypeAlias = deque[tuple[int, Trouble | None, asyncio.Future[None]]]
+
 
 class Pace:
     """Hands out the slots in which one call may be sent, one at a time.
@@ -39,7 +45,9 @@ class Pace:
         self._ids = ids
         self._taken = 0
         self._window = Window(in_flight_max)
-        self._waiting: deque[tuple[int, Trouble | None, asyncio.Future[None]]] = deque()
+        self._single: _Waiting = deque()
+        self._many: _Waiting = deque()
+        self._turn_of_many = False
         self._asked_to_wait_s = 0.0
         self.in_flight_max = in_flight_max
         self.silence = Silence()
@@ -81,7 +89,8 @@ class Pace:
 
     async def _slot(self, nth: int, trouble: Trouble | None) -> None:
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((nth, trouble, slot))
+        lane = self._many if is_one_of_many.get() else self._single
+        lane.append((nth, trouble, slot))
         try:
             await slot
         except asyncio.CancelledError:
@@ -93,29 +102,39 @@ class Pace:
         """Give the slot to the next call that waits, unless there are too many slots by now."""
         self._taken -= 1
         self._window.end(_now_s(), self._taken)
-        while self._waiting and self._taken < self._window.slots:
+        while self._is_waited_for and self._taken < self._window.slots:
             slot = self._next()
             if not slot.done():
                 self._taken += 1
                 slot.set_result(None)
-        if self._waiting:
+        if self._is_waited_for:
             self._window.is_used = True
+
+    @property
+    def _is_waited_for(self) -> bool:
+        return bool(self._single or self._many)
 
     def _next(self) -> asyncio.Future[None]:
         """The next call: the first that waits, so that tries last while a store restarts.
 
-        In a long silence the call goes first that has failed most often: either that ends the
-        silence, or all give up soon.
+        One of many takes turns with those that are not: a job that does something for each of its
+        files must not wait for all of these to say that it lives. In a long silence the call goes
+        first that has failed most often: either that ends the silence, or all give up soon.
         """
         if self.silence.is_long:
             longest = [
-                one for one in self._waiting if one[1] is not None and one[1].in_long_silence
+                (one, lane)
+                for lane in (self._single, self._many)
+                for one in lane
+                if one[1] is not None and one[1].in_long_silence
             ]
             if longest:
-                first = max(longest, key=itemgetter(0))
-                self._waiting.remove(first)
+                first, lane = max(longest, key=lambda found: found[0][0])
+                lane.remove(first)
                 return first[2]
-        return self._waiting.popleft()[2]
+        is_of_many = bool(self._many) and (self._turn_of_many or not self._single)
+        self._turn_of_many = not is_of_many
+        return (self._many if is_of_many else self._single).popleft()[2]
 
     def _delay_s(self, nth: int) -> float:
         asked, self._asked_to_wait_s = self._asked_to_wait_s, 0.0

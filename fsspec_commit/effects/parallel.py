@@ -13,6 +13,7 @@ from collections.abc import (
 from operator import length_hint
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from fsspec_commit.effects.pacing import is_one_of_many
 from fsspec_commit.errors import CommitError
 
 T = TypeVar("T")
@@ -153,6 +154,7 @@ class _Crew(Generic[T]):
             self.workers.append(asyncio.ensure_future(self._work()))
 
     async def _work(self) -> None:
+        is_one_of_many.set(True)  # In the context of this worker's task.
         feed, streak, alone = self._feed, 0, True
         while (items := feed.ready()) is not None or (items := await feed.fill()) is not None:
             if alone and feed.may_have_more:

@@ -158,6 +158,36 @@ def test_under_a_limited_rate_nearly_every_call_is_answered_at_once(rate_per_s: 
     assert sent < 3_000 * 1.15
 
 
+def waited_s(*, singles: int) -> tuple[list[float], list[float]]:
+    """When each of some single calls begins, and each of a hundred of many, that came before."""
+
+    async def main() -> tuple[list[float], list[float]]:
+        on = pace(1)
+        many: list[float] = []
+
+        async def one(_: int) -> None:
+            many.append(await call(on))
+
+        crew = asyncio.ensure_future(for_each(range(100), one, in_flight_max=100))
+        await asyncio.sleep(0.5)
+        began = await asyncio.gather(*(call(on) for _ in range(singles)))
+        await crew
+        return began, many
+
+    return run(main())[0]
+
+
+def test_a_single_call_does_not_wait_for_all_that_are_made_for_each_of_many_things() -> None:
+    """A driver that lists, deletes or publishes must be able to say that it lives."""
+    assert waited_s(singles=1)[0] == [1]
+
+
+def test_nor_do_those_wait_for_all_single_calls() -> None:
+    began, many = waited_s(singles=10)
+    assert began == [float(nth) for nth in range(1, 21, 2)]
+    assert many[:11] == [0, *(float(nth) for nth in range(2, 22, 2))]
+
+
 def cancelled(when_done: Callable[[Pace], None]) -> None:
     async def main() -> None:
         on = pace(1)
