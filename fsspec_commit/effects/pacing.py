@@ -10,12 +10,15 @@ short of it for ever.
 import asyncio
 from collections import deque
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fsspec_commit.effects.silence import Silence, Trouble
 from fsspec_commit.effects.window import SLOTS_FIRST, Window
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TRIES_MAX = 8
 BACKOFF_S = 0.02
@@ -49,6 +52,7 @@ class Pace:
         self._many: _Waiting = deque()
         self._turn_of_many = False
         self._asked_to_wait_s = 0.0
+        self._clock: Callable[[], float] | None = None
         self.in_flight_max = in_flight_max
         self.silence = Silence()
 
@@ -68,7 +72,7 @@ class Pace:
             self._window.is_used = True
             return False
         if not self._taken:
-            self._window.begin(_now_s())
+            self._window.begin(self._now_s())
         self._taken += 1
         return True
 
@@ -101,7 +105,7 @@ class Pace:
     def leave(self) -> None:
         """Give the slot to the next call that waits, unless there are too many slots by now."""
         self._taken -= 1
-        self._window.end(_now_s(), self._taken)
+        self._window.end(self._now_s(), self._taken)
         while self._is_waited_for and self._taken < self._window.slots:
             slot = self._next()
             if not slot.done():
@@ -141,6 +145,9 @@ class Pace:
         longest: float = min(BACKOFF_S_MAX, BACKOFF_S * 2**nth)
         return asked + longest * self._ids.jitter()
 
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()
+    def _now_s(self) -> float:
+        """The time, also where the loop has ended by now; none where a window asks for none."""
+        if self._clock is None:
+            is_asked = self.in_flight_max > SLOTS_FIRST
+            self._clock = asyncio.get_running_loop().time if is_asked else float
+        return self._clock()

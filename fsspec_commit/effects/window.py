@@ -1,15 +1,17 @@
 """How many calls may be in flight at once: found by what comes of more, and of too many.
 
 A store's limit is reached by its rate times its latency of calls in flight, and neither is known.
-So at first more are tried after each round, as long as they bring more answers a second. Where
-twice as many have not brought a quarter more, the store, the network or this machine does no more:
-that is BBR's test for a full pipe. Delay, by which TCP Vegas and gradient limits go, says nothing
-of stores that turn a call away as soon as they would answer it.
+So more are tried after each round, as long as they bring more answers a second. Where twice as many
+have not brought a quarter more, the store, the network or this machine does no more: that is BBR's
+test for a full pipe. Delay, by which TCP Vegas and gradient limits go, says nothing of stores that
+turn a call away as soon as they would answer it.
 
-Once a call has been turned away the window follows the store as TCP follows a network: a call more
-after each round, a share less after one in which some were turned away (Chiu and Jain, 1989). All
-jobs on a store gain as much and lose the same share, so that they come to the same rate. A large
-window loses less (RFC 3649, HighSpeed TCP), since it comes back by one call a round as well.
+After a call has been turned away the window follows the store as TCP follows a network: a share
+less, then one call more after each round, as long as that passes the same test (Chiu and Jain,
+1989). All jobs on a store gain as much and lose the same share, so that they come to the same rate.
+A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by one call a round as
+well. Where most of a round was turned away, what was answered is all that the store takes. Once
+none has been turned away for many rounds, more are tried again, but not as many at once.
 
 An answer that is lost says nothing of the load, unless many are.
 """
@@ -19,6 +21,8 @@ from typing import NamedTuple
 SLOTS_FIRST = 64
 """So many calls leave before anything is known of a store."""
 _MORE = 16
+_MORE_WARILY = 4
+"""Of a store that has turned calls away."""
 _GAIN = 1.25
 _TWICE = 2
 _REST = 64
@@ -27,6 +31,7 @@ _CUT = 0.7
 _CUT_LARGE = 0.8
 """Of more than `SLOTS_FIRST`."""
 _LOST_SHARE = 1 / 8
+_MOST_OF_ROUND = 3 / 4
 
 
 class _Found(NamedTuple):
@@ -52,18 +57,21 @@ class Window:
         self.slots = min(SLOTS_FIRST, slots_max)
         self.is_used = False
         self._max = slots_max
-        self._found: _Found | None = _Found(self.slots, 0.0)
-        """What the last gain came from; ``None`` once a call has been turned away."""
+        self._found = _Found(self.slots, 0.0)
+        """What the last gain came from; no goodput until a round has been measured."""
         self._rest = 0
+        self._is_wary = False
         self._is_cut = False
+        self._turned_away = 0
         self._lost = 0
         self._ends = 0
         self._ends_min = self.slots
         self._began_s = 0.0
+        self._idle_since_s = 0.0
 
     def begin(self, now_s: float) -> None:
         """A call leaves, and none is in flight; how long there was none says nothing."""
-        self._ends, self._began_s = 0, now_s
+        self._began_s += now_s - self._idle_since_s
 
     def turn_away(self, in_flight: int) -> None:
         """A call was turned away. Once a round: those that were in flight together fail together.
@@ -73,9 +81,11 @@ class Window:
         """
         if not self._is_cut:
             self._is_cut = True
-            self._found = None
             self._shrink()
+            self._rest, self._is_wary = _REST, True
+            self._turned_away = 0
             self._ends, self._ends_min = 0, self._round_of(in_flight)
+        self._turned_away += 1
 
     def lose(self) -> None:
         """A call was not answered."""
@@ -89,14 +99,18 @@ class Window:
             in_flight: How many still are.
         """
         self._ends += 1
+        if not in_flight:
+            self._idle_since_s = now_s
         if self._ends < self._ends_min:
             return
-        if self._lost >= self._ends * _LOST_SHARE:
+        if self._turned_away >= self._ends * _MOST_OF_ROUND:
+            self._take(min(self.slots, max(1, self._ends - self._turned_away)))
+        elif self._lost >= self._ends * _LOST_SHARE:
             self._shrink()
         elif not self._is_cut:
             self._grow(now_s)
         self._ends, self._ends_min = 0, self._round_of(in_flight)
-        self._lost, self._is_cut, self.is_used = 0, False, False
+        self._turned_away, self._lost, self._is_cut, self.is_used = 0, 0, False, False
         self._began_s = now_s
 
     def _round_of(self, in_flight: int) -> int:
@@ -104,23 +118,32 @@ class Window:
 
     def _shrink(self) -> None:
         cut = _CUT_LARGE if self.slots > SLOTS_FIRST else _CUT
-        self.slots = max(1, int(self.slots * cut))
+        self._take(max(1, int(self.slots * cut)))
+
+    def _take(self, slots: int) -> None:
+        """Have so many, of which nothing is known yet."""
+        self.slots = slots
+        self._found = _Found(slots, 0.0)
 
     def _grow(self, now_s: float) -> None:
-        if self.slots < SLOTS_FIRST or self._found is None:
-            if self.is_used or self.slots < SLOTS_FIRST:
-                self.slots = min(self._max, self.slots + 1)
-        elif self._rest:
+        if self._rest:
             self._rest -= 1
-        elif self.is_used and now_s > self._began_s:
-            self._try_more(self._found, self._ends / (now_s - self._began_s))
-
-    def _try_more(self, found: _Found, goodput_per_s: float) -> None:
-        if goodput_per_s >= _GAIN * found.goodput_per_s:
-            found = _Found(self.slots, goodput_per_s)
-        if self.slots >= _TWICE * found.slots:
-            self.slots, self._rest = found.slots, _REST
-            self._found = _Found(self.slots, 0.0)
+            more = int(self._is_wary)
         else:
-            self.slots = min(self._max, self.slots + _MORE)
-            self._found = found
+            more = _MORE_WARILY if self._is_wary else _MORE
+        if self.slots < SLOTS_FIRST:
+            self._take(min(self._max, self.slots + (more or 1)))
+        elif more and self.is_used and now_s > self._began_s:
+            self._try_more(more, self._ends / (now_s - self._began_s))
+
+    def _try_more(self, more: int, goodput_per_s: float) -> None:
+        found = self._found
+        # By half, not for more of them: these are calls of another kind, that take longer.
+        is_slower = goodput_per_s * _TWICE <= found.goodput_per_s
+        if is_slower or goodput_per_s >= _GAIN * found.goodput_per_s:
+            self._found = found = _Found(self.slots, goodput_per_s)
+        if self.slots >= _TWICE * found.slots:
+            self._take(found.slots)
+            self._rest, self._is_wary = _REST, False
+        else:
+            self.slots = min(self._max, self.slots + more)

@@ -14,6 +14,7 @@ from fsspec_commit.effects.pacing import (
     BACKOFF_S,
     BACKOFF_S_MAX,
     IN_FLIGHT_MAX,
+    IN_FLIGHT_REMOTE_MAX,
     TRIES_MAX,
     Pace,
 )
@@ -156,6 +157,17 @@ def test_under_a_limited_rate_nearly_every_call_is_answered_at_once(rate_per_s: 
 
     run(main())
     assert sent < 3_000 * 1.15
+
+
+def test_a_slot_is_given_back_where_no_loop_runs() -> None:
+    """A coroutine that is collected, or closed as the program ends, must not fail at that."""
+    on = pace(IN_FLIGHT_REMOTE_MAX)
+
+    async def enter() -> None:
+        assert on.enter_now()
+
+    run(enter())
+    on.leave()
 
 
 def waited_s(*, singles: int) -> tuple[list[float], list[float]]:

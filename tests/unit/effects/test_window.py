@@ -35,6 +35,12 @@ class Rounds:
             self.window.end(self._now_s, in_flight - 1)
         return self.window.slots
 
+    def pause(self, lasting_s: float) -> None:
+        """Nothing is in flight for so long."""
+        self.window.end(self._now_s, 0)
+        self._now_s += lasting_s
+        self.window.begin(self._now_s)
+
     def served(self, per_s: float, rounds: int) -> list[int]:
         """Rounds of a store that answers as many a second as it can, and lets the others wait."""
         return [self.pass_by(latency_s=max(0.05, self.window.slots / per_s)) for _ in range(rounds)]
@@ -44,6 +50,41 @@ def test_it_grows_as_long_as_that_brings_more_answers() -> None:
     slots = Rounds().served(1e6, 40)
     assert slots == sorted(slots)
     assert slots[-1] == MOST
+
+
+def test_it_does_not_grow_by_the_time_when_there_was_nothing_to_do() -> None:
+    """Nor is a rate taken for a small one because of that."""
+    rounds = Rounds()
+    for _ in range(5):
+        rounds.pass_by()
+        rounds.pause(3600)
+    rounds.served(SLOTS_FIRST / 0.05, 20)
+    assert max(rounds.served(SLOTS_FIRST / 0.05, 40)) <= 2 * SLOTS_FIRST
+
+
+@pytest.mark.parametrize("quick_rounds", [1, 2, 3])
+def test_calls_of_another_kind_that_take_longer_are_no_reason_to_have_no_more(
+    quick_rounds: int,
+) -> None:
+    """Looks take 5 ms, and the writes that come after them 50."""
+    rounds = Rounds()
+    for _ in range(quick_rounds):
+        rounds.pass_by(latency_s=0.005)
+    assert max(rounds.pass_by() for _ in range(10)) >= 175
+
+
+def test_one_refusal_is_not_the_end_of_asking_what_more_calls_bring() -> None:
+    rounds = Rounds()
+    rounds.pass_by(turned_away=1)
+    slots = rounds.served(SLOTS_FIRST / 0.05, 500)
+    assert max(slots) <= 3 * SLOTS_FIRST
+    assert sum(slots) / len(slots) < 1.5 * SLOTS_FIRST
+
+
+def test_one_refusal_among_many_calls_is_made_up_for() -> None:
+    rounds = Rounds()
+    rounds.pass_by(turned_away=1)
+    assert rounds.served(1e6, 200)[-1] == MOST
 
 
 @pytest.mark.parametrize("slots_max", [1, 3, SLOTS_FIRST, 100])
@@ -114,6 +155,43 @@ def test_calls_one_after_the_other_do_not_shrink_it_each_time() -> None:
         window.turn_away(1)
         window.end(nth + 0.05, 0)
     assert window.slots == int(SLOTS_FIRST * 0.7)
+
+
+def test_refusals_are_forgotten_that_were_given_to_calls_one_after_the_other() -> None:
+    """An hour before, to a driver that is alive for long."""
+    window = Window(MOST)
+    window.begin(0)
+    window.turn_away(1)
+    window.end(0.05, 0)
+    for at_s in (3600.0, 3700.0):
+        window.begin(at_s)
+        for left in reversed(range(40)):
+            window.turn_away(left + 1)
+            window.end(at_s + 0.05, left)
+    assert window.slots < int(SLOTS_FIRST * 0.7)
+
+
+def test_lost_answers_are_forgotten_as_well() -> None:
+    window = Window(MOST)
+    for nth in range(2000):
+        window.begin(float(nth))
+        if nth % 200 == 0:
+            window.lose()
+        window.end(nth + 0.05, 0)
+    window.begin(3000)
+    for left in reversed(range(SLOTS_FIRST)):
+        window.end(3000.05, left)
+    assert window.slots == SLOTS_FIRST
+
+
+@pytest.mark.parametrize(("answered", "slots"), [(3, 3), (100, 100), (256, 409)])
+def test_where_most_of_a_round_is_turned_away_what_is_answered_is_what_there_is(
+    answered: int, slots: int
+) -> None:
+    """By a share less after each round a collapse would take as many rounds as a call has tries."""
+    rounds = Rounds()
+    rounds.served(1e6, 40)
+    assert rounds.pass_by(turned_away=MOST - answered) == slots
 
 
 def test_a_round_is_as_many_calls_as_there_are_slots() -> None:
