@@ -269,6 +269,10 @@ class StoreError(CommitError, OSError):
     Attributes:
         reply: What is known of the request's effect.
         retry_after_s: How long the store asked callers to wait, if it did.
+        is_overload: Whether it was answered that too much is asked, of the store or of what is on
+            the way to it: fewer calls are in flight then. An answer that leaves the effect open may
+            say so as well as one that does not, and one about a single name does not. Where nothing
+            is said, it is what ``Reply.NOT_DONE`` means.
         can_go_on: Whether a writer has lost nothing: ``write(b"")`` or ``finish()`` continues where
             it stopped, and asks the store what has arrived before it sends anything again.
     """
@@ -279,12 +283,14 @@ class StoreError(CommitError, OSError):
         *,
         reply: Reply = Reply.UNKNOWN,
         retry_after_s: float | None = None,
+        is_overload: bool | None = None,
         can_go_on: bool = False,
         **where: Any,
     ) -> None:
         super().__init__(message, **where)
         self.reply = reply
         self.retry_after_s = retry_after_s
+        self.is_overload = reply is Reply.NOT_DONE if is_overload is None else is_overload
         self.can_go_on = can_go_on
 
 

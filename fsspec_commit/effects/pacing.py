@@ -61,9 +61,11 @@ class Pace:
         if error.retry_after_s is not None:
             asked = min(error.retry_after_s, ASKED_S_MAX)
             self._asked_to_wait_s = max(self._asked_to_wait_s, asked)
-        if error.reply is Reply.NOT_DONE:
+        if error.reply is Reply.REFUSED:
+            return
+        if error.is_overload:
             self._window.turn_away(self._taken)
-        elif error.reply is Reply.UNKNOWN:
+        else:
             self._window.lose()
 
     def enter_now(self) -> bool:

@@ -26,6 +26,7 @@ from fsspec_commit_stores.azure.answers import (
     why_of,
 )
 from fsspec_commit_stores.azure.connections import UnansweredError
+from fsspec_commit_stores.http.answers import is_overload_by
 from fsspec_commit_stores.http.failures import (
     RequestDescription,
     after_first_tries,
@@ -63,6 +64,7 @@ def refused(request: AzureRequest, answer: Answer, sent: Sent) -> StoreError:
         reply_of(answer),
         number_of(answer),
         retry_after_s=retry_after_s_of(answer),
+        is_overload=is_overload_by(answer.status),
     )
 
 

@@ -18,7 +18,7 @@ from http import HTTPStatus
 
 from fsspec_commit.errors import Reply
 from fsspec_commit_stores.gcs.provenance import told_by_store
-from fsspec_commit_stores.http.answers import NUMBERS_OF_STATUSES, retry_after_s_in
+from fsspec_commit_stores.http.answers import NUMBERS_OF_STATUSES, is_overload_by, retry_after_s_in
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 _LOOKED_AT = frozenset({"date", "retry-after"})
@@ -33,7 +33,8 @@ CHECK_THE_WAY = "check endpoint_url= and the proxy"
 
 # Turned away before anything was done.
 _CHANGED = "contentChanged"
-_NOT_DONE = frozenset({"rateLimitExceeded", "userRateLimitExceeded", _CHANGED})
+_THROTTLED = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
+_NOT_DONE = _THROTTLED | {_CHANGED}
 _UNKNOWN = frozenset({"backendError", "internalError"})
 _DENIED = frozenset({"forbidden", "insufficientPermissions", "accessDenied"})
 _EXPLAINED = {
@@ -132,6 +133,12 @@ def reply_of(answer: Answer) -> Reply:
     # Of two requests on one name at one moment one is told 409: this one was not applied.
     is_collision = answer.status == HTTPStatus.CONFLICT and answer.reason not in _EXPLAINED
     return Reply.NOT_DONE if is_collision else Reply.REFUSED
+
+
+def is_overload(answer: Answer) -> bool:
+    """Whether an answer says that too much is asked, and not only of one name."""
+    is_told = answer.reason in _THROTTLED or is_overload_by(answer.status)
+    return is_told and not answer.is_name_limited
 
 
 def _is_in_the_middle(answer: Answer) -> bool:

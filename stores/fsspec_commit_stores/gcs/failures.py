@@ -17,6 +17,7 @@ from google.auth import exceptions as auth
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit_stores.gcs.answers import (
     Answer,
+    is_overload,
     number_of,
     reply_of,
     retry_after_s_of,
@@ -52,6 +53,7 @@ def answered(request: GcsRequest, answer: Answer) -> StoreError:
         reply_of(answer),
         number_of(answer),
         retry_after_s=retry_after_s_of(answer),
+        is_overload=is_overload(answer),
     )
 
 

@@ -52,12 +52,13 @@ _NUMBERS = {
     "UnresolvedPathException": errno.ELOOP,
     "UnsupportedOperationException": errno.EOPNOTSUPP,
 }
+_TOO_BUSY = "RetriableException"
 # The same request is good as soon as the cluster is: it starts, fails over, or is overloaded.
 _NOT_DONE = frozenset(
     {
         "NotReplicatedYetException",
         "ObserverRetryOnActiveException",
-        "RetriableException",
+        _TOO_BUSY,
         "RetryStartFileException",
         "SafeModeException",
         "StandbyException",
@@ -149,7 +150,9 @@ def answered(asked: RequestDescription, told: Told) -> RequestFailedError:
         reply, number = Reply.REFUSED, _NUMBERS[name]
     explained = _EXPLAINED.get(name)
     why = f"{explained}: {told.why}" if explained else told.why
-    return RequestFailedError(store_error(asked, f"{why} ({name})", reply, number), told)
+    is_overload = name == _TOO_BUSY
+    failure = store_error(asked, f"{why} ({name})", reply, number, is_overload=is_overload)
+    return RequestFailedError(failure, told)
 
 
 def answered_by_name_node(asked: RequestDescription, told: Told) -> RequestFailedError:
@@ -241,10 +244,16 @@ class ClusterContact(Contact):
 
 
 def store_error(
-    asked: RequestDescription, why: str, reply: Reply, number: int = errno.EIO
+    asked: RequestDescription,
+    why: str,
+    reply: Reply,
+    number: int = errno.EIO,
+    *,
+    is_overload: bool = False,
 ) -> StoreError:
     """A ``StoreError`` with the ``errno`` a system call would have given."""
-    error = StoreError(f"cannot {asked.verb} {asked.path!r}: {why}", reply=reply, path=asked.path)
+    message = f"cannot {asked.verb} {asked.path!r}: {why}"
+    error = StoreError(message, reply=reply, path=asked.path, is_overload=is_overload)
     error.errno = number
     error.strerror = os.strerror(number)
     return error

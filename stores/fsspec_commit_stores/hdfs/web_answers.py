@@ -27,6 +27,7 @@ from fsspec_commit_stores.hdfs.failures import (
     store_error,
 )
 from fsspec_commit_stores.hdfs.requests import Status
+from fsspec_commit_stores.http.answers import is_overload_by
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 T = TypeVar("T")
@@ -182,7 +183,8 @@ def failure_of(
         why = f"{asked.server} answered {status}{_WORDS.get(status, '')}"
     else:
         why = f"{asked.server} answered something that is not of WebHDFS (HTTP {status}); {_LOG_IN}"
-    return RequestFailedError(store_error(asked, why, Reply.UNKNOWN))
+    is_overload = is_overload_by(status)
+    return RequestFailedError(store_error(asked, why, Reply.UNKNOWN, is_overload=is_overload))
 
 
 def said_in(answer: requests.Response) -> bool | None:

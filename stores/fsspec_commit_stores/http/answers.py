@@ -21,6 +21,18 @@ NUMBERS_OF_STATUSES: Mapping[int, int] = {
 """The ``errno`` a system call would have given, where the error's code does not say more."""
 
 
+def is_overload_by(status: int) -> bool:
+    """Whether a status says that too much is asked, of whoever has answered.
+
+    A server that fails, or has none behind it, does so mostly when it has too much to do; what it
+    has done by then is another question.
+    """
+    is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return status == HTTPStatus.TOO_MANY_REQUESTS or (
+        is_failure and status != HTTPStatus.NOT_IMPLEMENTED
+    )
+
+
 def retry_after_s_in(headers: Mapping[str, str]) -> float | None:
     """How long to leave the store alone: seconds, or a date beside the date of the answer.
 

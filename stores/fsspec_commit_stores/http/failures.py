@@ -47,11 +47,18 @@ def store_error(
     number: int = errno.EIO,
     *,
     retry_after_s: float | None = None,
+    is_overload: bool = False,
 ) -> StoreError:
     """A ``StoreError`` with the ``errno`` a system call would have given."""
     shown = repr(request.path.rstrip("/"))[1:-1]  # on one line
     message = f"cannot {request.verb} '{request.scheme}://{shown}': {why}"
-    error = StoreError(message, reply=reply, path=request.path, retry_after_s=retry_after_s)
+    error = StoreError(
+        message,
+        reply=reply,
+        path=request.path,
+        retry_after_s=retry_after_s,
+        is_overload=is_overload,
+    )
     error.errno = number
     error.strerror = os.strerror(number)
     return error

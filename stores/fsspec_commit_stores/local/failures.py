@@ -75,7 +75,9 @@ def refusal(message: str, path: str, code: int) -> StoreError:
 
 def not_done(message: str, path: str, code: int) -> StoreError:
     """Somebody else interfered: without effect, and worth sending again."""
-    return _store_error(message, path, Reply.NOT_DONE, OSError(code, os.strerror(code)))
+    error = _store_error(message, path, Reply.NOT_DONE, OSError(code, os.strerror(code)))
+    error.is_overload = False
+    return error
 
 
 def symbolic_link(path: str) -> StoreError:

@@ -14,7 +14,11 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from fsspec_commit.errors import Reply
-from fsspec_commit_stores.http.answers import NUMBERS_OF_STATUSES, shown_request_id
+from fsspec_commit_stores.http.answers import (
+    NUMBERS_OF_STATUSES,
+    is_overload_by,
+    shown_request_id,
+)
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 from fsspec_commit_stores.s3.provenance import is_marked
 
@@ -25,18 +29,24 @@ _REGION = re.compile(r"[a-z0-9-]{1,40}")
 # A conflicting request of another is among them, for this one was not applied; if an earlier one of
 # ours was, then either it is in doubt already and `confirm` looks before it sends again, or the
 # next answer is a 412 or a 404, after which it looks.
-_NOT_DONE = frozenset(
+_OF_ONE_REQUEST = frozenset(
     {
         "BadDigest",
-        "BandwidthLimitExceeded",
-        "Busy",
         "ConditionalRequestConflict",
         "IncompleteBody",
         "OperationAborted",
+        "RequestTimeout",
+        "XAmzContentChecksumMismatch",
+        "XAmzContentSHA256Mismatch",
+    }
+)
+_THROTTLED = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "Busy",
         "RequestLimitExceeded",
         "RequestThrottled",
         "RequestThrottledException",
-        "RequestTimeout",
         "ServerBusy",
         "ServiceUnavailable",
         "SlowDown",
@@ -46,10 +56,9 @@ _NOT_DONE = frozenset(
         "ThrottlingException",
         "TooManyRequests",
         "TooManyRequestsException",
-        "XAmzContentChecksumMismatch",
-        "XAmzContentSHA256Mismatch",
     }
 )
+_NOT_DONE = _OF_ONE_REQUEST | _THROTTLED
 # MinIO says the last of a write that reached too few of its disks, and may be on some.
 _UNKNOWN = frozenset({"InternalError", "InternalServerError", "SlowDownWrite"})
 _WRONG_REGION = frozenset(
@@ -171,6 +180,14 @@ def reply_of(answer: Answer) -> Reply:
     if answer.is_foreign or is_redirection(answer.status):
         return Reply.UNKNOWN
     return _reply_of_status(answer.status)
+
+
+def is_overload(answer: Answer) -> bool:
+    """Whether an answer says that too much is asked, whatever became of the request."""
+    if answer.code in _THROTTLED:
+        return True
+    is_of_one = answer.code in _OF_ONE_REQUEST and not _is_timeout_inside(answer)
+    return is_overload_by(answer.status) and not is_of_one
 
 
 def _is_timeout_inside(answer: Answer) -> bool:

@@ -26,7 +26,7 @@ from fsspec_commit_stores.http.failures import (
     timed_out,
     unreachable,
 )
-from fsspec_commit_stores.s3.answers import answer_of, number_of, reply_of, why_of
+from fsspec_commit_stores.s3.answers import answer_of, is_overload, number_of, reply_of, why_of
 
 # Of a host that restarts as well: an ingress shows a certificate of its own meanwhile.
 _PASSING = (sdk.CredentialRetrievalError, sdk.MetadataRetrievalError, sdk.SSLError)
@@ -94,6 +94,7 @@ def failed(
             number_of(answer),
             # Of somebody else's nothing is believed, also not how long he wants to be left alone.
             retry_after_s=None if answer.is_foreign else retry_after_s_in(answer.headers),
+            is_overload=is_overload(answer),
         )
     failure = _unanswered(request, error, has_left=has_left)
     return after_first_tries(failure, first_tries, is_passing=isinstance(error, _PASSING))

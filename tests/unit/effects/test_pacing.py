@@ -159,6 +159,52 @@ def test_under_a_limited_rate_nearly_every_call_is_answered_at_once(rate_per_s: 
     assert sent < 3_000 * 1.15
 
 
+@pytest.mark.parametrize(
+    ("error", "slots"),
+    [
+        (StoreError("slow down", reply=Reply.NOT_DONE), 44),
+        (StoreError("a bare 503", reply=Reply.UNKNOWN, is_overload=True), 44),
+        (StoreError("one name too often", reply=Reply.NOT_DONE, is_overload=False), 64),
+        (StoreError("no answer", reply=Reply.UNKNOWN), 64),
+        (StoreError("there already", reply=Reply.REFUSED), 64),
+    ],
+)
+def test_fewer_calls_are_in_flight_at_once_where_too_much_is_asked(
+    error: StoreError, slots: int
+) -> None:
+    """Whatever is known of the call itself; a store that does not answer is another matter."""
+
+    async def main() -> int:
+        on = pace(IN_FLIGHT_REMOTE_MAX)
+        assert on.enter_now()
+        on.slow_down(error)
+        taken = 1
+        while on.enter_now():
+            taken += 1
+        return taken
+
+    assert run(main())[0] == slots
+
+
+@pytest.mark.parametrize("is_overload", [True, False])
+def test_calls_that_all_fail_are_sent_one_by_one_in_the_end(*, is_overload: bool) -> None:
+    """While a host restarts, connections are refused: so that each call has tries left after it."""
+
+    async def main() -> list[int]:
+        on = pace(IN_FLIGHT_REMOTE_MAX)
+        taken = []
+        for _ in range(20):
+            while on.enter_now():
+                pass
+            taken.append(on._taken)
+            for _ in range(taken[-1]):
+                on.slow_down(StoreError("no", reply=Reply.NOT_DONE, is_overload=is_overload))
+                on.leave()
+        return taken
+
+    assert run(main())[0][-1] == 1
+
+
 def test_a_slot_is_given_back_where_no_loop_runs() -> None:
     """A coroutine that is collected, or closed as the program ends, must not fail at that."""
     on = pace(IN_FLIGHT_REMOTE_MAX)

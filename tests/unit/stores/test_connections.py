@@ -38,6 +38,7 @@ def test_an_endpoint_that_never_answers_is_given_up(cloud: Scripted[Any]) -> Non
         assert caught.reply is reply
         assert url in str(caught)
         assert f"cannot be reached; check {cloud.address_option}" in str(caught)
+        assert not caught.is_overload
 
 
 def test_an_endpoint_that_has_answered_before_is_waited_for(cloud: Scripted[Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from fsspec_commit.errors import Reply
 from fsspec_commit.store import Expect, Token
 from tests.unit.stores.clouds import CLOUDS, every_verb
+from tests.unit.stores.responder import CLOSED, Answer
 from tests.unit.stores.verbs import PATH, put
 
 if TYPE_CHECKING:
@@ -32,6 +33,32 @@ def test_every_answer_to_every_verb(cloud: Scripted[Any], verb: Verb) -> None:
         assert caught.strerror
     # And each was sent once.
     assert len(cloud.asked) == len(cloud.errors)
+
+
+@every_verb
+def test_whether_too_much_is_asked_is_another_question_than_what_was_done(
+    cloud: Scripted[Any], verb: Verb
+) -> None:
+    for status, code in cloud.errors:
+        cloud.always(cloud.error(status, code))
+        is_throttled = status == 429 or "ateLimitExceeded" in code
+        expected = is_throttled or (status >= 500 and status != 501)
+        assert cloud.failure_of(verb.call(cloud.store)).is_overload is expected, (status, code)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+@pytest.mark.parametrize("cloud", CLOUDS, indirect=True)
+def test_a_bare_status_says_that_too_much_is_asked(cloud: Scripted[Any], status: int) -> None:
+    """As S3 answers a look, and a proxy everything."""
+    cloud.always(Answer(status))
+    for call in (cloud.store.stat(PATH), put(cloud.store)):
+        assert cloud.failure_of(call).is_overload
+
+
+@pytest.mark.parametrize("cloud", CLOUDS, indirect=True)
+def test_no_answer_says_nothing_of_that(cloud: Scripted[Any]) -> None:
+    cloud.always(CLOSED)
+    assert not cloud.failure_of(put(cloud.store)).is_overload
 
 
 @every_verb

@@ -182,6 +182,7 @@ def test_a_data_node_may_have_begun_when_the_name_node_stops(name: str) -> None:
     told = Told(name, "no")
     assert answered(ASKED, told).failure.reply is Reply.NOT_DONE
     assert answered_by_data_node(ASKED, told).failure.reply is Reply.UNKNOWN
+    assert answered(ASKED, told).failure.is_overload is (name == "RetriableException")
 
 
 @pytest.mark.parametrize(
