@@ -71,7 +71,7 @@ async def v1_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask]:
     async def read(path: StorePath) -> HadoopTask:
         return await _in_directory(store, path, committed=path not in running)
 
-    return await all_of([*committed, *running], read, in_flight_max=store.in_flight_max)
+    return await all_of([*committed, *running], read, in_flight_max=store.records_at_once_max)
 
 
 async def manifest_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask]:
@@ -104,9 +104,9 @@ async def manifest_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopT
     async def count(path: StorePath) -> HadoopTask:
         return await _in_directory(store, path, committed=False)
 
-    tasks = await all_of(manifests, read, in_flight_max=store.in_flight_max)
+    tasks = await all_of(manifests, read, in_flight_max=store.records_at_once_max)
     others = [path for name, path in attempts.items() if name not in committed]
-    return tasks + await all_of(others, count, in_flight_max=store.in_flight_max)
+    return tasks + await all_of(others, count, in_flight_max=store.records_at_once_max)
 
 
 async def _in_manifest(
@@ -170,8 +170,8 @@ async def magic_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopTask
         except (RecordError, RequestError) as error:
             return _damaged(name, str(error), committed=False)
 
-    tasks = await all_of(sets, read_set, in_flight_max=store.in_flight_max)
-    return tasks + await all_of(list(files), read_attempt, in_flight_max=store.in_flight_max)
+    tasks = await all_of(sets, read_set, in_flight_max=store.records_at_once_max)
+    return tasks + await all_of(list(files), read_attempt, in_flight_max=store.records_at_once_max)
 
 
 async def _pending(store: ConfirmedStore, layout: DestinationLayout) -> set[_Upload]:
@@ -219,7 +219,7 @@ async def _published(
         there = await store.stat(layout.final(name))
         return isinstance(there, Entry) and there.size_bytes == size_bytes
 
-    return sum(await all_of(expected, stands, in_flight_max=store.in_flight_max))
+    return sum(await all_of(expected, stands, in_flight_max=store.records_at_once_max))
 
 
 async def _in_directory(store: ConfirmedStore, path: StorePath, *, committed: bool) -> HadoopTask:

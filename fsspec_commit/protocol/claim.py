@@ -244,7 +244,7 @@ async def _those_in_the_way(
         return _in_the_way(claim, await read_state(job.store, layout))
 
     looking = [layout for layout in others if layout.job_id != claim.job_id]
-    seen = await all_of(looking, look, in_flight_max=job.store.in_flight_max)
+    seen = await all_of(looking, look, in_flight_max=job.store.records_at_once_max)
     return [layout for layout, in_the_way in zip(looking, seen, strict=True) if in_the_way]
 
 

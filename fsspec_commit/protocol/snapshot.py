@@ -269,7 +269,8 @@ async def _look(store: ConfirmedStore) -> Look:
     async def read(layout: JobLayout) -> SeenJob:
         return await _read_job(store, layout)
 
-    jobs = await all_of(jobs_among(areas, destination), read, in_flight_max=store.in_flight_max)
+    there, at_once = jobs_among(areas, destination), store.records_at_once_max
+    jobs = await all_of(there, read, in_flight_max=at_once)
     for state in unusable_among(areas, destination):
         damage = RecordError(f"{state.layout.area!r}: {state.damage}", job_id=state.layout.job_id)
         jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))

@@ -32,9 +32,20 @@ from fsspec_commit.store import (
     WritesDirectly,
 )
 
+_RECORDS_AT_ONCE_MAX = 64
+
 
 class ConfirmedStore(StoreReads):
-    """The store as committers and protocol hold it: there is no other access."""
+    """The store as committers and protocol hold it: there is no other access.
+
+    Attributes:
+        ids: Makes nonces.
+        statistics: Of its calls.
+        in_flight_max: How many calls are in flight at most.
+        records_at_once_max: How many records, or other things of some size, are read and held at
+            once; a record may be as large as `RECORD_BYTES_MAX`, and lead to more calls.
+        budget: Of what is written behind its writers' back.
+    """
 
     def __init__(
         self,
@@ -49,6 +60,7 @@ class ConfirmedStore(StoreReads):
         self.ids = ids
         self.statistics = statistics
         self.in_flight_max = pace.in_flight_max
+        self.records_at_once_max = min(pace.in_flight_max, _RECORDS_AT_ONCE_MAX)
         self.budget = Budget()
         files, directories = store.files, store.directories
         self.files = None if files is None else ConfirmedFiles(files, store, pace, statistics)
