@@ -19,7 +19,7 @@ from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.location import Location
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import JobRecord
-from fsspec_commit.selection import Bound, Request, Selection, bind, choose, in_flight_max_of
+from fsspec_commit.selection import Bound, Request, Selection, bind, choose
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Ask, Capabilities, OpenOptions, Store
 from fsspec_commit.store.capabilities import differences
@@ -177,7 +177,7 @@ async def open_destination(
         StoreError: It cannot be reached.
     """
     store = await _opened(location, options, ids)
-    most = options.concurrency or in_flight_max_of(store.capabilities)
+    most = options.concurrency or store.in_flight_max
     confirmed = ConfirmedStore(store, ids=ids, statistics=Statistics(), in_flight_max=most)
     return OpenDestination(location, confirmed, ids, store)
 

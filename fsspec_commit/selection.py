@@ -17,7 +17,6 @@ from fsspec_commit.committers.manifest import ManifestCommitter
 from fsspec_commit.committers.v1 import V1Committer
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
-from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, IN_FLIGHT_REMOTE_MAX
 from fsspec_commit.effects.removal import (
     ConditionalRemoval,
     NamedRemoval,
@@ -161,11 +160,6 @@ def bind(
         case "magic":
             bound = _bind_magic(store, facts, delete_by_name=delete_by_name)
     return replace(bound, walks=facts.paged_listing is not True)
-
-
-def in_flight_max_of(facts: Capabilities) -> int:
-    """How many calls may be in flight where the caller does not say; so many only if they help."""
-    return IN_FLIGHT_REMOTE_MAX if facts.paged_listing is True else IN_FLIGHT_MAX
 
 
 def leftover_uploads(store: ConfirmedStore, facts: Capabilities) -> LeftoverUploads | None:

@@ -26,9 +26,7 @@ BACKOFF_S_MAX = 5.0
 ASKED_S_MAX = 60.0
 """The longest wait that a store may ask for."""
 IN_FLIGHT_MAX = SLOTS_FIRST
-"""Where more are of no use, as on disks."""
-IN_FLIGHT_REMOTE_MAX = 512
-"""Where each call is a request to a service, and its rate and latency decide what is of use."""
+"""Where a store does not say that more are of use."""
 
 is_one_of_many = ContextVar("is_one_of_many", default=False)
 """Whether a call is one of those that are made for each of many things."""

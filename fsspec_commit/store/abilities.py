@@ -64,7 +64,8 @@ class OpenOptions:
         durability: What data a local disk flushes before a file counts as written.
         single_writer: The caller promises one job at a time, so facts that only concurrent jobs
             need may be assumed.
-        concurrency: The most calls in flight; ``None`` leaves it to the adapter.
+        concurrency: The most calls in flight; ``None`` leaves it to the adapter, which says it by
+            `Store.in_flight_max`.
         choosing: Whether a committer is about to be chosen, so that the adapter may ask the store
             what it is. Not needed where a job's committer was chosen before.
         ask: Repeats the requests that no caller of a verb can repeat: those that an adapter sends
@@ -244,6 +245,14 @@ class Store(Protocol):
     @property
     def capabilities(self) -> Capabilities:
         """What this store is declared to do."""
+
+    @property
+    def in_flight_max(self) -> int | None:
+        """How many calls it can carry at once, where more of them may do more.
+
+        So many are in flight if that helps, unless the caller asks for another number. ``None``
+        where a few dozen are all that is of use, as on disks.
+        """
 
     @property
     def unverified_endpoint(self) -> str | None:

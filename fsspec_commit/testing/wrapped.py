@@ -92,6 +92,11 @@ class WrappedStore:
         return self.store.capabilities
 
     @property
+    def in_flight_max(self) -> int | None:
+        """How many calls it can carry at once."""
+        return self.store.in_flight_max
+
+    @property
     def unverified_endpoint(self) -> str | None:
         """The endpoint and bucket, if what that server guarantees has to be probed."""
         return self.store.unverified_endpoint

@@ -39,7 +39,7 @@ FLAT = "flat"
 class FlatStore:
     """One destination in a bucket."""
 
-    unverified_endpoint = None
+    in_flight_max = unverified_endpoint = None
     bulk = None
     direct = None
 

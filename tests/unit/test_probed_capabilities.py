@@ -16,7 +16,7 @@ from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
 class UnverifiedEndpoint(MemoryStore):
     """Nobody says whether its listings are consistent, and a probe cannot tell."""
 
-    unverified_endpoint = None
+    in_flight_max = unverified_endpoint = None
     paged = False
 
     @classmethod

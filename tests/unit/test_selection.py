@@ -30,7 +30,6 @@ from fsspec_commit.selection import (
     bind,
     check_names,
     choose,
-    in_flight_max_of,
     refused,
 )
 from fsspec_commit.statistics import Statistics
@@ -383,10 +382,3 @@ def test_a_committer_without_its_ability_is_not_bound() -> None:
         with pytest.raises(UnsafeStoreError) as caught:
             asyncio.run(run(committer))
         assert caught.value.kind == "no_ability"
-
-
-@pytest.mark.parametrize(("paged", "most"), [(True, 512), (False, 64), (None, 64)])
-def test_more_calls_are_tried_where_each_is_a_request_to_a_service(
-    *, paged: bool | None, most: int
-) -> None:
-    assert in_flight_max_of(Capabilities(paged_listing=paged)) == most

@@ -42,7 +42,7 @@ class SimulatedStore:
         ask: Repeats requests for the later pages of a listing, as adapters do.
     """
 
-    unverified_endpoint = bulk = direct = None
+    in_flight_max = unverified_endpoint = bulk = direct = None
 
     def __init__(
         self, root: StorePath, bucket: Bucket, family: Family, process: Process, ask: Ask

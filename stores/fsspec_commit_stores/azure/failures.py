@@ -123,7 +123,7 @@ def _lost(request: AzureRequest, error: Exception) -> StoreError:
     if isinstance(cause, aiohttp.ClientSSLError):
         return no_tls(request)
     if isinstance(cause, _NEVER_SENT):
-        return unreachable(request)
+        return unreachable(request, cause)
     return timed_out(request) if _is_late(cause) else broken(request, cause)
 
 

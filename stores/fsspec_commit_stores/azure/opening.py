@@ -14,7 +14,7 @@ from azure.core.exceptions import AzureError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.places import Place
-from fsspec_commit_stores.http.opening import connections_max_of, private, served, why_not_short_of
+from fsspec_commit_stores.http.opening import POOL, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import invalid_option
 
 _CONNECTION_TIMEOUT_S = 5.0
@@ -168,7 +168,7 @@ def _endpoints(client: Any, connection_string: str | None) -> Endpoints:
 def _limits(filesystem: Any, options: OpenOptions) -> Limits:
     timeouts: dict[str, Any] = filesystem._timeout_kwargs  # noqa: SLF001  # has no other name
     return Limits(
-        connections_max_of(options),
+        options.concurrency or POOL,
         float(timeouts.get("connection_timeout", _CONNECTION_TIMEOUT_S)),
         float(timeouts.get("read_timeout", _READ_TIMEOUT_S)),
     )

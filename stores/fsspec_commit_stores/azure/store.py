@@ -8,6 +8,7 @@ last slash is a directory as long as there is such a name.
 
 import errno
 from collections.abc import Awaitable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Self
 
@@ -42,6 +43,7 @@ from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import BlockUploads
 from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.connections import Connections
 from fsspec_commit_stores.http.store import HttpStore, Listing
 
 
@@ -57,6 +59,7 @@ class AzureStore(HttpStore):
         place: Place,
         ask: Ask,
         *,
+        connections: Connections,
         is_hierarchical: bool,
         single_writer: bool,
     ) -> None:
@@ -78,6 +81,7 @@ class AzureStore(HttpStore):
             self._container,
             self._listing,
             account.close,
+            connections=connections,
             is_verified=is_azure(endpoint),
         )
 
@@ -95,7 +99,8 @@ class AzureStore(HttpStore):
                 it is.
         """
         place = place_of(url)
-        account = account_of(url, place, options)
+        connections = Connections(options.concurrency)
+        account = account_of(url, place, replace(options, concurrency=connections.most))
         try:
             container = Container(account.connection, place.container)
             hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
@@ -108,6 +113,7 @@ class AzureStore(HttpStore):
             account,
             place,
             options.ask,
+            connections=connections,
             is_hierarchical=hierarchical,
             single_writer=options.single_writer,
         )

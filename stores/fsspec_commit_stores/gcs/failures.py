@@ -83,7 +83,7 @@ def _unanswered(request: GcsRequest, error: BaseException) -> StoreError:
         reply = Reply.REFUSED if is_refusal else Reply.NOT_DONE
         return store_error(request, why, reply, errno.EHOSTUNREACH)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        return unreachable(request)
+        return unreachable(request, error)
     if is_timeout(error):
         return timed_out(request)
     why = (

@@ -21,13 +21,7 @@ from fsspec_commit_stores.gcs.credentials import Authorization
 from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.http.bodies import WatchedRequest
-from fsspec_commit_stores.http.opening import (
-    connections_max_of,
-    meant_by,
-    private,
-    served,
-    why_not_short_of,
-)
+from fsspec_commit_stores.http.opening import POOL, meant_by, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.sessions import Session
 
@@ -113,7 +107,7 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
         filesystem = await asyncio.to_thread(GCSFileSystem, **private(options))
         location = _location(filesystem, url)
         timeout = _timeout(filesystem, url)
-        session = await _session(filesystem, connections_max_of(options))
+        session = await _session(filesystem, options.concurrency or POOL)
     except TypeError as error:
         failure = _invalid(url, str(error))
     except RequestError as error:

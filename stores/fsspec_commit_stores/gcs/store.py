@@ -9,6 +9,7 @@ the first object in them and stay, empty, when it goes; no verb shows them.
 """
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from functools import partial
 from typing import Self
 
@@ -42,6 +43,7 @@ from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.writing import GcsWriter
+from fsspec_commit_stores.http.connections import Connections
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
@@ -69,6 +71,7 @@ class GcsStore(HttpStore):
         capabilities: Capabilities,
         ask: Ask,
         *,
+        connections: Connections,
         deletions_max: int,
     ) -> None:
         self.capabilities = capabilities
@@ -80,6 +83,7 @@ class GcsStore(HttpStore):
             self._bucket,
             self._listing,
             partial(close, found),
+            connections=connections,
             is_verified=found.is_google,
         )
 
@@ -97,13 +101,18 @@ class GcsStore(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        found = await opened(url, place, options)
+        connections = Connections(options.concurrency)
+        at_once = options.concurrency or _DELETIONS_MAX
+        found = await opened(url, place, replace(options, concurrency=connections.most))
         try:
             facts = capabilities_of(is_google=found.is_google, single_writer=options.single_writer)
             if options.choosing:
                 facts = await options.ask(partial(facts_of, found.bucket, facts, url))
-            at_once = options.concurrency or _DELETIONS_MAX
-            return cls(found, place, facts, options.ask, deletions_max=at_once)
+            return cls(
+                *(found, place, facts, options.ask),
+                connections=connections,
+                deletions_max=at_once,
+            )
         except BaseException:
             await close(found)
             raise

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from fsspec_commit.errors import Reply, StoreError
 
+_TOO_MANY_OPEN = frozenset({errno.EMFILE, errno.ENFILE})
 FIRST_TRIES_MAX = 3
 """How often an endpoint that has never answered is tried before it counts as wrong."""
 
@@ -73,8 +74,19 @@ def no_tls(request: RequestDescription) -> StoreError:
     return store_error(request, why, Reply.REFUSED, errno.ECONNABORTED)
 
 
-def unreachable(request: RequestDescription) -> StoreError:
-    """The failure of a request for which there was no connection."""
+def is_out_of_files(error: BaseException) -> bool:
+    """Whether the process may open nothing more, and so has made no connection."""
+    return getattr(error, "errno", None) in _TOO_MANY_OPEN
+
+
+def unreachable(request: RequestDescription, error: BaseException) -> StoreError:
+    """The failure of a request for which there was no connection, because of *error*."""
+    if is_out_of_files(error):
+        why = (
+            "this process may hold no more files open; raise its limit (ulimit -n), or have fewer "
+            "calls in flight with concurrency="
+        )
+        return store_error(request, why, Reply.NOT_DONE, errno.EMFILE, is_overload=True)
     why = (
         f"{request.endpoint} cannot be reached; check {request.address_options}, the network and "
         "the proxy"

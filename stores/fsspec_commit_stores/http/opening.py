@@ -1,7 +1,6 @@
 """What opening a store has in common: the user's options, and what is known without asking."""
 
 import asyncio
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,9 +8,8 @@ from typing import Any
 from fsspec_commit.store import Capabilities, OpenOptions
 from fsspec_commit_stores.http.places import invalid_option
 
-_CONNECTIONS_MAX = 512
-_CONNECTIONS_MIN = 64
-_OPEN_FILES = "SC_OPEN_MAX"
+POOL = 64
+"""How many connections there are at most, where nobody has said."""
 _SHORT_REQUESTS = "short_requests"
 
 
@@ -24,18 +22,6 @@ def private(options: OpenOptions) -> dict[str, Any]:
         "skip_instance_cache": True,
         "use_listings_cache": False,
     }
-
-
-def connections_max_of(options: OpenOptions) -> int:
-    """How many connections there are at most; each is made when a call finds none that is idle.
-
-    Where the caller does not say, half of what the process may hold open is left to others.
-    """
-    if options.concurrency is not None:
-        return options.concurrency
-    open_max = os.sysconf(_OPEN_FILES) if _OPEN_FILES in getattr(os, "sysconf_names", ()) else -1
-    half = open_max // 2 if open_max > 0 else _CONNECTIONS_MAX
-    return max(_CONNECTIONS_MIN, min(_CONNECTIONS_MAX, half))
 
 
 def is_wanted(url: str, options: OpenOptions, name: str) -> bool:

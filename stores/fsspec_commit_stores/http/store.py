@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Capabilities, Directory, Entry, Expect, Expectation
+from fsspec_commit_stores.http.connections import Connections
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
@@ -47,6 +48,7 @@ class HttpStore(ABC):
         listing: Listing,
         close: Close,
         *,
+        connections: Connections,
         is_verified: bool,
     ) -> None:
         """Begin to hold connections.
@@ -56,9 +58,12 @@ class HttpStore(ABC):
             requests: Those to the bucket.
             listing: Lists it.
             close: Closes the connections.
+            connections: How many there may be.
             is_verified: Whether what the service documents holds at the endpoint.
         """
         self.root = root
+        self.in_flight_max = connections.most
+        self._connections = connections
         self.unverified_endpoint = None if is_verified else f"{requests.endpoint}/{requests.name}"
         self._requests = requests
         self._listed = listing
@@ -142,6 +147,7 @@ class HttpStore(ABC):
         """Close the connections; once is enough."""
         if self._unclosed.detach() is not None:
             await self._close()
+            self._connections.give_back()
 
 
 def _close_later(close: Close, loop: asyncio.AbstractEventLoop) -> None:

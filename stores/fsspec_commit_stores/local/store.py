@@ -57,7 +57,7 @@ class LocalStore:
     """
 
     # What a disk does, its operating system says; a mount is known by its type.
-    unverified_endpoint = None
+    in_flight_max = unverified_endpoint = None
     # A rename that finds a directory missing costs a disk next to nothing.
     directory_creation = empty_directories = None
     uploads = None

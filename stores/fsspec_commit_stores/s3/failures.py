@@ -21,6 +21,7 @@ from fsspec_commit_stores.http.failures import (
     RequestDescription,
     after_first_tries,
     broken,
+    is_out_of_files,
     no_tls,
     store_error,
     timed_out,
@@ -118,7 +119,7 @@ def _unanswered(request: S3Request, error: BaseException, *, has_left: bool) -> 
     elif isinstance(error, sdk.SSLError):
         failure = no_tls(request)
     elif isinstance(error, sdk.ConnectTimeoutError) or _was_never_sent(error):
-        failure = unreachable(request)
+        failure = unreachable(request, _cause_of(error))
     elif isinstance(error, sdk.ParamValidationError | sdk.InvalidRegionError):
         why = f"the client refuses the request ({kind}); check the bucket and the region"
         failure = store_error(request, why, Reply.REFUSED, errno.EINVAL)
@@ -151,7 +152,13 @@ def _unsent(request: S3Request, error: BaseException) -> StoreError:
 
 def _was_never_sent(error: BaseException) -> bool:
     """Whether there was no connection to send on; a reset one looks the same to botocore."""
+    cause = _cause_of(error)
     if isinstance(error, sdk.EndpointConnectionError):
-        cause = error.kwargs.get("error")
         return isinstance(cause, aiohttp.ClientConnectorError | socket.gaierror)
-    return isinstance(error, sdk.ProxyConnectionError)
+    return isinstance(error, sdk.ProxyConnectionError) or is_out_of_files(cause)
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """What the network said, where botocore has kept it."""
+    cause = getattr(error, "kwargs", {}).get("error")
+    return cause if isinstance(cause, BaseException) else error

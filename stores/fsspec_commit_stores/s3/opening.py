@@ -23,13 +23,7 @@ from botocore.utils import parse_timestamp
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.http.failures import FIRST_TRIES_MAX, silent, store_error
-from fsspec_commit_stores.http.opening import (
-    connections_max_of,
-    is_wanted,
-    meant_by,
-    private,
-    served,
-)
+from fsspec_commit_stores.http.opening import POOL, is_wanted, meant_by, private, served
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.connections import LEAVE_ASKED_FROM_BYTES, SendingOnce
@@ -177,7 +171,7 @@ async def filesystem_of(
         if isinstance(endpoint, str) and re.search(r"[@?#]", endpoint):
             raise _invalid(url, "endpoint_url= takes no user, no password and no query")
     client_config: dict[str, Any] = {
-        "max_pool_connections": connections_max_of(options),
+        "max_pool_connections": options.concurrency or POOL,
         "http_session_cls": SendingOnce,
         **config,
         # Not the user's: the answer to a second try would say nothing of what the first has done,

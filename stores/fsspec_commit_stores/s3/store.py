@@ -7,6 +7,7 @@ itself. There are no links, and no renames but in directory buckets.
 
 import errno
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Self
@@ -26,6 +27,7 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.connections import Connections
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.store import HttpStore
 from fsspec_commit_stores.s3.contents import condition_of, metadata_of, nonce_of
@@ -70,6 +72,7 @@ class S3Store(HttpStore):
         capabilities: Capabilities,
         ask: Ask,
         *,
+        connections: Connections,
         part_bytes: int | None,
         by_template: bool,
     ) -> None:
@@ -99,6 +102,7 @@ class S3Store(HttpStore):
             self._bucket,
             self._listing,
             partial(close, filesystem),
+            connections=connections,
             is_verified=is_verified(place.bucket, self._bucket.endpoint),
         )
 
@@ -115,6 +119,8 @@ class S3Store(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
+        connections = Connections(options.concurrency)
+        options = replace(options, concurrency=connections.most)
         wanted_bytes, by_template = part_bytes_of(url, options), wants_templates(url, options)
         filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
         endpoint = str(client.meta.endpoint_url)
@@ -123,6 +129,7 @@ class S3Store(HttpStore):
         facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
         store = cls(
             *(filesystem, client, place, facts, options.ask),
+            connections=connections,
             part_bytes=part_bytes,
             by_template=by_template,
         )

@@ -14,7 +14,6 @@ from fsspec_commit.effects.pacing import (
     BACKOFF_S,
     BACKOFF_S_MAX,
     IN_FLIGHT_MAX,
-    IN_FLIGHT_REMOTE_MAX,
     TRIES_MAX,
     Pace,
 )
@@ -25,6 +24,9 @@ from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+
+IN_FLIGHT_REMOTE_MAX = 512
 
 
 class Fixed(random.Random):

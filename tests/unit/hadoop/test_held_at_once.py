@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, IN_FLIGHT_REMOTE_MAX
+from fsspec_commit.effects.pacing import IN_FLIGHT_MAX
 from fsspec_commit.hadoop.tasks import manifest_tasks
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
@@ -62,7 +62,7 @@ def test_neither_all_manifests_are_held_nor_all_their_files_looked_for_at_once()
             WrappedStore(store, carry),
             ids=IDS,
             statistics=Statistics(),
-            in_flight_max=IN_FLIGHT_REMOTE_MAX,
+            in_flight_max=512,
         )
         found = await manifest_tasks(confirmed, area)
         await store.delete_tree(area)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import resource
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,8 @@ from tests.unit.stores.scripted import failure_of
 from tests.unit.stores.verbs import NONCE, PATH, put
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tests.unit.stores.scripted import Scripted
     from tests.unit.stores.verbs import Verb
 
@@ -39,6 +44,30 @@ def test_an_endpoint_that_never_answers_is_given_up(cloud: Scripted[Any]) -> Non
         assert url in str(caught)
         assert f"cannot be reached; check {cloud.address_option}" in str(caught)
         assert not caught.is_overload
+
+
+def test_a_process_that_may_open_no_more_is_not_told_to_check_the_network(
+    cloud: Scripted[Any], no_more_files: Callable[[], None]
+) -> None:
+    store = cloud.open_at(f"http://127.0.0.1:{unused_port()}")
+    no_more_files()
+    caught = cloud.failure_of(put(store))
+    assert "this process may hold no more files open; raise its limit (ulimit -n)" in str(caught)
+    assert (caught.reply, caught.errno, caught.is_overload) == (NOT_DONE, errno.EMFILE, True)
+
+
+@pytest.fixture
+def no_more_files() -> Iterator[Callable[[], None]]:
+    """Lets the process open nothing more from now on."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def limit() -> None:
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, most[1]))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_NOFILE, most)
 
 
 def test_an_endpoint_that_has_answered_before_is_waited_for(cloud: Scripted[Any]) -> None:

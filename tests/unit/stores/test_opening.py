@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.store import OpenOptions
-from fsspec_commit_stores.http.opening import connections_max_of
 
 if TYPE_CHECKING:
+    from fsspec_commit.store import Store
     from tests.unit.stores.scripted import Scripted
 
 
@@ -56,25 +55,13 @@ def test_opening_sends_nothing(cloud: Scripted[Any]) -> None:
     assert cloud.received == []
 
 
-@pytest.mark.parametrize(
-    ("open_max", "asked", "most"),
-    [
-        (1_048_576, None, 512),
-        (1_024, None, 512),
-        (256, None, 128),
-        (20, None, 64),
-        (-1, None, 512),
-        (256, 200, 200),
-    ],
-)
-def test_connections_leave_the_process_half_of_what_it_may_hold_open(
-    monkeypatch: pytest.MonkeyPatch, open_max: int, asked: int | None, most: int
-) -> None:
-    """Of which there is no limit on some systems, and 256 by default on macOS."""
-    monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": open_max}.__getitem__)
-    assert connections_max_of(OpenOptions(concurrency=asked)) == most
+def test_as_many_calls_are_made_as_there_may_be_connections(cloud: Scripted[Any]) -> None:
+    assert cloud.open().in_flight_max == cloud.open().in_flight_max <= 512
+    assert cloud.run(opened(cloud, 200)) == 200
 
 
-def test_where_no_limit_is_known_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sysconf_names")
-    assert connections_max_of(OpenOptions()) == 512
+async def opened(cloud: Scripted[Any], concurrency: int) -> int | None:
+    options = OpenOptions(storage_options=cloud.account(cloud.url), concurrency=concurrency)
+    store: Store = await cloud.adapter.open(cloud.url_of_store, options)
+    await store.close()
+    return store.in_flight_max

@@ -17,7 +17,6 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Expect, OpenOptions
 from fsspec_commit.store.registry import adapter
-from fsspec_commit_stores.http.opening import connections_max_of
 from fsspec_commit_stores.s3 import S3Store, opening
 from fsspec_commit_stores.s3.renaming import S3Renames
 from tests.unit.stores.responder import Answer, Received
@@ -213,7 +212,8 @@ class TestRequests:
         def config(store: S3Store) -> Any:
             return store._filesystem._s3.meta.config
 
-        assert config(s3.open()).max_pool_connections == connections_max_of(OpenOptions())
+        store = s3.open()
+        assert config(store).max_pool_connections == store.in_flight_max
         mine = s3.open(config_kwargs={"max_pool_connections": 7})
         assert config(mine).max_pool_connections == 7
         options = OpenOptions(storage_options=ACCOUNT, concurrency=200)
