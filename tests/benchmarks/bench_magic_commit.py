@@ -2,7 +2,7 @@
 
 The server is the project's own (`tests/servers/slow_s3`): a process on loopback that answers each
 call after 50 ms and more than 3,500 calls a second with 503. The files have one part of 100 bytes.
-One of our sides finds out how many calls to have in flight, the other is told.
+One of our sides finds out how many calls to have in flight, the others are told.
 The bound is that of `commit_jobs.py`, with 175 calls in flight, R·L, so that the server's rate is
 all that counts.
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from fsspec_commit.effects.pacing import IN_FLIGHT_MAX
 from tests.benchmarks.commit_jobs import FILES_PER_TASK, Jobs, Limits, Runs, measure, peers
 from tests.benchmarks.driven_jobs import writing_processes
 from tests.benchmarks.interleaved import Report, arguments
@@ -37,7 +38,10 @@ GOALS = {2_000: 2.5, 20_000: 3.5}
 THROTTLED_GOAL = 0.01
 ROUNDS = {2_000: 3, 20_000: 1}
 WARMUP_FILES = 400
-OURS = {"ours": {}, f"ours, {IN_FLIGHT} in flight": {"concurrency": IN_FLIGHT}}
+OURS = {
+    "ours": {},
+    **{f"ours, {most} in flight": {"concurrency": most} for most in (IN_FLIGHT_MAX, IN_FLIGHT)},
+}
 SHIPPED_FILES_MAX = 2_000
 
 

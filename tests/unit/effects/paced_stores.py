@@ -135,14 +135,14 @@ class PacedStore:
         return max(1.0, self._scenario.burst_s * rate_per_s)
 
 
-def measured(scenario: Scenario) -> Result:
-    """Run the jobs of a scenario, each at a pace of its own."""
+def measured(scenario: Scenario, *, in_flight_max: int = IN_FLIGHT_MAX) -> Result:
+    """Run the jobs of a scenario, each at a pace of its own with so many calls at most."""
     store = PacedStore(scenario)
 
     async def job(nth: int, starts_s: float) -> None:
         await asyncio.sleep(starts_s)
         ids = IdSource(random.Random(nth), SYSTEM_IDS.now)
-        pace = Pace(ids, in_flight_max=IN_FLIGHT_MAX)
+        pace = Pace(ids, in_flight_max=in_flight_max)
 
         async def one(_: int) -> None:
             await ask(lambda: store.call(nth), pace)
