@@ -3,9 +3,9 @@
 From its start on the driver's process is held to half of a core by the kernel (`cpu_quota.py`), and
 so is the JVM with Hadoop's committer, which is tuned and warm. Servers, and the processes in which
 our tasks are written, are not. The servers are the project's own, 50 ms away, that of S3 with 3,500
-requests a second; the job has 2,000 files of 100 tasks. The bound is that of `commit_jobs.py`: on
-S3 with 175 calls in flight, R·L, elsewhere with those that we make unless we are told otherwise. It
-knows of no CPU: what half a core adds to the waiting is what is measured.
+requests a second; the job has 2,000 files of 100 tasks. The bound is that of `commit_jobs.py` with
+175 calls in flight, on S3 its R·L. It knows of no CPU: what half a core adds to the waiting is what
+is measured.
 
 Where no quota can be had, only our commits without one are measured, which is said.
 
@@ -28,7 +28,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsspec_commit.effects.pacing import IN_FLIGHT_MAX
 from tests.benchmarks.commit_jobs import FILES_PER_TASK, Jobs, Limits, Runs, measure, peers
 from tests.benchmarks.cpu_quota import Quota, QuotaUnavailableError, part_of_a_core
 from tests.benchmarks.driven_jobs import writing_processes
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 LATENCY_S = 0.05
 S3_RATE_PER_S = 3_500
-S3_IN_FLIGHT = int(S3_RATE_PER_S * LATENCY_S)
+IN_FLIGHT = int(S3_RATE_PER_S * LATENCY_S)
 FILES, QUICK_FILES = 2_000, 40
 SHARE = 0.5
 ROUNDS = 2
@@ -62,11 +61,11 @@ class Place(NamedTuple):
 PLACES = {
     "S3": Place(
         slow_s3,
-        Limits(LATENCY_S, S3_RATE_PER_S, S3_IN_FLIGHT),
-        {"ours": {}, f"ours, {S3_IN_FLIGHT} in flight": {"concurrency": S3_IN_FLIGHT}},
+        Limits(LATENCY_S, S3_RATE_PER_S, IN_FLIGHT),
+        {"ours": {}, f"ours, {IN_FLIGHT} in flight": {"concurrency": IN_FLIGHT}},
     ),
-    "GCS": Place(slow_gcs, Limits(LATENCY_S, in_flight=IN_FLIGHT_MAX), {"ours": {}}),
-    "Gen2": Place(slow_gen2, Limits(LATENCY_S, in_flight=IN_FLIGHT_MAX), {"ours": {}}),
+    "GCS": Place(slow_gcs, Limits(LATENCY_S, in_flight=IN_FLIGHT), {"ours": {}}),
+    "Gen2": Place(slow_gen2, Limits(LATENCY_S, in_flight=IN_FLIGHT), {"ours": {}}),
 }
 
 
