@@ -1,5 +1,6 @@
 """Publishing from manifests, by one rename per file: what the rename committers share."""
 
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from itertools import repeat, takewhile
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from fsspec_commit.committers import (
 from fsspec_commit.effects.confirmed.files import Carried, ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import Progress, for_each
-from fsspec_commit.ids import Nonce
+from fsspec_commit.errors import CommitStateUnknownError
+from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import AttemptLayout, DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import Partition
 from fsspec_commit.records.entries import in_batches
@@ -26,6 +28,12 @@ _LOST = (
     "is neither in place nor, as its task wrote it, where that left it: somebody else removed or "
     "changed it"
 )
+
+
+_NAMES_MAX = 8
+"""Under how many names a marker is tried to be prepared."""
+_NAMED = re.compile(rf"({NONCE.pattern})/(.*)", re.DOTALL)
+"""The token of a prepared marker, after the nonce in its name where that is not the claim's."""
 
 
 class Sealed(NamedTuple):
@@ -131,10 +139,27 @@ class RenamingCommitter:
     async def prepare_success(
         self, layout: JobLayout, claim_nonce: str, data: bytes
     ) -> FileIdentity:
-        """Write the marker to the area, whole and flushed."""
-        prepared = layout.prepared_success(claim_nonce)
-        entry = await self._store.create_once(prepared, data, within=layout.area)
-        return FileIdentity(size=entry.size_bytes, token=entry.token)
+        """Write the marker to the area, whole and flushed.
+
+        A request that was not answered may be carried out when the marker has been published, and
+        then whoever finishes the job late would publish a second one, over a later job's files. So
+        no name is written again: the marker gets another, which the decision records.
+        """
+        nonce = claim_nonce
+        for failed in range(_NAMES_MAX):
+            path = layout.prepared_success(nonce)
+            try:
+                entry = await self._store.create_once(
+                    path, data, within=layout.area, backoff=failed
+                )
+            except CommitStateUnknownError:
+                if failed + 1 == _NAMES_MAX:
+                    raise
+                nonce = self._store.ids.nonce()
+            else:
+                break
+        named = "" if nonce == claim_nonce else f"{nonce}/"
+        return FileIdentity(size=entry.size_bytes, token=f"{named}{entry.token}")
 
     async def publish_success(
         self,
@@ -149,7 +174,8 @@ class RenamingCommitter:
         source is identified by its name, which is written once only: its token may have changed
         with its metadata.
         """
-        prepared = layout.prepared_success(claim_nonce)
+        nonce, prepared_token = _prepared_as(marker, claim_nonce)
+        prepared = layout.prepared_success(nonce)
 
         async def publish(token: str) -> bool:
             return await self._renames.rename(
@@ -161,19 +187,20 @@ class RenamingCommitter:
                 accept_existing=True,
             )
 
-        if await publish(marker.token):
+        if await publish(prepared_token):
             return True
         there = await self._store.stat(prepared)
         if not isinstance(there, Entry) or there.size_bytes != marker.size:
             return False
         # With the token it had, another's marker stands in the way, and would again.
-        return there.token != marker.token and await publish(there.token)
+        return there.token != prepared_token and await publish(there.token)
 
     async def has_prepared_success(
         self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
     ) -> bool:
         """Whether a file of that name and size is there."""
-        there = await self._store.stat(layout.prepared_success(claim_nonce))
+        nonce, _ = _prepared_as(marker, claim_nonce)
+        there = await self._store.stat(layout.prepared_success(nonce))
         return isinstance(there, Entry) and there.size_bytes == marker.size
 
     async def withdraw_success(self, layout: JobLayout, marker: FileIdentity) -> None:
@@ -199,3 +226,9 @@ class RenamingCommitter:
                 targets = layout.finals(file.target for file in batch)
                 files = list(map(Sealed, decoded.sources(batch), targets, batch, nonces))
                 yield [files[start : start + together] for start in range(0, len(files), together)]
+
+
+def _prepared_as(marker: FileIdentity, claim_nonce: str) -> tuple[str, str]:
+    """The nonce in the name of a prepared marker, and the token that it had then."""
+    named = _NAMED.fullmatch(marker.token)
+    return (named[1], named[2]) if named else (claim_nonce, marker.token)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.errors import JobNotActiveError, PartialCommitError
+from fsspec_commit.errors import JobNotActiveError, PartialCommitError, Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.protocol import success
 from fsspec_commit.protocol.abort import abort_job
@@ -16,9 +17,9 @@ from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash
-from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.bucket import ALL_HABITS, RENAMING, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import NONCE, destination, put, url
-from tests.protocol.in_virtual_time import Clock, Fails, opened, started, straight, wrote
+from tests.protocol.in_virtual_time import Clock, Fails, Stop, opened, started, straight, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -291,6 +292,60 @@ def test_a_job_that_has_just_decided_has_it_looked_for_once_more(bucket: Bucket)
 
 
 @pytest.mark.guarantees("P6")
+class Unanswered:
+    """Leaves the first request that prepares a marker without an answer, and carries the others.
+
+    Attributes:
+        late: Carries that request out.
+    """
+
+    def __init__(self, then: Hook) -> None:
+        self._then = then
+        self.late: Call | None = None
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if self.late is None and verb == "create" and "/_SUCCESS-" in path:
+            self.late = call
+            raise StoreError("no answer", reply=Reply.UNKNOWN)
+        return await self._then(verb, path, call)
+
+
+@pytest.mark.guarantees("P6", "P11")
+@pytest.mark.parametrize("habits", RENAMING)
+def test_one_whose_request_comes_late_is_not_published_over_a_later_job(habits: str) -> None:
+    """Who finishes the job late would take it for the one that is already published."""
+    bucket = make_bucket(ALL_HABITS[habits])
+
+    async def main() -> None:
+        clock = Clock()
+        first, second = Stop("rename", "/_SUCCESS"), Stop("rename", "/_SUCCESS")
+        hook = Unanswered(first)
+        driver = await started(url(bucket), clock, hook)
+        message = await wrote(driver, "a.txt")
+        committing = asyncio.create_task(driver.commit([message], wait_s=0))
+        await first.reached.wait()
+        stale = (await opened(url(bucket), clock, second)).bind(driver.started().record)
+        resuming = asyncio.create_task(resume_job(stale))
+        await second.reached.wait()
+        first.passed.set()
+        await committing
+        assert marker(bucket) == b""
+        bucket.delete(
+            destination(bucket).success, Expect.ANYTHING
+        )  # By the next job, which goes on.
+        assert hook.late is not None
+        await hook.late()
+        second.passed.set()
+        with pytest.raises(JobNotActiveError):
+            await resuming
+        assert marker(bucket) is None
+
+    try:
+        run(main())
+    finally:
+        remove_bucket(bucket)
+
+
 def test_the_upload_of_a_marker_is_not_filled_once_its_job_is_over() -> None:
     """Whoever ended the job has looked for its records before this one came."""
     bucket = make_bucket(ALL_HABITS["versioned"])

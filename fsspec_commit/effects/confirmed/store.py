@@ -159,11 +159,23 @@ class ConfirmedStore(StoreReads):
         effect: Effect[bool] = Effect(apply, observe, "creating", path, is_repeatable=False)
         return await confirm(effect, self._pace, backoff=backoff)
 
-    async def create_once(self, path: StorePath, data: bytes, *, within: StorePath) -> Entry:
+    async def create_once(
+        self, path: StorePath, data: bytes, *, within: StorePath, backoff: int = 0
+    ) -> Entry:
         """Create a small file exclusively, under a name that nobody else uses; return its entry.
 
-        A request that was given up and is carried out late cannot replace what a repeated one has
-        made, so the returned entry stays true.
+        The request is not repeated while an earlier one may still be carried out: once the file is
+        gone from its name, it does not come back.
+
+        Args:
+            path: The path of the file.
+            data: Its content.
+            within: The directory that must be there.
+            backoff: How many such files could not be created just before.
+
+        Raises:
+            CommitStateUnknownError: The request was not answered, and its effect was not seen; it
+                may still be carried out.
         """
 
         async def apply() -> Entry:
@@ -176,7 +188,8 @@ class ConfirmedStore(StoreReads):
             content = await self._store.read(path, limit_bytes=RECORD_BYTES_MAX)
             return content.entry if content and content.data == data else Undone.UNDONE
 
-        return await confirm(Effect(apply, observe, "creating", path), self._pace)
+        effect: Effect[Entry] = Effect(apply, observe, "creating", path, is_repeatable=False)
+        return await confirm(effect, self._pace, backoff=backoff)
 
     async def create_or_leave(self, path: StorePath, *, within: StorePath) -> None:
         """Try to create an empty file that is of help but not needed."""

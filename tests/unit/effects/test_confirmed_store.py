@@ -100,17 +100,25 @@ def test_what_was_in_the_way_once_does_not_explain_another_refusal(place: Place)
     assert place.calls.count("create") == 2
 
 
-@pytest.mark.parametrize("done", [True, False])
-def test_a_file_of_ones_own_is_known_by_its_bytes(place: Place, *, done: bool) -> None:
-    place.fail("create", SILENT, done=done)
+def test_a_file_of_ones_own_is_known_by_its_bytes(place: Place) -> None:
+    place.fail("create", SILENT, done=True)
     entry = place.use(create_once)
     stands = place.bucket.entry(PATH)
     assert stands is not None
     assert (entry.path, entry.size_bytes, entry.token) == (PATH, 4, stands.token)
-    assert place.calls == ["create", "read"] + ["create"] * (not done)
+    assert place.calls == ["create", "read"]
     place.put(PATH, b"no, another's")
     with pytest.raises(StoreError, match="it exists"):
         place.use(create_once)
+
+
+def test_a_file_that_could_come_late_is_sent_once(place: Place) -> None:
+    place.fail("create", SILENT)
+    with pytest.raises(CommitStateUnknownError, match="creating"):
+        place.use(create_once)
+    assert place.calls == ["create", "read"]
+    place.fail("create", BUSY)
+    assert place.use(create_once).path == PATH, "that is no doubt"
 
 
 @pytest.mark.parametrize("done", [True, False])
