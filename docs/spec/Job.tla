@@ -18,6 +18,7 @@ EXTENDS Naturals, FiniteSets
 CONSTANTS
     Committer,      \* "v1", "manifest" or "magic"
     Directories,    \* whether the store has directories: an area goes in one step
+    Conditional,    \* whether who deletes old files may have looked for job.json before
     Collect,        \* "messages", or "store": tasks leave pointers in the area
     InPlace,        \* whether the file of task 1 has the name of the old file
     Tasks, Tries,   \* numbers from 1; an attempt is a pair of the two
@@ -390,8 +391,8 @@ PublishFile(s, t) ==
                ELSE Go(s, "over?") /\ UNCHANGED todo
     /\ UNCHANGED holds /\ UNCHANGED others
 
-(* Where files go on condition of their tokens, job.json is read while it is recorded that all is in
-   place: whatever is read, both are answered before anything else is done. *)
+(* Where no request can delete another file than the listed one, job.json may be read while it is
+   recorded that all is in place: whatever is read, both are answered before anything else is done. *)
 SaysPublished(s) == (at[s] = "publish" /\ todo[s] = {}) \/ at[s] \in {"say", "last say"}
 
 SayPublished(s) ==
@@ -402,7 +403,7 @@ SayPublished(s) ==
     /\ Same /\ UNCHANGED others
 
 ReadJobBeforeDeleting(s) ==
-    /\ at[s] = "lease" \/ (at[s] = "publish" /\ todo[s] = {} /\ ~Directories)
+    /\ at[s] = "lease" \/ (at[s] = "publish" /\ todo[s] = {} /\ Conditional)
     /\ Go(s, IF at[s] = "lease" THEN IF store.job THEN "delete" ELSE "over?"
              ELSE IF store.job THEN "say" ELSE "last say")
     /\ OnlyReads /\ Same /\ UNCHANGED others
@@ -487,9 +488,14 @@ DeleteTheRest(s) ==
 ----------------------------------------------------------------------------
 (***************************************************************************)
 (* What is not answered: the sender stays where it is, and sends again.    *)
+(* A marker is then prepared under another name: one that comes late is    *)
+(* nobody's, for the decision names the other.                             *)
 (***************************************************************************)
 Sending(s) ==
-    CASE at[s] = "decide" -> {[verb |-> "create decision", decision |-> holds[s]]}
+    CASE at[s] \in {"look", "prepare"} ->
+            {[verb |-> "prepare marker",
+              by |-> IF Rule("A marker's name is never written again") THEN None ELSE s]}
+      [] at[s] = "decide" -> {[verb |-> "create decision", decision |-> holds[s]]}
       [] at[s] = "publish" ->
             IF todo[s] = {} THEN {[verb |-> "create published"]}
             ELSE {PublishRequest(s, t) : t \in todo[s]}
@@ -586,7 +592,7 @@ TypeOK ==
     /\ store.manifests \subseteq Attempts /\ store.sources \subseteq Attempts
     /\ store.altered \subseteq Attempts
     /\ store.pointers \in [Tasks -> Tries \cup {None}]
-    /\ store.prepared \subseteq Settlers
+    /\ store.prepared \subseteq Settlers \cup {None}
     /\ store.visible \in [Names -> Files] /\ store.marker \in Markers
     /\ losses \in 0..Losses /\ life \in {"new", "begun", "spent"}
     /\ holds \in [Settlers -> Decisions \cup {None}] /\ todo \in [Settlers -> SUBSET Tasks]

@@ -92,6 +92,7 @@ OfSettler(e) ==
       [] e.what = "delete job.json" -> DeleteJobJson(e.who)
       [] e.what = "delete the rest" ->
             \/ DeleteTheRest(e.who)
+            \/ (~store.job /\ RetireByRename(e.who))    \* a request unanswered, and observed
             \/ FindGone(e.who, {"publish", "say"})    \* a record unanswered, and no area for it
       [] e.what = "calls commit" -> BeginCommit(e.who)
       [] e.what = "calls abort" -> e.who \in Drivers /\ BeginAbort(e.who)

@@ -140,6 +140,9 @@ WEAKER = {
     "The marker is published by a step that consumes its source": Weaker(
         "P6Continuity", job(RESUMED, LATER)
     ),
+    "A marker's name is never written again": Weaker(
+        "P6Continuity", job(RESUMED, GCS, LATER, LOST)
+    ),
     "The stale _SUCCESS goes before the first file": Weaker("MarkerMeansComplete", job(DRIVER)),
     "Old files go when every new one is in place": Weaker("P9NothingLost", job(DRIVER)),
     "The epoch changes before the area goes": Weaker("EpochBeforeEnd", job(DRIVER)),

@@ -130,13 +130,41 @@ def _tla(truth: bool) -> str:  # as TLA+ writes it
     return "TRUE" if truth else "FALSE"
 
 
-def committer_of(family: str) -> tuple[Committer, bool]:
-    """The committer that a kind of store gets, and whether an area goes by one rename there."""
-    kind = FAMILIES[family]
-    # Where listings are paged, so may be the rename of a directory: `selection.retiring`.
-    if kind.has_directories and not kind.capabilities.paged_listing:
-        return "v1", True
-    return ("magic" if kind.habits.renames is AtomicRename.NONE else "manifest"), False
+@dataclass(frozen=True)
+class Kind:
+    """What the specification tells kinds of stores apart by.
+
+    Attributes:
+        committer: The committer that it gets.
+        directories: Whether an area goes by one rename.
+        conditional: Whether who deletes old files may have looked for ``job.json`` before.
+    """
+
+    committer: Committer
+    directories: bool
+    conditional: bool
+
+    def __str__(self) -> str:
+        directories = ", directories" * self.directories
+        return f"{self.committer}{directories}{', conditional' * self.conditional}"
+
+    def constants(self) -> dict[str, str]:
+        """The same, as constants of the specification."""
+        return {
+            "Committer": f'"{self.committer}"',
+            "Directories": _tla(self.directories),
+            "Conditional": _tla(self.conditional),
+        }
+
+
+def kind_of(family: str) -> Kind:
+    """What `selection` makes of a kind of store."""
+    found, facts = FAMILIES[family], FAMILIES[family].capabilities
+    # Where listings are paged, so may be the rename of a directory.
+    if found.has_directories and not facts.paged_listing:
+        return Kind("v1", directories=True, conditional=facts.delete_if_match is True)
+    committer: Committer = "magic" if found.habits.renames is AtomicRename.NONE else "manifest"
+    return Kind(committer, directories=False, conditional=True)
 
 
 def draw(seed: int, family: str) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,13 +12,13 @@ from fsspec_commit.testing.simulation import FAMILIES, run
 from tests.protocol.planted import of_commits, of_decisions, of_effects
 from tests.servers.plugin import available_or_skip
 from tests.specs.model_checker import SPEC, check
-from tests.specs.recorded import committer_of, draw, events_of, module_of
+from tests.specs.recorded import draw, events_of, kind_of, module_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from tests.specs.recorded import Recorded
+    from tests.specs.recorded import Kind, Recorded
 
 pytestmark = pytest.mark.checkout
 
@@ -28,7 +29,10 @@ ACTORS = {
     "Cleaners": '{"cleaner"}',
     "Operators": '{"operator", "operator2"}',
 }
-BY_DAY, BY_NIGHT = range(10), range(60)
+BY_NIGHT = range(60)
+# Among their faults: a marker that comes late, the last request of a resumer that is not answered.
+BY_DAY = (0, 8, 22, 24)
+KINDS = sorted({kind_of(family) for family in FAMILIES}, key=str)
 PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], tuple[str, ...]]] = {
     "publishes before its decision": (
         of_commits.publishes_before_its_decision,
@@ -56,13 +60,11 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], tuple[str, ...]]]
 OF_FAMILIES = [(name, family) for name, (_, families) in PLANTED.items() for family in families]
 
 
-def accepted(folder: Path, family: str, runs: list[list[Recorded]]) -> set[int]:
+def accepted(folder: Path, kind: Kind, runs: list[list[Recorded]]) -> set[int]:
     """Which of *runs* are behaviours of the specification, by their numbers."""
-    committer, directories = committer_of(family)
     constants = {
         **ACTORS,
-        "Committer": f'"{committer}"',
-        "Directories": str(directories).upper(),
+        **kind.constants(),
         "Tasks": "{1, 2}",
         "Tries": "{1, 2}",
         "Losses": "3",
@@ -76,29 +78,32 @@ def accepted(folder: Path, family: str, runs: list[list[Recorded]]) -> set[int]:
             configured=f"{configured}CONSTRAINT Accepts\n",
             constants=constants,
             further={"Recorded": module_of(runs)},
-            quickly=len(runs) <= len(BY_DAY),
+            quickly=len(runs) <= len(BY_DAY) * len(FAMILIES),
         )
     )
     assert found.violated is None, found.output
     return {int(number) - 1 for number in re.findall(r'<<"accepted", (\d+)>>', found.output)}
 
 
-def refused(folder: Path, family: str, seeds: Iterable[int]) -> list[int]:
-    """The seeds whose runs are no behaviours of the specification."""
-    seeds = list(seeds)
-    taken = accepted(folder, family, [events_of(run(draw(seed, family))) for seed in seeds])
-    return [seed for number, seed in enumerate(seeds) if number not in taken]
+def refused(
+    folder: Path, kind: Kind, families: Iterable[str], seeds: Iterable[int]
+) -> list[tuple[str, int]]:
+    """The runs of *families*, all of one kind, that are no behaviours of the specification."""
+    drawn = list(product(families, seeds))
+    taken = accepted(folder, kind, [events_of(run(draw(seed, family))) for family, seed in drawn])
+    return [one for number, one in enumerate(drawn) if number not in taken]
 
 
-@pytest.mark.parametrize("family", ["s3-versioned", "gen2"])
-def test_by_day_what_the_code_does_is_specified(family: str, tmp_path: Path) -> None:
-    assert not refused(tmp_path, family, BY_DAY)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_by_day_what_the_code_does_is_specified(kind: Kind, tmp_path: Path) -> None:
+    families = [family for family in FAMILIES if kind_of(family) == kind]
+    assert not refused(tmp_path, kind, families, BY_DAY)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_the_code_does_is_specified(family: str, tmp_path: Path) -> None:
-    assert not refused(tmp_path, family, BY_NIGHT)
+    assert not refused(tmp_path, kind_of(family), [family], BY_NIGHT)
 
 
 @pytest.mark.slow
@@ -108,4 +113,4 @@ def test_what_code_with_a_bug_does_is_not(
 ) -> None:
     plant, _ = PLANTED[name]
     plant(monkeypatch)
-    assert refused(tmp_path, family, BY_NIGHT[:25])
+    assert refused(tmp_path, kind_of(family), [family], BY_NIGHT[:25])
