@@ -24,6 +24,8 @@ from tests.benchmarks.request_costs import cpu_us, function_calls
 from tests.benchmarks.slow_servers import SlowServer, slow_gcs, slow_gen2
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.benchmarks.request_costs import Measure
 
 FILES, ROUNDS, IN_FLIGHT = 60, 4, 16
@@ -50,11 +52,18 @@ async def renamed(store: Store, name: str, files: int, measure: Measure) -> floa
     return cost / files
 
 
-async def costs_of(server: SlowServer, adapter: Any, files: int, rounds: int) -> Any:
+async def costs_of(
+    server: SlowServer,
+    adapter: Any,
+    files: int,
+    rounds: int,
+    *,
+    measures: Mapping[str, Measure] = MEASURES,
+) -> dict[str, dict[str, list[float]]]:
     """By measure and way; a round before, in which signatures are compared."""
     url, _ = server.new_destinations()
     costs: dict[str, dict[str, list[float]]] = {
-        unit: {way: [] for way in WAYS} for unit in MEASURES
+        unit: {way: [] for way in WAYS} for unit in measures
     }
     async with AsyncExitStack() as stack:
         stores = {}
@@ -65,7 +74,7 @@ async def costs_of(server: SlowServer, adapter: Any, files: int, rounds: int) ->
             stack.push_async_callback(stores[way].close)
         for number in range(1 + rounds):
             for way, store in stores.items():
-                for unit, measure in MEASURES.items():
+                for unit, measure in measures.items():
                     name = f"{number}-{len(way)}-{len(unit)}"
                     cost = await renamed(store, name, files, measure)
                     if number:

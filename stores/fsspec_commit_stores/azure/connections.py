@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import Any
@@ -18,12 +19,12 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from azure.core.pipeline import AsyncPipeline
-from azure.core.pipeline.transport import AioHttpTransport, HttpRequest
+from azure.core.pipeline.transport import AioHttpTransport, AioHttpTransportResponse, HttpRequest
 
 from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
 from fsspec_commit_stores.azure.credentials import Credentials
 from fsspec_commit_stores.http.bodies import WatchedRequest
-from fsspec_commit_stores.http.sessions import THROUGH_A_PROXY, Session
+from fsspec_commit_stores.http.sessions import HEAD, SHORT, THROUGH_A_PROXY, Session, WholeAnswer
 
 # The first but one that deletes large directories page by page.
 _VERSION = "2023-11-03"
@@ -64,16 +65,51 @@ class UnansweredError(Exception):
         self.is_sent = is_sent
 
 
+@dataclass(slots=True, repr=False)
+class _Asked:
+    """A request before it is signed.
+
+    Attributes:
+        method: Of HTTP.
+        endpoint: Where to.
+        target: Path below it and query, escaped.
+        headers: All but what signs it.
+        body: What is sent.
+        is_sent: Whether it may have left.
+    """
+
+    method: str
+    endpoint: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    is_sent: bool = False
+
+
 class _Request(HttpRequest):
-    is_sent = False
+    """One that goes through azure-core."""
+
+    def __init__(self, asked: _Asked) -> None:
+        super().__init__(asked.method, asked.endpoint + asked.target)
+        self.headers.update(asked.headers)
+        if asked.body:
+            # Of bare bytes aiohttp says that they hold up its loop.
+            self.data = BytesIO(asked.body)  # type: ignore[assignment]  # passed on to aiohttp
+        self.asked = asked
 
 
 class _Transport(AioHttpTransport):  # type: ignore[misc]  # imported lazily, and so untyped
     """Comes after what signs a request, and notes that it leaves now."""
 
     def send(self, request: Any, **options: Any) -> Any:
-        """Send *request*; to be awaited."""
-        request.is_sent = True
+        """Send *request*; to be awaited.
+
+        Raises:
+            ValueError: The connections are closed. Where none was used azure-core would open anew.
+        """
+        request.asked.is_sent = True
+        if self.session is None:
+            raise ValueError("the connections are closed")
         return super().send(request, **options)
 
 
@@ -114,8 +150,14 @@ class Connection:
             auto_decompress=False,
         )
         session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
+        self._session = Session(
+            session, why_not=why_not_short or (THROUGH_A_PROXY if proxy else "")
+        )
+        self._patience = aiohttp.ClientTimeout(
+            sock_connect=limits.connection_timeout_s, sock_read=limits.read_timeout_s
+        )
         transport = _Transport(
-            session=Session(session, why_not=why_not_short or (THROUGH_A_PROXY if proxy else "")),
+            session=self._session,
             session_owner=True,
             connection_timeout=limits.connection_timeout_s,
             read_timeout=limits.read_timeout_s,
@@ -126,18 +168,20 @@ class Connection:
     async def send(
         self,
         method: str,
-        url: str,
+        endpoint: str,
+        path: str,
         query: str,
+        *,
         headers: Mapping[str, str],
         body: bytes | None,
-        *,
         limit_bytes: int | None = None,
     ) -> tuple[Answer, Sent]:
         """Send one request, once.
 
         Args:
             method: The HTTP method.
-            url: Without its query.
+            endpoint: One of `endpoints`.
+            path: Below it, escaped.
             query: Escaped.
             headers: Besides those that every request has.
             body: What is sent; ``None`` of methods that send nothing.
@@ -148,23 +192,53 @@ class Connection:
         """
         queries = "&".join(part for part in (query, self.credentials.query) if part)
         date = formatdate(usegmt=True)
-        request = _Request(method, f"{url}?{queries}" if queries else url)
-        request.headers.update({"x-ms-version": _VERSION, "x-ms-date": date, **headers})
+        said = {"x-ms-version": _VERSION, "x-ms-date": date, **headers}
         if body is not None:
-            request.headers["Content-Length"] = str(len(body))
+            said["Content-Length"] = str(len(body))
         if body:
-            request.headers.setdefault("Content-Type", _BODY)
-            request.headers.update(_checksum_of(url, body))
-            # Of bare bytes aiohttp says that they hold up its loop.
-            request.data = BytesIO(body)  # type: ignore[assignment]  # passed on to aiohttp
+            said.setdefault("Content-Type", _BODY)
+            said.update(_checksum_of(endpoint, body))
+        target = f"{path}?{queries}" if queries else path
+        asked = _Asked(method, endpoint, target, said, body or b"")
         try:
-            answer = await self._answer(request, limit_bytes)
+            answer = None if limit_bytes is not None else await self._exchanged(asked)
+            answer = answer or await self._answer(_Request(asked), limit_bytes)
         # Whatever it is, there was no answer; a credential of the user's may raise anything.
         except Exception as error:  # noqa: BLE001
-            failure = UnansweredError(error, is_sent=request.is_sent)
+            failure = UnansweredError(error, is_sent=asked.is_sent)
         else:
             return answer, Sent(date, self.credentials.expires)
         raise failure
+
+    async def _exchanged(self, asked: _Asked) -> Answer | None:
+        """What is answered to a short request, without azure-core; ``None``: it is not sent."""
+        if asked.method not in SHORT or self._session.closed:
+            return None
+        host, above = _parts_of(asked.endpoint)
+        target = above + asked.target
+        signed = self.credentials.signed(asked.method, host, target, asked.headers)
+        if signed is None:
+            return None
+        asked.is_sent = True
+        received = await self._session.exchange(
+            asked.method,
+            host,
+            signed.target,
+            headers=signed.headers,
+            body=asked.body,
+            patience=self._patience,
+            has_type=bool(asked.body),
+        )
+        if received is None:
+            asked.is_sent = False
+            return None
+        body, told = received.body, received.told
+        if "content-encoding" in told and asked.method != HEAD:
+            # That azure-core undoes.
+            whole = AioHttpTransportResponse(_Request(asked), WholeAnswer(received))
+            await whole.load_body()
+            body = whole.body()
+        return answer_of(received.status, told, body)
 
     async def _answer(self, request: _Request, limit_bytes: int | None) -> Answer:
         streamed = limit_bytes is not None
@@ -177,12 +251,19 @@ class Connection:
                 response.internal_response.close()
                 return Answer(response.status_code, "", told)
             await response.load_body()
-        data = b"" if request.method == "HEAD" else response.body()
+        data = b"" if request.method == HEAD else response.body()
         return answer_of(response.status_code, told, data)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
+
+
+@cache
+def _parts_of(endpoint: str) -> tuple[str, str]:
+    """Scheme, host and port of an endpoint; and its path."""
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc}", parts.path
 
 
 def _checksum_of(url: str, body: bytes) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """The user's credentials: what signs each request, once, and what they say of themselves."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
@@ -10,9 +12,10 @@ from azure.core.pipeline.policies import (
     AzureSasCredentialPolicy,
     SansIOHTTPPolicy,
 )
+from yarl import URL
 
 from fsspec_commit_stores.azure.answers import REQUEST_ID
-from fsspec_commit_stores.azure.signing import signing_policy_of
+from fsspec_commit_stores.azure.signing import KeySignatures, plain_path, signing_policy_of
 from fsspec_commit_stores.http.renewal import Renewal
 
 _SCOPE = "https://storage.azure.com/.default"
@@ -60,6 +63,19 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
         return True
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Signed:
+    """A request, signed; with all its secrets.
+
+    Attributes:
+        target: Path and query, as they are sent.
+        headers: With the one that says who asks.
+    """
+
+    target: str
+    headers: Mapping[str, str]
+
+
 class Credentials:
     """The credentials as the SDK's client for blobs has understood them."""
 
@@ -69,6 +85,9 @@ class Credentials:
         What azure-storage signs with a key may be signed here, where *signs_here*.
         """
         self._credential = credential
+        # Of an account key the SDK makes what signs with it.
+        is_key = isinstance(credential, SansIOHTTPPolicy)
+        self._signing = signing_policy_of(credential) if is_key and signs_here else credential
         self._signs_here = signs_here
         self._renewed = credential if isinstance(credential, AzureSasCredential) else None
         self.query = signature
@@ -81,11 +100,30 @@ class Credentials:
             return []
         if self._renewed is not None:
             return [AzureSasCredentialPolicy(self._renewed)]
-        if isinstance(self._credential, SansIOHTTPPolicy):
-            # Of an account key the SDK makes what signs with it.
-            policy = self._credential
-            return [signing_policy_of(policy) if self._signs_here else policy]
+        if isinstance(self._signing, SansIOHTTPPolicy):
+            return [self._signing]
         return [AccessTokens(self._credential, _SCOPE)]
+
+    def signed(
+        self, method: str, host: str, target: str, headers: Mapping[str, str]
+    ) -> Signed | None:
+        """A request that needs no more than this to be sent; ``None`` where the policies sign it.
+
+        Args:
+            method: Of HTTP.
+            host: Scheme, host and port.
+            target: Path and query of its URL.
+            headers: All but the one that says who asks.
+        """
+        if not self._signs_here:
+            return None
+        if self._credential is None:
+            return Signed(URL(host + target).raw_path_qs, headers)
+        signing, path = self._signing, plain_path(target)
+        if path is None or not isinstance(signing, KeySignatures):
+            return None
+        signed = signing.signed(method, path, headers)
+        return None if signed is None else Signed(path, signed)
 
     @property
     def signature(self) -> str:

@@ -98,10 +98,11 @@ class Container(Requests):
         try:
             answer, sent = await self._connection.send(
                 request.method,
-                f"{described.endpoint}/{_quoted(named)}",
+                described.endpoint,
+                f"/{_quoted(named)}",
                 "&".join([*([request.query] if request.query else []), *parameters]),
-                headers or {},
-                data,
+                headers=headers or {},
+                body=data,
                 limit_bytes=limit_bytes,
             )
         except UnansweredError as error:

@@ -15,6 +15,7 @@ import logging
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -69,12 +70,13 @@ class KeySignatures(SansIOHTTPPolicy[Any, Any]):
             Exception: What azure-storage raises; it cannot be signed.
         """
         sent = request.http_request
-        path = _plain_path(sent.url)
+        parts = urlsplit(sent.url)
+        path = None if parts.query else plain_path(parts.path)
         if path is None:
             self._policy.on_request(request)
             return
-        headers = {name.lower(): value for name, value in sent.headers.items()}
-        shape = (sent.method, _ESCAPED if "%" in path else _PLAIN, *headers)
+        headers = _in_lower_case(sent.headers)
+        shape = _shape_of(sent.method, path, headers)
         same = self._same.get(shape, 0)
         if same >= SAME_MIN:
             sent.headers[_AUTHORIZATION] = self._signed(sent.method, path, headers)
@@ -82,6 +84,19 @@ class KeySignatures(SansIOHTTPPolicy[Any, Any]):
         self._policy.on_request(request)
         if same > 0 or (same == 0 and len(self._same) < SHAPES_MAX):
             self._compare(shape, sent.headers[_AUTHORIZATION], sent.method, path, headers)
+
+    def signed(self, method: str, path: str, headers: Mapping[str, str]) -> dict[str, str] | None:
+        """*headers* and the one that says who asks; ``None`` where azure-storage signs.
+
+        Args:
+            method: Of HTTP.
+            path: A `plain_path`.
+            headers: All that are signed.
+        """
+        told = _in_lower_case(headers)
+        if self._same.get(_shape_of(method, path, told), 0) < SAME_MIN:
+            return None
+        return {**headers, _AUTHORIZATION: self._signed(method, path, told)}
 
     def _compare(
         self, shape: _Shape, theirs: str, method: str, path: str, headers: Mapping[str, str]
@@ -124,9 +139,30 @@ def signing_policy_of(policy: Any) -> Any:
     return KeySignatures(policy) if is_known and is_of_key else policy
 
 
-def _plain_path(url: str) -> str | None:
-    """The path of *url*, as it is signed; ``None`` where there is more to it."""
-    parts = urlsplit(url)
-    is_plain = not parts.query and _PLAIN_PATH.fullmatch(parts.path)
+def plain_path(path: str) -> str | None:
+    """*path* of a URL as it is sent, and signed; ``None`` where there is more to it.
+
+    Of files in one directory all but the last of the name is looked at once.
+    """
+    directory, slash, name = path.rpartition("/")
+    above = _as_sent(directory) if directory else ""
+    last = _as_sent(slash + name) if "%" in name else _plain(slash + name)
+    return None if above is None or last is None else above + last
+
+
+@lru_cache(maxsize=1024)
+def _as_sent(path: str) -> str | None:
     # As aiohttp sends it, which unescapes what needs no escape.
-    return str(URL(parts.path)) if is_plain else None
+    return None if _plain(path) is None else str(URL(path))
+
+
+def _plain(path: str) -> str | None:
+    return path if _PLAIN_PATH.fullmatch(path) else None
+
+
+def _in_lower_case(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _shape_of(method: str, path: str, headers: Mapping[str, str]) -> _Shape:
+    return (method, _ESCAPED if "%" in path else _PLAIN, *headers)

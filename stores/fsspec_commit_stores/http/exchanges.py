@@ -41,6 +41,21 @@ class Received(NamedTuple):
     body: bytes
 
     @property
+    def told(self) -> dict[str, str]:
+        """The headers by their names in lower case; of several by one name the last."""
+        return {
+            name.decode("utf-8", "surrogateescape").lower(): value.decode(
+                "utf-8", "surrogateescape"
+            )
+            for name, value in self.raw_headers
+        }
+
+    @property
+    def sets_cookies(self) -> bool:
+        """Whether a header asks for cookies to be kept."""
+        return any(name.lower() == b"set-cookie" for name, _ in self.raw_headers)
+
+    @property
     def headers(self) -> CIMultiDictProxy[str]:
         """As aiohttp reads them."""
         return CIMultiDictProxy(

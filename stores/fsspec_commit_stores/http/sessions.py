@@ -7,8 +7,9 @@ answer may be long or the body is, where a header is odd, or where a proxy or a 
 
 import logging
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from io import BytesIO
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import aiohttp
 from yarl import URL
@@ -27,6 +28,7 @@ _FRAMING = frozenset({"content-length", "transfer-encoding"})
 """Where a session says how long each body is, only aiohttp may send one."""
 _TYPE_OF_BODIES = "application/octet-stream"
 """What aiohttp says of bytes, and of nothing as well."""
+_SHAPES_MAX = 64
 _log = logging.getLogger("fsspec_commit")
 
 
@@ -61,16 +63,42 @@ class WholeAnswer:
         """Nothing is left to be read."""
 
 
-class _Way(NamedTuple):
-    """Exchanges with one host, and what each request says there unless it says something else.
+class _Way:
+    """Exchanges with one host, and what is sent in each.
 
     Attributes:
         exchanges: With that host.
-        headers: Whole lines, by the names in lower case.
     """
 
-    exchanges: Exchanges
-    headers: Mapping[str, str]
+    def __init__(self, exchanges: Exchanges, headers: Mapping[str, str]) -> None:
+        """Say *headers* in each request, beside what aiohttp says and unless it says others."""
+        self.exchanges = exchanges
+        said = (*exchanges.headers.items(), *headers.items())
+        self._headers = {name.lower(): f"{name}: {value}\r\n" for name, value in said}
+        # Of a store's requests a dozen have other headers.
+        self._others = lru_cache(maxsize=_SHAPES_MAX)(self._beside)
+
+    def message(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, *, has_type: bool
+    ) -> bytes | None:
+        """What is sent; ``None`` where only aiohttp may know that."""
+        if not _is_plain(headers) or (body and method == HEAD):
+            return None
+        others, has_length = self._others(method, tuple(headers), has_type)
+        length = "" if has_length else f"{_LENGTH}: {len(body)}\r\n"
+        own = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        head = f"{method} {target} HTTP/1.1\r\n{own}{others}{length}\r\n"
+        message = head.encode() + body
+        return message if len(message) <= MESSAGE_BYTES_MAX else None
+
+    def _beside(self, method: str, names: tuple[str, ...], has_type: bool) -> tuple[str, bool]:  # noqa: FBT001  # as `lru_cache` wants it
+        """The lines beside those of *names*, and whether a length is said, or none to be said."""
+        said = {name.lower() for name in names}
+        lines = [line for name, line in self._headers.items() if name not in said]
+        said |= self._headers.keys()
+        if method != HEAD and has_type and _TYPE.lower() not in said:
+            lines.append(f"{_TYPE}: {_TYPE_OF_BODIES}\r\n")
+        return "".join(lines), method == HEAD or _LENGTH.lower() in said
 
 
 class Session:
@@ -85,7 +113,7 @@ class Session:
             why_not: Why none of its requests may be an exchange, if so.
         """
         self._session = session
-        self._ways: dict[tuple[str, str], _Way | None] = {}
+        self._ways: dict[str, _Way | None] = {}
         self._is_declined = False
         self._keeps_cookies = not isinstance(session.cookie_jar, aiohttp.DummyCookieJar)
         if why_not:
@@ -133,17 +161,21 @@ class Session:
         Raises:
             Exception: Whatever the session raises.
         """
-        where = URL(url)
         is_odd = any(how.values()) or not {*skip_auto_headers} <= {_TYPE}
-        way = None
-        if method in SHORT and timeout.total is None and not is_odd and not self._declines():
-            way = self._way(where)
-        if way is not None:
-            has_type = not skip_auto_headers
-            message = _message(method, where, headers, data, way.headers, has_type=has_type)
-            if message is not None:
-                received = await way.exchanges.send(message, timeout, is_head=method == HEAD)
-                return self._told(received)
+        body = _short_body(data)
+        if method in SHORT and not is_odd and body is not None:
+            where = URL(url)
+            received = await self.exchange(
+                method,
+                f"{where.scheme}://{where.raw_authority}",
+                where.raw_path_qs,
+                headers=headers,
+                body=body,
+                patience=timeout,
+                has_type=not skip_auto_headers,
+            )
+            if received is not None:
+                return WholeAnswer(received)
         return await self._session.request(
             method,
             url,
@@ -154,24 +186,58 @@ class Session:
             **how,
         )
 
+    async def exchange(
+        self,
+        method: str,
+        host: str,
+        target: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        patience: aiohttp.ClientTimeout,
+        has_type: bool = True,
+    ) -> Received | None:
+        """Send a short request as an exchange, once.
+
+        Args:
+            method: Of HTTP.
+            host: Scheme, host and port.
+            target: Path and query, as they are sent.
+            headers: Beside those of the session.
+            body: What is sent.
+            patience: How long one waits.
+            has_type: Whether a body, and none as well, has a type.
+
+        Returns:
+            ``None`` where nothing was sent: only aiohttp may do that.
+
+        Raises:
+            Exception: Whatever the session raises.
+        """
+        if method not in SHORT or patience.total is not None or self._declines():
+            return None
+        way = self._way(host)
+        if way is None:
+            return None
+        message = way.message(method, target, headers, body, has_type=has_type)
+        if message is None:
+            return None
+        received = await way.exchanges.send(message, patience, is_head=method == HEAD)
+        if self._keeps_cookies and received.sets_cookies:
+            self._decline("cookies are set")
+        return received
+
     def _declines(self) -> bool:
         """Whether no request is an exchange: for good, as soon as there is a cookie to be sent."""
         if not self._is_declined and self._keeps_cookies and len(self._session.cookie_jar):
             self._decline("cookies are set")
         return self._is_declined
 
-    def _told(self, received: Received) -> WholeAnswer:
-        answer = WholeAnswer(received)
-        if self._keeps_cookies and "Set-Cookie" in answer.headers:
-            self._decline("cookies are set")
-        return answer
-
-    def _way(self, url: URL) -> _Way | None:
-        """The way to the host of *url*, if there is a shorter one."""
-        place = url.scheme, url.raw_authority
-        if place not in self._ways:
-            self._ways[place] = self._found(url)
-        return self._ways[place]
+    def _way(self, host: str) -> _Way | None:
+        """The way to *host*, if there is a shorter one."""
+        if host not in self._ways:
+            self._ways[host] = self._found(URL(host))
+        return self._ways[host]
 
     def _found(self, url: URL) -> _Way | None:
         headers = self._session.headers
@@ -180,7 +246,7 @@ class Session:
             self._decline("a URL says who asks")
         elif (
             len(set(headers)) < len(headers)
-            or not all(map(_is_plain, headers.items()))
+            or not _is_plain(headers)
             or not _FRAMING.isdisjoint(name.lower() for name in headers)
         ):
             self._decline("the session has odd headers")
@@ -188,10 +254,7 @@ class Session:
             exchanges = Exchanges.of(self._session, url)
             if exchanges is None:
                 self._decline("the installed aiohttp is built in another way, or is watched")
-        if exchanges is None:
-            return None
-        said = (*exchanges.headers.items(), *headers.items())
-        return _Way(exchanges, {name.lower(): f"{name}: {value}" for name, value in said})
+        return None if exchanges is None else _Way(exchanges, headers)
 
     def _decline(self, why: str) -> None:
         """From now on send no exchange."""
@@ -199,42 +262,15 @@ class Session:
         _log.debug("HTTP: all requests to a store are left to aiohttp: %s", why)
 
 
-def _is_plain(header: tuple[str, str]) -> bool:
-    """Whether a header is sent as it stands by whoever sends it."""
-    line = "".join(header)
-    return line.isascii() and line.isprintable()
+def _short_body(data: Any) -> bytes | None:
+    """What is sent; ``None`` of what is long, and not copied, and where it cannot be known."""
+    if data is None:
+        return b""
+    is_short = isinstance(data, BytesIO) and data.getbuffer().nbytes <= MESSAGE_BYTES_MAX
+    return data.getvalue() if is_short else None
 
 
-def _message(
-    method: str,
-    url: URL,
-    headers: Mapping[str, str],
-    data: Any,
-    others: Mapping[str, str],
-    *,
-    has_type: bool,
-) -> bytes | None:
-    """What is sent; ``None`` where only aiohttp may know that."""
-    if not (data is None or isinstance(data, BytesIO)):
-        return None
-    if data is not None and data.getbuffer().nbytes > MESSAGE_BYTES_MAX:
-        return None
-    body = b"" if data is None else data.getvalue()
-    lines = [f"{method} {url.raw_path_qs} HTTP/1.1"]
-    said = set()
-    for name, value in headers.items():
-        if not _is_plain((name, value)):
-            return None
-        said.add(name.lower())
-        lines.append(f"{name}: {value}")
-    lines += [line for name, line in others.items() if name not in said]
-    said |= others.keys()
-    if method != HEAD:
-        if _LENGTH.lower() not in said:
-            lines.append(f"{_LENGTH}: {len(body)}")
-        if has_type and _TYPE.lower() not in said:
-            lines.append(f"{_TYPE}: {_TYPE_OF_BODIES}")
-    elif body:
-        return None
-    message = "\r\n".join([*lines, "", ""]).encode() + body
-    return message if len(message) <= MESSAGE_BYTES_MAX else None
+def _is_plain(headers: Mapping[str, str]) -> bool:
+    """Whether they are sent as they stand by whoever sends them."""
+    text = "".join([*headers, *headers.values()])
+    return text.isascii() and text.isprintable()
