@@ -2,9 +2,9 @@
 
 aiohttp makes a request, a writer, an answer, their headers and their timers for every exchange; for
 one of a few hundred bytes that is two thirds of what a client costs. Here a message is written to a
-connection of the session's own pool whole, and aiohttp's parser reads the answer from it: the same
-connections, within the same limit, with the same timeouts, and what fails raises what the session
-would raise.
+connection of the session's own pool whole, and a plain answer is read whole from what comes first;
+all else aiohttp reads: the same connections, within the same limit, with the same timeouts, and
+what fails raises what the session would raise.
 
 What that takes is no public interface of aiohttp's, so it is looked first whether it is there.
 """
@@ -12,58 +12,21 @@ What that takes is no public interface of aiohttp's, so it is looked first wheth
 import asyncio
 import inspect
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
-from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
+
+from fsspec_commit_stores.http.plain_answers import Received
+from fsspec_commit_stores.http.reading import FirstWords, Waits
 
 MESSAGE_BYTES_MAX = 1 << 16
 """A longer message can fill what a transport holds back, and then somebody must wait for that."""
 
 _INFORMATIONAL = frozenset(range(100, 200)) - {101}
 _PARAMETERS = frozenset({"auto_decompress", "read_timeout", "read_until_eof", "skip_payload"})
-
-
-class Received(NamedTuple):
-    """An answer, whole.
-
-    Attributes:
-        status: Of HTTP.
-        raw_headers: As they came.
-        body: As it came; nothing is decompressed.
-    """
-
-    status: int
-    raw_headers: tuple[tuple[bytes, bytes], ...]
-    body: bytes
-
-    @property
-    def told(self) -> dict[str, str]:
-        """The headers by their names in lower case; of several by one name the last."""
-        return {
-            name.decode("utf-8", "surrogateescape").lower(): value.decode(
-                "utf-8", "surrogateescape"
-            )
-            for name, value in self.raw_headers
-        }
-
-    @property
-    def sets_cookies(self) -> bool:
-        """Whether a header asks for cookies to be kept."""
-        return any(name.lower() == b"set-cookie" for name, _ in self.raw_headers)
-
-    @property
-    def headers(self) -> CIMultiDictProxy[str]:
-        """As aiohttp reads them."""
-        return CIMultiDictProxy(
-            CIMultiDict(
-                (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
-                for name, value in self.raw_headers
-            )
-        )
 
 
 class _Host(aiohttp.ClientRequest):
@@ -84,6 +47,7 @@ class Exchanges:
         self._session = session
         self._connector = connector
         self._host = host
+        self._waits = Waits(asyncio.get_running_loop())
 
     @classmethod
     def of(cls, session: aiohttp.ClientSession, url: URL) -> Self | None:
@@ -162,14 +126,24 @@ class Exchanges:
     ) -> Received:
         if transport is None or transport.is_closing():
             raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
-        protocol.set_response_params(
-            read_until_eof=True,
-            auto_decompress=self._session.auto_decompress,
-            read_timeout=patience.sock_read,
-            skip_payload=is_head,
-        )
+        how = {
+            "read_until_eof": True,
+            "auto_decompress": self._session.auto_decompress,
+            "read_timeout": patience.sock_read,
+            "skip_payload": is_head,
+        }
+        reader = FirstWords(protocol, transport, how)
         transport.write(message)
-        protocol.start_timeout()
+        self._waits.begin(reader, patience.sock_read)
+        try:
+            received = await reader.answer
+        finally:
+            self._waits.end(reader)
+            reader.leave()
+        return received or await self._read(protocol)
+
+    async def _read(self, protocol: Any) -> Received:
+        """The answer that aiohttp reads."""
         try:
             told, content = await protocol.read()
             while told.code in _INFORMATIONAL:

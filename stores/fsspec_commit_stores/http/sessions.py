@@ -14,7 +14,8 @@ from typing import Any, Self
 import aiohttp
 from yarl import URL
 
-from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Exchanges, Received
+from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Exchanges
+from fsspec_commit_stores.http.plain_answers import Received
 
 HEAD = "HEAD"
 SHORT = frozenset({HEAD, "POST", "PUT"})

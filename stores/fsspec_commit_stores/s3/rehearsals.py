@@ -18,7 +18,7 @@ from aiobotocore.httpsession import AIOHTTPSession
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from fsspec_commit_stores.http.exchanges import Received
+from fsspec_commit_stores.http.plain_answers import Received
 from fsspec_commit_stores.s3.connections import SendingOnce
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.sending import Sending

@@ -12,7 +12,8 @@ from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from fsspec_commit_stores.http import exchanges
-from fsspec_commit_stores.http.exchanges import Exchanges, Received
+from fsspec_commit_stores.http.exchanges import Exchanges
+from fsspec_commit_stores.http.plain_answers import Received
 from tests.unit.stores.test_connections import unused_port
 
 if TYPE_CHECKING:

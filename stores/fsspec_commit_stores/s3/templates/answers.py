@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any
 
-from fsspec_commit_stores.http.exchanges import Received
+from fsspec_commit_stores.http.plain_answers import Received
 from fsspec_commit_stores.s3.operations import Operation
 from fsspec_commit_stores.s3.provenance import FORM
 

@@ -10,7 +10,8 @@ import aiohttp
 import botocore
 from yarl import URL
 
-from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Received
+from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX
+from fsspec_commit_stores.http.plain_answers import Received
 from fsspec_commit_stores.s3.connections import SendingOnce
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.places import is_directory_bucket

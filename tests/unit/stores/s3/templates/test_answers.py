@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fsspec_commit_stores.http.exchanges import Received
+from fsspec_commit_stores.http.plain_answers import Received
 from tests.unit.stores.s3.templates.both_ways import BothWays, Content, verbs_of
 
 if TYPE_CHECKING:
