@@ -113,19 +113,23 @@ class RenamingCommitter:
             if progress is not None:
                 progress(files)
 
-        async def publish(files: Sequence[Sealed]) -> None:
+        async def publish_together(files: Sequence[Sealed]) -> int:
             there = [expected[sealed.file.target] for sealed in files]
             new = takewhile(lambda one: one[1] is Expect.ABSENT, zip(files, there, strict=True))
             pairs = [(sealed.source, sealed.target) for sealed, _ in new]
             smooth = await self._renames.rename_in_bulk(pairs, within=layout.root)
             count(smooth)
-            for sealed, expecting in zip(files[smooth:], there[smooth:], strict=True):
+            return smooth
+
+        async def publish(files: Sequence[Sealed]) -> None:
+            smooth = await publish_together(files) if self._renames.bulk_max > 1 else 0
+            for sealed in files[smooth:]:
                 arrived = await self._renames.rename(
                     sealed.source,
                     sealed.target,
                     token=Token(sealed.file.token),
                     carried=sealed.carried,
-                    expecting=expecting,
+                    expecting=expected[sealed.file.target],
                     within=layout.root,
                 )
                 if not arrived:

@@ -6,11 +6,12 @@ azure-core makes of a connection.
 """
 
 import hashlib
+import time
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
-from functools import cache
+from functools import cache, lru_cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import Any
@@ -191,7 +192,7 @@ class Connection:
             UnansweredError: There was no answer, or not all of it.
         """
         queries = "&".join(part for part in (query, self.credentials.query) if part)
-        date = formatdate(usegmt=True)
+        date = _date_at(int(time.time()))
         said = {"x-ms-version": _VERSION, "x-ms-date": date, **headers}
         if body is not None:
             said["Content-Length"] = str(len(body))
@@ -257,6 +258,11 @@ class Connection:
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
+
+
+@lru_cache(maxsize=1)
+def _date_at(second: int) -> str:
+    return formatdate(second, usegmt=True)
 
 
 @cache

@@ -14,7 +14,7 @@ _BAD = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\\\ufffe\uffff]")
 
 def trouble_with(path: StorePath) -> str | None:
     """Why nothing is written at *path*, if so."""
-    if any(name.endswith(".") for name in path.split("/")):
+    if "./" in path or path.endswith("."):
         return "a name that ends in a dot would be stored without it"
     if (found := _BAD.search(path)) is not None:
         return f"a name with {found.group()!r} in it is not kept as it is"

@@ -17,6 +17,8 @@ from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFai
 from fsspec_commit_stores.http.listings import Continuations
 from fsspec_commit_stores.http.requests import raising_store_errors, unless_missing
 
+_RENAME = "Path - Rename"
+_CONTINUATION = "x-ms-continuation"
 _NO_PARENT = "RenameDestinationParentPathNotFound"
 
 
@@ -151,22 +153,24 @@ class Renames:
         self, source: StorePath, target: StorePath, conditions: dict[str, str]
     ) -> None:
         headers = {"x-ms-rename-source": self._container.source(source), **conditions}
-        operation, query = "Path - Rename", dict[str, str]()
-        continuations = Continuations(self._container, operation, target, times_max=TURNS_MAX)
-        while True:
+        answer = await self._container.request(_RENAME, target, headers)
+        following = answer.headers.get(_CONTINUATION, "")
+        if following:
+            await self._go_on(target, headers, following)
+
+    async def _go_on(self, target: StorePath, headers: dict[str, str], following: str) -> None:
+        """Send the same request until all of it is done, the first of which was answered so."""
+        continuations = Continuations(self._container, _RENAME, target, times_max=TURNS_MAX)
+        while following:
+            continuations.check(following)
+            query = {"continuation": following}
             try:
-                answer = await self._container.request(operation, target, headers, query=query)
+                answer = await self._container.request(_RENAME, target, headers, query=query)
             except RequestFailedError as error:
-                if not query:
-                    raise
                 # Of all of it nothing is certain: a part has been renamed.
                 error.failure.reply = Reply.UNKNOWN
                 raise error.failure from None
-            following = answer.headers.get("x-ms-continuation", "")
-            if not following:
-                return
-            continuations.check(following)
-            query = {"continuation": following}
+            following = answer.headers.get(_CONTINUATION, "")
 
     async def _file_above(self, path: StorePath, within: StorePath) -> StorePath | None:
         """The file at *path* or above it, below *within*, if there is one."""
@@ -178,4 +182,4 @@ class Renames:
         return None
 
     def _refusal(self, path: StorePath, why: str, number: int) -> StoreError:
-        return self._container.refusal("Path - Rename", path, why, number)
+        return self._container.refusal(_RENAME, path, why, number)

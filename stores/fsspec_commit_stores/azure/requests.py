@@ -4,6 +4,7 @@ An account answers at two endpoints: that for blobs, which every account has, an
 Storage Gen2, which alone renames. A path means the same at both.
 """
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import quote
@@ -20,6 +21,8 @@ from fsspec_commit_stores.http.requests import (
     raising_store_errors,
 )
 
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
+"""What is the same when it is quoted."""
 TURNS_MAX = 1_000
 """How often a rename or a deletion goes on at one place; each request takes thousands of paths.
 
@@ -134,7 +137,8 @@ class Container(Requests):
 def _quoted(path: str) -> str:
     """A path as it stands in a URL and in a header. Of files in one directory it is quoted once."""
     directory, slash, name = path.rpartition("/")
-    return _quoted_directory(directory) + slash + quote(name, safe="~")
+    last = name if _PLAIN.fullmatch(name) else quote(name, safe="~")
+    return _quoted_directory(directory) + slash + last
 
 
 @lru_cache(maxsize=1024)

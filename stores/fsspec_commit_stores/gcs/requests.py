@@ -5,13 +5,14 @@ times, for half a minute, and tell of what it was answered by types that mean so
 """
 
 import errno
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import aiohttp
 import msgspec
@@ -46,7 +47,13 @@ T = TypeVar("T")
 _FIRST_ANSWER_TIMEOUT_S = 20.0
 _ANSWER_TIMEOUT_S = 60.0
 _CONNECTING_TIMEOUT_S = 8.0
+_FIRST_PATIENCE, _PATIENCE = (
+    aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING_TIMEOUT_S, sock_read=read_s)
+    for read_s in (_FIRST_ANSWER_TIMEOUT_S, _ANSWER_TIMEOUT_S)
+)
 _AGENT = "fsspec-commit"
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
+"""What is the same when it is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,8 @@ class Bucket(Requests):
             timeout: The user's own; else as long as one waits for a byte.
         """
         super().__init__(name, endpoint_of(location))
-        self._location = location.rstrip("/")
+        url = URL(location.rstrip("/"))
+        self._host, self._above = f"{url.scheme}://{url.raw_authority}", url.raw_path.rstrip("/")
         self._in_target = _quoted(name)
         self._session = session
         self._authorization = authorization
@@ -236,7 +244,6 @@ class Bucket(Requests):
     async def _sent(
         self, given: Given, described: GcsRequest, who: Mapping[str, str]
     ) -> Answered | RequestFailedError:
-        url = URL(self._location + given.target, encoded=True)
         headers = {
             "User-Agent": _AGENT,
             "Accept-Encoding": "identity",
@@ -244,42 +251,61 @@ class Bucket(Requests):
             **who,
         }
         try:
-            async with await self._session.request(
-                given.method,
-                url,
-                headers=headers,
-                # A longer one as a stream: sent in pieces, so that the loop is not held up.
-                data=BytesIO(given.body) if given.body else None,
-                timeout=self._patience(),
-                allow_redirects=False,
-                raise_for_status=False,
-            ) as response:
-                self.contact.has_answered = True
-                told = {header.lower(): value for header, value in response.headers.items()}
-                if response.status not in given.done:
-                    answer = answer_of(response.status, told, await response.read())
-                    return RequestFailedError(answered(described, answer), answer)
-                # Only what is got is long.
-                if given.limit_bytes is None or isinstance(response, WholeAnswer):
-                    return Answered(response.status, told, await response.read())
-                body = await _read(response, given.limit_bytes)
+            told, is_whole = await self._told(given, headers)
         # Of many kinds, also of what is below aiohttp: `unanswered` tells them apart.
         except Exception as error:  # noqa: BLE001
             first_tries = self.contact.failed(is_timeout=is_timeout(error))
             failure = unanswered(described, error, first_tries=first_tries)
             return RequestFailedError(failure, None)
-        whole = Answered(response.status, told, body or b"")
-        if body is None:
-            return RequestFailedError(_too_long(described, whole, given.limit_bytes), None)
-        return whole
+        if told.status not in given.done:
+            answer = answer_of(told.status, told.headers, told.body)
+            return RequestFailedError(answered(described, answer), answer)
+        if not is_whole:
+            return RequestFailedError(_too_long(described, told, given.limit_bytes), None)
+        return told
+
+    async def _told(self, given: Given, headers: Mapping[str, str]) -> tuple[Answered, bool]:
+        """What is answered, and whether all of it was read, and not too long for that.
+
+        Raises:
+            Exception: Of many kinds: there was no answer, or not all of it.
+        """
+        short = await self._session.exchange(
+            given.method,
+            self._host,
+            self._above + given.target,
+            headers=headers,
+            body=given.body,
+            patience=self._patience(),
+        )
+        if short is not None:
+            self.contact.has_answered = True
+            return Answered(short.status, short.told, short.body), True
+        async with await self._session.request(
+            given.method,
+            URL(self._host + self._above + given.target, encoded=True),
+            headers=headers,
+            # A longer one as a stream: sent in pieces, so that the loop is not held up.
+            data=BytesIO(given.body) if given.body else None,
+            timeout=self._patience(),
+            allow_redirects=False,
+            raise_for_status=False,
+        ) as response:
+            self.contact.has_answered = True
+            told = {header.lower(): value for header, value in response.headers.items()}
+            limit_bytes = given.limit_bytes if response.status in given.done else None
+            body: bytes | None
+            # Only what is got is long.
+            if limit_bytes is None or isinstance(response, WholeAnswer):
+                body = await response.read()
+            else:
+                body = await _read(response, limit_bytes)
+        return Answered(response.status, told, body or b""), body is not None
 
     def _patience(self) -> aiohttp.ClientTimeout:
         if self._timeout is not None:
             return self._timeout
-        read_s = _ANSWER_TIMEOUT_S if self.contact.has_answered else _FIRST_ANSWER_TIMEOUT_S
-        return aiohttp.ClientTimeout(
-            total=None, sock_connect=_CONNECTING_TIMEOUT_S, sock_read=read_s
-        )
+        return _PATIENCE if self.contact.has_answered else _FIRST_PATIENCE
 
     def described(self, operation: str, path: StorePath) -> GcsRequest:
         """A call of the method *operation* about *path*, for messages."""
@@ -288,8 +314,8 @@ class Bucket(Requests):
 
     def _target(self, below: str, query: Mapping[str, object]) -> str:
         wanted = {**query, "userProject": self._user_project}
-        text = urlencode(
-            {name: value for name, value in wanted.items() if value is not None}, quote_via=quote
+        text = "&".join(
+            f"{name}={_escaped(str(value))}" for name, value in wanted.items() if value is not None
         )
         return f"{below}?{text}" if text else below
 
@@ -326,7 +352,11 @@ def _quoted(text: str) -> str:
     https://cloud.google.com/storage/docs/request-endpoints#encoding
     """
     directory, slash, name = text.rpartition("/")
-    return _quoted_directory(directory + slash) + quote(name, safe="")
+    return _quoted_directory(directory + slash) + _escaped(name)
+
+
+def _escaped(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else quote(text, safe="")
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,9 @@ from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Exchanges
 from fsspec_commit_stores.http.plain_answers import Received
 
 HEAD = "HEAD"
-SHORT = frozenset({HEAD, "POST", "PUT"})
+_BRINGING = frozenset({"POST", "PUT"})
+"""What may have a body; of that aiohttp says the type, also where there is none."""
+SHORT = frozenset({"DELETE", HEAD, *_BRINGING})
 """Whose answers are short."""
 
 THROUGH_A_PROXY = "they go through a proxy"
@@ -83,7 +85,7 @@ class _Way:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes, *, has_type: bool
     ) -> bytes | None:
         """What is sent; ``None`` where only aiohttp may know that."""
-        if not _is_plain(headers) or (body and method == HEAD):
+        if not _is_plain(headers) or (body and method not in _BRINGING):
             return None
         others, has_length = self._others(method, tuple(headers), has_type)
         length = "" if has_length else f"{_LENGTH}: {len(body)}\r\n"
@@ -97,7 +99,7 @@ class _Way:
         said = {name.lower() for name in names}
         lines = [line for name, line in self._headers.items() if name not in said]
         said |= self._headers.keys()
-        if method != HEAD and has_type and _TYPE.lower() not in said:
+        if method in _BRINGING and has_type and _TYPE.lower() not in said:
             lines.append(f"{_TYPE}: {_TYPE_OF_BODIES}\r\n")
         return "".join(lines), method == HEAD or _LENGTH.lower() in said
 
@@ -215,7 +217,8 @@ class Session:
         Raises:
             Exception: Whatever the session raises.
         """
-        if method not in SHORT or patience.total is not None or self._declines():
+        is_short = method in SHORT and len(body) <= MESSAGE_BYTES_MAX and patience.total is None
+        if not is_short or self._declines():
             return None
         way = self._way(host)
         if way is None:
