@@ -25,6 +25,9 @@ from fsspec_commit_stores.http.reading import FirstWords, Waits
 MESSAGE_BYTES_MAX = 1 << 16
 """A longer message can fill what a transport holds back, and then somebody must wait for that."""
 
+_IDLE_MAX = 100
+"""How many idle connections are looked at where there may be any number of them."""
+
 _INFORMATIONAL = frozenset(range(100, 200)) - {101}
 _PARAMETERS = frozenset({"auto_decompress", "read_timeout", "read_until_eof", "skip_payload"})
 
@@ -84,11 +87,7 @@ class Exchanges:
         """
         if self._session.closed:
             raise RuntimeError("Session is closed")
-        connection = await self._connected(patience)
-        if connection.protocol.should_close:
-            # What came unasked while it was idle would pass for the answer.
-            connection.close()
-            connection = await self._connected(patience)
+        connection = await self._unused(patience)
         transport = connection.transport
         try:
             received = await self._exchanged(
@@ -104,6 +103,18 @@ class Exchanges:
             # Answered before it was heard to its end: the next one would pass for the rest.
             connection.close()
         return received
+
+    async def _unused(self, patience: aiohttp.ClientTimeout) -> Any:
+        """A connection on which nothing came unasked, such as while it was idle.
+
+        That would pass for the answer. A restarting proxy may say so on all that are idle.
+        """
+        for _ in range(1 + (self._connector.limit or _IDLE_MAX)):
+            connection = await self._connected(patience)
+            if not connection.protocol.should_close:
+                return connection
+            connection.close()
+        raise aiohttp.ClientConnectionResetError("Connections speak before they are asked")
 
     async def _connected(self, patience: aiohttp.ClientTimeout) -> Any:
         try:

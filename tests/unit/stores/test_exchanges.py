@@ -85,9 +85,9 @@ async def serving(answer: bytes, *, ends: bool = False) -> AsyncIterator[Raw]:
 
 
 @asynccontextmanager
-async def session_of(**options: Any) -> AsyncIterator[aiohttp.ClientSession]:
+async def session_of(*, limit: int = 1, **options: Any) -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=1), auto_decompress=False, **options
+        connector=aiohttp.TCPConnector(limit=limit), auto_decompress=False, **options
     ) as session:
         yield session
 
@@ -184,6 +184,38 @@ def test_what_comes_unasked_is_no_answer_to_the_next(loop: asyncio.Runner) -> No
             return [first.status, (await by_exchange(session, raw.url)).status, raw.connections]
 
     assert loop.run(ask()) == [200, 200, 2]
+
+
+def test_nor_is_it_on_any_of_those_that_are_idle(loop: asyncio.Runner) -> None:
+    """A proxy that ends its waits may say so on all of them."""
+    late = b"HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n"
+
+    async def ask() -> tuple[list[int], int]:
+        async with serving(ANSWERS["hints before it"]) as raw, session_of(limit=3) as session:
+            calls = [by_exchange(session, raw.url) for _ in range(3)]
+            await asyncio.gather(*calls)
+            [pooled] = session.connector._conns.values()  # type: ignore[union-attr]
+            assert len(pooled) == 3
+            for protocol, _ in list(pooled):
+                protocol.data_received(late)
+            told = [(await by_exchange(session, raw.url)).status for _ in range(2)]
+            return told, raw.connections
+
+    assert loop.run(ask()) == ([200, 200], 4)
+
+
+def test_who_speaks_unasked_on_every_connection_is_asked_nothing(
+    loop: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ResponseHandler, "should_close", True)
+
+    async def ask() -> tuple[Any, list[bytes], int]:
+        async with serving(BODY) as raw, session_of(limit=2) as session:
+            told = await outcome(by_exchange(session, raw.url))
+            assert session.connector is not None
+            return told, raw.heads, len(session.connector._acquired)
+
+    assert loop.run(ask()) == (aiohttp.ClientConnectionResetError, [], 0)
 
 
 def test_they_share_the_sessions_connections(loop: asyncio.Runner) -> None:
