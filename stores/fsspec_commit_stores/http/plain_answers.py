@@ -18,12 +18,13 @@ _TEXT = rb"[\t\x20-\x7e\x80-\xff]*"
 _HEAD = re.compile(
     rb"HTTP/1\.1 ([2-5][0-9]{2}) " + _TEXT + rb"((?:\r\n[A-Za-z0-9_-]+:" + _TEXT + rb")*)\r\n\r\n"
 )
-_HEADERS = re.compile(rb"\r\n([A-Za-z0-9_-]+):[\t ]*(" + _TEXT + rb"?)[\t ]*(?=\r)")
+# Possessive: a long run of spaces within a value is looked at once.
+_VALUE = rb"[\t ]*+((?:[^\t \r]++|[\t ]++(?!\r))*+)[\t ]*+(?=\r)"
+_HEADERS = re.compile(rb"\r\n([A-Za-z0-9_-]+):" + _VALUE)
 _HEADERS_MAX = 100
 _FRAMING = re.compile(
     rb"\r\n(connection(?!:[\t ]*keep-alive[\t ]*\r)|content-encoding|content-length|trailer"
-    rb"|transfer-encoding|upgrade):"
-    rb"[\t ]*([^\r]*?)[\t ]*(?=\r)",
+    rb"|transfer-encoding|upgrade):" + _VALUE,
     re.IGNORECASE,
 )
 _LENGTH = re.compile(rb"[0-9]{1,15}")

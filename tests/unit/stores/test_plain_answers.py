@@ -26,6 +26,7 @@ LINES = (
     *("Transfer-Encoding: chunked", "transfer-encoding: CHUNKED", "Transfer-Encoding: gzip"),
     *("Connection: close", "Connection: keep-alive", "Connection: Keep-Alive, x", "Upgrade: h2c"),
     *("Content-Encoding: gzip", "Trailer: x", 'ETag: "e"', "X-A:  b \t", "X-A:", "X A: b"),
+    *("X: \t ", "X: a \t  b\t c  ", f"X: a{' ' * 6_000}b", "ETag:\t\t", "Content-Length: {} \t 1"),
     *(" folded", "X-B: \x01", "X-\xfc: \xfc", "X-C: \xfc", "Set-Cookie: a=b", "X-D : e", ": f"),
 )
 BODIES = (
