@@ -2,8 +2,9 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from typing import TypeVar
 
 from fsspec_commit.effects.confirm import unclassified
 from fsspec_commit.effects.confirmed.counted import Counted
@@ -17,6 +18,8 @@ from fsspec_commit.errors import (
 from fsspec_commit.layout import StorePath
 from fsspec_commit.records import RECORD_BYTES_MAX
 from fsspec_commit.store import Capabilities, Directory, Entry, Unusable
+
+T = TypeVar("T")
 
 _BREATH = 1_000
 """After this many entries of a listing without a wait, the loop runs other tasks."""
@@ -79,19 +82,40 @@ class StoreReads(Counted):
             "op_open", lambda: self._store.read_range(path, start=start, length=length)
         )
 
-    async def list_tree(
+    def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
         """Every file below the directory *path* except those below *without*, in any order.
 
         The request is repeated until the listing begins, and not later, when it would repeat files.
         """
+        return self._listed("op_list_files", lambda: self._store.list_tree(path, without=without))
 
-        async def begin() -> tuple[AsyncIterator[Entry], Entry | None]:
-            listing = self._store.list_tree(path, without=without)
+    async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What :meth:`list_children` returns, for a directory that may be too long to be held.
+
+        The request is repeated until the listing begins, and not later.
+
+        Raises:
+            StoreError: Something there is neither a file nor a directory.
+        """
+        listing = self._listed("op_list_status", lambda: self._store.list_children(path))
+        async with aclosing(listing):
+            async for child in listing:
+                if isinstance(child, Unusable):
+                    raise child.refusal
+                yield child
+
+    async def _listed(
+        self, name: str, begin: Callable[[], AsyncIterator[T]]
+    ) -> AsyncGenerator[T, None]:
+        """A listing as it arrives; the loop runs other tasks meanwhile."""
+
+        async def begun() -> tuple[AsyncIterator[T], T | None]:
+            listing = begin()
             return listing, await anext(listing, None)
 
-        listing, first = await self._ask("op_list_files", begin)
+        listing, first = await self._ask(name, begun)
         listed = 1
         try:
             if first is None:

@@ -8,6 +8,7 @@ also shows what is gone, so directories come from `ListObjectsV2` all the same.
 """
 
 import errno
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from fsspec_commit_stores.s3.versions import Versions
 _DELETED_AT_ONCE_MAX = 1000
 _SHOWN_AT_ONCE_MAX = 256
 """Up to so many names are shown as of one moment."""
+_HELD_MAX = 10_000
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
 # After every ASCII name in a directory: what is left to list of it after that is filtered out.
 _LAST = "~"
@@ -71,32 +73,53 @@ class Listing:
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*.
 
-        A page shows one moment. `ListObjectVersions` takes several pages where much was deleted,
-        and of two files of which one always stands it may show neither. So its names must be those
-        that `ListObjectsV2` has shown, else both are asked again; of many not for ever.
+        A page shows one moment, and is shown as it comes. `ListObjectVersions` takes several pages
+        where much was deleted, and of two files of which one always stands it may show neither. So
+        its names must be those that `ListObjectsV2` has shown, else both are asked again; of many
+        not for ever, and so many that they should not be held are shown as they come as well.
 
         Raises:
             StoreError: It was not shown, or files come and go all the time.
         """
-        prefix = below(self._bucket.key(path))
-        asked = {"Prefix": prefix, "Delimiter": "/"}
+        asked = {"Prefix": below(self._bucket.key(path)), "Delimiter": "/"}
         kept = await self._versions.are_kept()
+        held = await self._agreed(path, asked) if kept else None
+        if held is not None:
+            for directory in held[0]:
+                yield directory
+            for file in held[1].values():
+                yield file
+            return
+        async for page in self._object_pages(path, **asked):
+            directories, files = self._on(page, prefix=asked["Prefix"])
+            for directory in directories:
+                yield directory
+            for file in () if kept else files.values():
+                yield file
+        if kept:
+            async for page in self._version_pages(path, **asked):
+                for file in self._on(page, prefix=asked["Prefix"])[1].values():
+                    yield file
+
+    async def _agreed(
+        self, path: StorePath, asked: Mapping[str, str]
+    ) -> tuple[list[Directory], dict[str, Entry]] | None:
+        """What both listings show; ``None`` if that is too much to be held."""
+        prefix = asked["Prefix"]
         for tried in range(_TRIES_MAX):
-            directories, files = await self._shown(self._object_pages(path, **asked), prefix=prefix)
-            if not kept or not files:
-                break
+            pages = self._object_pages(path, **asked)
+            directories, files = await self._shown(pages, prefix=prefix, files_max=_HELD_MAX)
+            if len(files) > _HELD_MAX:
+                return None
             named = files.keys()
+            if not named:
+                return directories, files
             _, files = await self._shown(self._version_pages(path, **asked), prefix=prefix)
             are_many = len(named) > _SHOWN_AT_ONCE_MAX
             if files.keys() == named or (are_many and tried >= _TRIES_OF_MANY):
-                break
-        else:
-            why = "files there come and go all the time"
-            raise self._bucket.doubt("list_object_versions", path, why)
-        for directory in directories:
-            yield directory
-        for file in files.values():
-            yield file
+                return directories, files
+        why = "files there come and go all the time"
+        raise self._bucket.doubt("list_object_versions", path, why)
 
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*: one request, but where a page has nothing on it.
@@ -176,19 +199,39 @@ class Listing:
         )
 
     async def _shown(
-        self, pages: AsyncIterator[Mapping[str, Any]], *, prefix: str
+        self,
+        pages: AsyncIterator[Mapping[str, Any]],
+        *,
+        prefix: str,
+        files_max: float = math.inf,
     ) -> tuple[list[Directory], dict[str, Entry]]:
-        """The directories on *pages*, and the files by their keys, without *prefix* itself."""
+        """The directories on *pages*, and the files by their keys, without *prefix* itself.
+
+        No page is asked for after one with which there are more files than *files_max*.
+        """
         directories: list[Directory] = []
         files: dict[str, Entry] = {}
         async for page in pages:
-            directories += [
-                Directory(self._bucket.path(str(common["Prefix"])[:-1]))
-                for common in page.get("CommonPrefixes") or ()
-            ]
-            for listed in _contents(page):
-                if str(listed["Key"]) != prefix:
-                    files[str(listed["Key"])] = self._entry(listed)
+            shown, there = self._on(page, prefix=prefix)
+            directories += shown
+            files.update(there)
+            if len(files) > files_max:
+                break
+        return directories, files
+
+    def _on(
+        self, page: Mapping[str, Any], *, prefix: str
+    ) -> tuple[list[Directory], dict[str, Entry]]:
+        """What :meth:`_shown` returns of one page."""
+        directories = [
+            Directory(self._bucket.path(str(common["Prefix"])[:-1]))
+            for common in page.get("CommonPrefixes") or ()
+        ]
+        files = {
+            str(listed["Key"]): self._entry(listed)
+            for listed in _contents(page)
+            if str(listed["Key"]) != prefix
+        }
         return directories, files
 
     def _entry(self, listed: Mapping[str, Any]) -> Entry:

@@ -227,6 +227,36 @@ def test_what_one_listing_misses_is_listed_again(s3: ScriptedS3) -> None:
     assert found.path == "bucket/out/second"
 
 
+@pytest.mark.parametrize("held", [2, 6, 10_000])
+def test_of_many_names_that_are_not_held_all_are_shown(
+    s3: ScriptedS3, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsspec_commit_stores.s3.listing._HELD_MAX", held)
+    names = [f"{number}" for number in range(7)]
+    common = "<CommonPrefixes><Prefix>out/d/</Prefix></CommonPrefixes>"
+
+    def answering(request: Received) -> Answer:
+        if "versioning" in request.query:
+            return xml("VersioningConfiguration", tag("Status", "Enabled"))
+        is_of_versions = "versions" in request.query
+        place = "key-marker" if is_of_versions else "continuation-token"
+        begin = int(request.query.get(place, "0"))
+        page, is_last = names[begin : begin + 3], begin + 3 >= len(names)
+        following = "NextKeyMarker" if is_of_versions else "NextContinuationToken"
+        more = tag("IsTruncated", "false" if is_last else "true") + tag(following, begin + 3)
+        if is_of_versions:
+            latest = "<VersionId>v</VersionId><IsLatest>true</IsLatest>"
+            shown = (_listed("Version", name, latest) for name in page)
+            return xml("ListVersionsResult", more, *shown)
+        shown = (_listed("Contents", name) for name in page)
+        return xml("ListBucketResult", more, *shown, common if is_last else "")
+
+    s3.answering = answering
+    found = s3.run(all_of(s3.store.list_children(StorePath("bucket/out"))))
+    assert sorted(one.path for one in found) == [f"bucket/out/{name}" for name in [*names, "d"]]
+    assert {one.token for one in found if isinstance(one, Entry)} == {"v e1"}
+
+
 def _listed(kind: str, name: str, more: str = "") -> str:
     shown = tag("Key", f"out/{name}") + tag("Size", 1) + tag("ETag", '"e1"')
     return f"<{kind}>{shown}{more}</{kind}>"
