@@ -88,6 +88,21 @@ class ListingsContract(Given):
         assert [found async for found in store.list_tree(at("d"), without=at("d"))] == []
 
     @driven
+    async def test_a_tree_is_what_its_branches_are(
+        self, store: Store, at: At, write_raw: WriteRaw
+    ) -> None:
+        """What is directly in it, and the tree of each directory there: every file once."""
+        names = ["a", "k=1/a", "k=1-/b", "k=10/c", "k=%31/d", "k=a b/e", "ä+/f", "~/g", "d/e/f/h"]
+        for name in names:
+            await place_at(store, at(name), b"1")
+        write_raw(at("raw/i"), b"1")
+        found: list[StorePath] = []
+        async for child in store.list_children(store.root):
+            found += [child.path] if isinstance(child, Entry) else await tree(store, child.path)
+        assert sorted(found) == sorted(map(at, [*names, "raw/i"]))
+        assert await tree(store, store.root) == sorted(found)
+
+    @driven
     async def test_listings_see_writes_and_deletes_at_once(self, store: Store, at: At) -> None:
         """List after write, list after delete: claims are found by listing."""
         requires(store.capabilities.consistent_listing, "consistent_listing")
