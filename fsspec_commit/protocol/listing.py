@@ -5,7 +5,7 @@ one, a job in there may be over when its area is listed, and may have left no ep
 looked for. So whoever is about to delete what he has listed looks once more.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import TypeAlias, TypeVar
 
@@ -31,20 +31,9 @@ async def ending(listing: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
             await listing.aclose()
 
 
-async def old_files(job: BoundJob) -> AsyncIterator[Found]:
-    """Every file of the destination with its relative name, except those of work areas.
-
-    Raises:
-        RequestError: Another destination lies inside this one.
-    """
-    async with ending(files_below(job, job.layout.destination.root)) as files:
-        async for found in files:
-            yield found
-
-
 async def first_visible(job: BoundJob) -> str | None:
     """The name of some file that a reader would take for data, if there is one."""
-    async with ending(old_files(job)) as files:
+    async with ending(files_below(job, job.layout.destination.root)) as files:
         async for name, _ in files:
             if is_visible(name):
                 return name
@@ -52,13 +41,25 @@ async def first_visible(job: BoundJob) -> str | None:
 
 
 async def files_below(job: BoundJob, path: StorePath) -> AsyncIterator[Found]:
-    """Every file below the directory *path*, except those of work areas.
+    """Every file below the directory *path* with its relative name, except those of work areas.
 
     Raises:
         RequestError: There is another destination below it.
     """
+    listing = job.store.list_tree(path, without=job.layout.destination.areas)
+    async with ending(data_files(job, listing)) as files:
+        async for found in files:
+            yield found
+
+
+async def data_files(job: BoundJob, listing: AsyncIterator[Entry]) -> AsyncIterator[Found]:
+    """The files of a *listing* with their relative names; the listing is closed at the end.
+
+    Raises:
+        RequestError: One of them is in the work area of another destination.
+    """
     layout = job.layout.destination
-    async with ending(job.store.list_tree(path, without=layout.areas)) as entries:
+    async with ending(listing) as entries:
         async for entry in entries:
             name = layout.relative(entry.path)
             if is_in_work_area(name):
@@ -76,16 +77,23 @@ async def refuse_nested(job: BoundJob, directories: DirectoryNames) -> None:
     Raises:
         RequestError: There is another destination below this one.
     """
-    if not job.walks:
-        return
+    if job.walks:
+        await refuse_areas_in(job, directories.with_those_above())
+
+
+async def refuse_areas_in(job: BoundJob, directories: Iterable[str]) -> None:
+    """Refuse to delete what is in one of *directories*, if that has a work area of its own.
+
+    Raises:
+        RequestError: It has.
+    """
 
     async def look(name: str) -> None:
         areas = job.layout.destination.directory(Partition(f"{name}/{AREA}"))
         if await job.store.list_area(areas):
             raise nested_destination(job, Partition(name))
 
-    looking = directories.with_those_above()
-    await for_each(looking, look, in_flight_max=job.store.in_flight_max)
+    await for_each(directories, look, in_flight_max=job.store.in_flight_max)
 
 
 def nested_destination(job: BoundJob, inner: Partition) -> RequestError:

@@ -24,6 +24,7 @@ from fsspec_commit.names import (
     is_visible,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.branches import old_files
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens, SomeOf
 from fsspec_commit.protocol.folded_names import refuse_two_spellings
@@ -35,7 +36,6 @@ from fsspec_commit.protocol.in_the_way import (
 from fsspec_commit.protocol.listing import (
     ending,
     first_visible,
-    old_files,
     refuse_nested,
 )
 from fsspec_commit.protocol.manifests import NewFiles

@@ -1,7 +1,9 @@
 """Whether an overwrite sees that files belong to a destination inside it: every interleaving.
 
-A tree is listed one directory after the other, in any order, while a job goes on in there: its
-area stands, its file appears, an epoch is left, the area goes. Whoever lists the area itself may
+A tree is listed one directory after the other, in any order or side by side, while a job goes on in
+there: its area stands, its file appears, an epoch is left, the area goes. Or it is listed as one,
+which is long, so that what it has shown is dropped, and then what is directly in the top, and each
+branch as one: a page shows one moment. Whoever lists the area itself may
 come too late for that, and have come too early for the epoch. So who is about to delete files looks
 once more when all are listed, for a work area beside or above each. A file of a job was seen: so
 its area stood before that, and from then on the area stands, or the epoch.
@@ -9,7 +11,7 @@ its area stood before that, and from then on the area stands, or the epoch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from tests.specs.explore import Found, explore
 
@@ -23,8 +25,11 @@ Weakened: TypeAlias = Literal[
     "looks_for_files",  # an area counts only if job.json is still found in it
     "epoch_comes_last",  # the job leaves its epoch when its area is gone
 ]
+Plan: TypeAlias = Literal["by directories", "by branches"]
 Job: TypeAlias = Literal["open", "begun", "published", "marked", "over"]
-TOP, SUB, AREAS, AREA = "inner", "inner/day=1", "inner/_commit", "inner/_commit/<job>"
+ALL, TOP, SUB = "all in inner", "inner", "inner/day=1"
+AREAS, AREA = "inner/_commit", "inner/_commit/<job>"
+PLANS: tuple[Plan, ...] = get_args(Plan)
 
 
 class World(NamedTuple):
@@ -46,9 +51,9 @@ class World(NamedTuple):
 Step: TypeAlias = tuple[str, World]
 
 
-def search(weakened: Weakened | None = None) -> Found:
+def search(plan: Plan, weakened: Weakened | None = None) -> Found:
     """Search every interleaving under the rules, but for one that may be *weakened*."""
-    model = _Model(weakened)
+    model = _Model(plan, weakened)
     return explore(model.start(), model.steps, _wrong)
 
 
@@ -59,12 +64,14 @@ def _wrong(now: World) -> str | None:
 
 
 class _Model:
-    def __init__(self, weakened: Weakened | None) -> None:
+    def __init__(self, plan: Plan, weakened: Weakened | None) -> None:
+        self._by_branches = plan == "by branches"
         self._weakened = weakened
 
     def start(self) -> World:
         first = self._weakened == "looks_before_it_lists"
-        return World(at="look" if first else "list")
+        waiting = frozenset({ALL if self._by_branches else TOP})
+        return World(at="look" if first else "list", waiting=waiting)
 
     def steps(self, now: World) -> Iterator[Step]:
         yield from self._job(now)
@@ -96,14 +103,20 @@ class _Model:
             yield "the job is over", over
 
     def _lists(self, now: World, directory: str) -> Step:
-        """The names in one directory, at one moment; one that is gone has none."""
+        """What a listing shows, at one moment: the names in a directory, or all in a branch."""
         rest, label = now.waiting - {directory}, f"the overwrite lists {directory}"
+        if directory == ALL:
+            if now.has_area or now.has_epoch:
+                return f"{label}, and sees a file there", now._replace(at="refused")
+            return f"{label}, which is long", now._replace(waiting=rest | {TOP})
         if directory == TOP:
             areas = {AREAS} if now.has_area or now.has_epoch else set()
             return label, now._replace(waiting=rest | {SUB} | areas)
         if directory == SUB:
             return label, now._replace(waiting=rest, sees_file=now.has_file)
         is_refused = now.has_epoch if directory == AREAS else now.has_area
+        if self._by_branches:
+            is_refused = now.has_epoch or now.has_area
         if is_refused:
             return f"{label}, and sees a file there", now._replace(at="refused")
         areas = {AREA} if directory == AREAS and now.has_area else set()

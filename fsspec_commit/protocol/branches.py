@@ -1,0 +1,253 @@
+"""A tree that turns out to be long is listed by its branches, several at once.
+
+A page names the next one, so the pages of one listing come one after the other: a million files are
+a thousand round trips in a row. The branches of a directory can be listed side by side. But each
+takes a request at least, where one page may show a thousand of them. So a listing begins as one;
+only if it is long, and the branches are few beside their files, is it given up for theirs.
+
+What is directly in a directory, and what is below it, are then seen at different moments: as where
+directories are listed one by one. So for a work area of another destination one more look is taken
+into each of these, after the last file was listed (see :mod:`~fsspec_commit.protocol.listing`).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.merging import merged
+from fsspec_commit.effects.parallel import all_of
+from fsspec_commit.layout import StorePath
+from fsspec_commit.names import AREA
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.listing import (
+    Found,
+    data_files,
+    ending,
+    files_below,
+    refuse_areas_in,
+)
+from fsspec_commit.store import Entry
+
+LONG = 2_048
+"""A tree of fewer files is listed as one; so many are held until that is known."""
+AT_ONCE_MAX = 16
+"""So many branches are listed at once; each holds a page of its listing."""
+BRANCH_FILES_MIN = 250
+"""Of shorter branches, on average, there would be many more requests than pages."""
+_BRANCHES_MAX = 10_000
+"""Of a directory in which there is more than that, nothing is held."""
+_SAMPLES_MAX = 16
+_SAMPLE_MAX = 1_000
+_NO_NAMES = {"", ".", ".."}
+
+
+async def old_files(
+    job: BoundJob, path: StorePath | None = None, *, opening: asyncio.Lock | None = None
+) -> AsyncIterator[Found]:
+    """Every file below *path*, or of the destination, with its relative name, in any order.
+
+    Those of the destination's work areas are left out.
+
+    Args:
+        job: The job.
+        path: A directory; ``None`` stands for the destination.
+        opening: Held while a tree is listed by its branches: of several trees only one is.
+
+    Raises:
+        RequestError: Another destination lies below it.
+    """
+    layout = job.layout.destination
+    top = layout.root if path is None else path
+    if job.walks:
+        async with ending(files_below(job, top)) as files:
+            async for found in files:
+                yield found
+        return
+    branches = Branches(job.store, without=layout.areas, opening=opening)
+    async with ending(data_files(job, branches.files_below(top))) as files:
+        async for found in files:
+            yield found
+    opened = [layout.relative(one) for one in branches.opened if one != layout.root]
+    await refuse_areas_in(job, opened)
+
+
+class Branches:
+    """Lists a tree, and its branches by themselves if that pays.
+
+    Args:
+        store: Where the tree is. Its listings are paged: there is nothing to gain elsewhere.
+        without: A directory that is left out.
+        opening: Held while branches are listed by themselves.
+
+    Attributes:
+        opened: The directories whose branches were listed by themselves, so that what is directly
+            in one was seen at another moment than what is below.
+    """
+
+    def __init__(
+        self, store: ConfirmedStore, *, without: StorePath, opening: asyncio.Lock | None = None
+    ) -> None:
+        self.opened: list[StorePath] = []
+        self._store = store
+        self._without = without
+        self._opening = opening or asyncio.Lock()
+
+    async def files_below(self, path: StorePath) -> AsyncIterator[Entry]:
+        """Every file below *path* except those below the directory that is left out, once."""
+        async with self._begun(path) as begun:
+            if await begun.has_long_branches():
+                async with self._opening:
+                    opened = await self._opened(path)
+                    if opened is not None:
+                        await begun.give_up()
+                        async with ending(self._all_of(opened)) as files:
+                            async for entry in files:
+                                yield entry
+                        return
+            async for entry in begun.entries():
+                yield entry
+
+    async def _all_of(self, opened: "_Opened") -> AsyncIterator[Entry]:
+        """What is directly in a directory, and then what is in its branches, as it arrives."""
+        for entry in opened.files:
+            yield entry
+        waiting = [*reversed(opened.directories)]
+
+        def take() -> StorePath | None:
+            return waiting.pop() if waiting else None
+
+        def below(branch: StorePath) -> AsyncIterator[Entry]:
+            return self._below(branch, waiting)
+
+        async with ending(merged(take, below, in_flight_max=AT_ONCE_MAX)) as batches:
+            async for batch in batches:
+                for entry in batch:
+                    yield entry
+
+    async def _below(self, branch: StorePath, waiting: list[StorePath]) -> AsyncIterator[Entry]:
+        """The files of one branch but those of its own branches, which are added to *waiting*.
+
+        The last ones that were added are listed first, so that few are waiting.
+        """
+        async with self._begun(branch) as begun:
+            opened = await self._opened(branch) if await begun.has_long_branches() else None
+            if opened is None:
+                async for entry in begun.entries():
+                    yield entry
+                return
+        waiting += reversed(opened.directories)
+        for entry in opened.files:
+            yield entry
+
+    @asynccontextmanager
+    async def _begun(self, path: StorePath) -> "AsyncIterator[_Begun]":
+        async with ending(self._store.list_tree(path, without=self._without)) as listing:
+            yield _Begun(path, listing)
+
+    async def _opened(self, path: StorePath) -> "_Opened | None":
+        """What is directly in *path*, or in the only directory there; ``None`` if it is to be one.
+
+        Then the listing that has begun goes on.
+        """
+        passed = [path]
+        while (opened := await self._children(passed[-1])) is not None:
+            if opened.files or len(opened.directories) != 1:
+                break
+            passed += opened.directories
+        if opened is None or not await self._are_long(opened.directories):
+            return None
+        self.opened += passed
+        return opened
+
+    async def _children(self, path: StorePath) -> "_Opened | None":
+        """What is directly in *path*; ``None`` if it is much, or a name means no directory."""
+        directories, files = dict[StorePath, None](), list[Entry]()
+        async with ending(self._store.children(path)) as children:
+            async for child in children:
+                if isinstance(child, Entry):
+                    files.append(child)
+                elif child.path != self._without:
+                    above, _, name = child.path.rpartition("/")
+                    if above != path or name in _NO_NAMES:
+                        # `a//b` is in no directory that every store could list.
+                        return None
+                    directories[child.path] = None
+                if len(directories) + len(files) > _BRANCHES_MAX:
+                    return None
+        return _Opened(list(directories), files)
+
+    async def _are_long(self, directories: Sequence[StorePath]) -> bool:
+        """Whether the branches are long enough, as a few of them show where they are many."""
+        if not directories:
+            return False
+        if len(directories) <= _SAMPLES_MAX:
+            return True
+
+        async def length(branch: StorePath) -> int:
+            found = 0
+            async with ending(self._store.list_tree(branch, without=self._without)) as files:
+                async for _ in files:
+                    found += 1
+                    if found == _SAMPLE_MAX:
+                        break
+            return found
+
+        step = len(directories) / _SAMPLES_MAX
+        samples = [directories[int(number * step)] for number in range(_SAMPLES_MAX)]
+        lengths = await all_of(samples, length, in_flight_max=AT_ONCE_MAX)
+        return sum(lengths) >= BRANCH_FILES_MIN * len(samples)
+
+
+class _Opened(NamedTuple):
+    """What is directly in a directory."""
+
+    directories: list[StorePath]
+    files: list[Entry]
+
+
+class _Begun:
+    """A listing, the beginning of which is held until it is known whether it goes on."""
+
+    def __init__(self, path: StorePath, listing: AsyncIterator[Entry]) -> None:
+        self._prefix = f"{path}/"
+        self._listing = listing
+        self._held: list[Entry] = []
+        self._is_whole = False
+
+    async def has_long_branches(self) -> bool:
+        """Whether it is long, and most of its beginning is in few directories, and no work area.
+
+        What somebody will refuse for that must not be listed again, when it may not be there.
+        """
+        async for entry in self._listing:
+            self._held.append(entry)
+            if len(self._held) == LONG:
+                break
+        else:
+            self._is_whole = True
+            return False
+        begin = len(self._prefix)
+        below = [name for entry in self._held if "/" in (name := entry.path[begin:])]
+        branches = {name.partition("/")[0] for name in below}
+        return (
+            2 * len(below) >= len(self._held)
+            and len(branches) * BRANCH_FILES_MIN <= len(below)
+            and not any(AREA in name.split("/") for name in below)
+        )
+
+    async def give_up(self) -> None:
+        """Forget what is held, and list no more."""
+        self._held, self._is_whole = [], True
+        if isinstance(self._listing, AsyncGenerator):
+            await self._listing.aclose()
+
+    async def entries(self) -> AsyncIterator[Entry]:
+        """Every entry, from the first one on."""
+        held, self._held = self._held, []
+        for entry in held:
+            yield entry
+        if not self._is_whole:
+            async for entry in self._listing:
+                yield entry
