@@ -6,8 +6,7 @@ file by which to recognise it, and changes nothing on a condition but that a nam
 """
 
 import errno
-from collections.abc import AsyncIterator, Sequence
-from functools import partial
+from collections.abc import AsyncIterator
 from typing import Self
 
 from fsspec_commit.errors import Reply, StoreError
@@ -37,10 +36,11 @@ from fsspec_commit_stores.hdfs.failures import (
     store_error,
     without_effect,
 )
+from fsspec_commit_stores.hdfs.listing import Listing
 from fsspec_commit_stores.hdfs.opening import CAPABILITIES, place_of, requests_of
 from fsspec_commit_stores.hdfs.renaming import HdfsRenames
-from fsspec_commit_stores.hdfs.requests import Pages, Requests, Status
-from fsspec_commit_stores.hdfs.writing import Files, HdfsWriter, is_hidden
+from fsspec_commit_stores.hdfs.requests import Requests
+from fsspec_commit_stores.hdfs.writing import Files, HdfsWriter
 from fsspec_commit_stores.http.requests import raising_store_errors
 
 
@@ -54,7 +54,7 @@ class HdfsStore:
 
     def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
         self._requests = requests
-        self._ask = ask
+        self._listing = Listing(requests, ask)
         self.root = root
         self.directory_creation = self._directories = Directories(requests, root)
         self._files = Files(requests, self._directories)
@@ -152,51 +152,25 @@ class HdfsStore:
         why = "it is being replaced, or its blocks are not reported yet"
         return store_error(asked, why, Reply.NOT_DONE, errno.EAGAIN)
 
-    async def list_tree(
+    def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
-        """Every file below *path*, one directory after the other.
+        """Every file below *path*, several directories at a time.
 
         Raises:
             StoreError: A directory could not be listed.
         """
         self._directories.check("list", path)
-        left = [path]
-        while left:
-            directory = left.pop()
-            if directory == without:
-                continue
-            async for child in self._children(directory, begun=directory != path):
-                if isinstance(child, Entry):
-                    yield child
-                else:
-                    left.append(child.path)
+        return self._listing.tree(path, without)
 
-    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+    def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*, some thousand a request.
 
         Raises:
             StoreError: It could not be listed.
         """
         self._directories.check("list", path)
-        async for child in self._children(path, begun=False):
-            yield child
-
-    async def _children(self, path: StorePath, *, begun: bool) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*.
-
-        Who lists can begin again, but go on only here: so once it is *begun*, each page is asked
-        for until it is given.
-        """
-        asked = partial(_page, self._requests.children(path))
-        while page := await (self._ask(asked) if begun else asked()):
-            begun = True
-            for name, status in page:
-                child = StorePath(f"{path}/{name}")
-                if status.is_directory:
-                    yield Directory(child)
-                elif not is_hidden(name):
-                    yield status.entry(child)
+        return self._listing.children(path)
 
     def writer(
         self,
@@ -272,11 +246,6 @@ class HdfsStore:
                 why, number = ("it is a file", errno.ENOTDIR)
             raise refusal("delete", path, why, number)
         await self._requests.delete(path, recursive=is_directory)
-
-
-@raising_store_errors
-async def _page(pages: Pages) -> Sequence[tuple[str, Status]]:
-    return await pages.following()
 
 
 _store: type[Store] = HdfsStore

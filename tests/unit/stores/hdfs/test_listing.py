@@ -1,9 +1,10 @@
-"""Listings page by page, of either client, on a cluster that breaks off in the middle."""
+"""Listings page by page, of either client, on a cluster that breaks off; and trees at once."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,8 @@ class BreakingClient:
             raise RuntimeError("the connection was reset")
 
 
-def native(client: Any) -> HdfsStore:
-    requests = NativeRequests(client, "hdfs://nn", timeout_s=10, threads=1, how_to_write={})
+def native(client: Any, *, threads: int = 1) -> HdfsStore:
+    requests = NativeRequests(client, "hdfs://nn", timeout_s=10, threads=threads, how_to_write={})
     return HdfsStore(requests, ROOT, ask_twice)
 
 
@@ -86,6 +87,83 @@ class TestNative:
         with pytest.raises(StoreError, match="it changes while it is listed") as caught:
             asyncio.run(changing())
         assert caught.value.reply is Reply.NOT_DONE
+
+
+class TreeClient:
+    """hdfs-native's, of a tree; directories other than its root wait until so many are asked for.
+
+    Attributes:
+        listed: Which were listed, in their order.
+    """
+
+    def __init__(self, tree: dict[str, list[str]], *, together: int = 1) -> None:
+        self.tree = tree
+        self.listed: list[str] = []
+        self.failing = ""
+        self._together = threading.Barrier(together)
+
+    def list_status(self, path: str) -> Iterator[Any]:
+        self.listed.append(path)
+        if path != ROOT:
+            self._together.wait(timeout=10)
+        if path == self.failing:
+            raise RuntimeError("the connection was reset")
+        for name in self.tree.get(path, ()):
+            isdir = f"{path}/{name}" in self.tree
+            yield SimpleNamespace(path=f"{path}/{name}", isdir=isdir, length=1, modification_time=1)
+
+
+class TestTree:
+    def test_directories_are_listed_side_by_side(self) -> None:
+        """Four that wait for one another; each once, and the one that is left out not at all."""
+        names = ["b=1", "b=2", "b=3", "b=4"]
+        tree = {str(ROOT): ["_commit", "a", *names], f"{ROOT}/_commit": ["job"]}
+        tree |= {f"{ROOT}/{name}": ["x", "y"] for name in names}
+        client = TreeClient(tree, together=4)
+
+        async def main() -> list[str]:
+            store = native(client, threads=4)
+            listing = store.list_tree(ROOT, without=StorePath(f"{ROOT}/_commit"))
+            try:
+                return [entry.path async for entry in listing]
+            finally:
+                await store.close()
+
+        found = asyncio.run(main())
+        files = [f"{ROOT}/a", *(f"{ROOT}/{name}/{file}" for name in names for file in "xy")]
+        assert sorted(found) == files
+        assert sorted(client.listed) == [ROOT, *(f"{ROOT}/{name}" for name in names)]
+
+    def test_of_many_directories_few_are_listed_at_a_time(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("fsspec_commit_stores.hdfs.listing._AT_ONCE_MAX", 3)
+        tree = {str(ROOT): [f"d{number}" for number in range(20)]}
+        tree |= {f"{ROOT}/d{number}": ["x"] for number in range(20)}
+        client = TreeClient(tree)
+
+        async def main() -> int:
+            store, ahead = native(client, threads=8), 0
+            found = 0
+            try:
+                async for _ in store.list_tree(ROOT):
+                    await asyncio.sleep(0.01)
+                    found += 1
+                    ahead = max(ahead, len(client.listed) - 1 - found)
+            finally:
+                await store.close()
+            assert found == 20
+            return ahead
+
+        assert asyncio.run(main()) <= 2 * 3
+
+    def test_one_that_cannot_be_listed_ends_it(self) -> None:
+        tree = {str(ROOT): ["a", "b"], f"{ROOT}/a": ["x"], f"{ROOT}/b": ["x"]}
+        client = TreeClient(tree)
+        client.failing = f"{ROOT}/b"
+        with pytest.raises(StoreError, match=r"cannot list .*/b"):
+            asyncio.run(listed(native(client)))
+        assert client.listed.count(f"{ROOT}/b") == 2, "it was asked for twice"
 
 
 class TestWeb:

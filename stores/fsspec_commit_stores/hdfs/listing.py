@@ -1,0 +1,93 @@
+"""Listings: of one directory page by page, of a tree several directories at a time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from fsspec_commit.layout import StorePath
+from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit_stores.hdfs.requests import Pages, Requests, Status
+from fsspec_commit_stores.hdfs.threads import heard
+from fsspec_commit_stores.hdfs.writing import is_hidden
+from fsspec_commit_stores.http.requests import raising_store_errors
+
+_AT_ONCE_MAX = 16
+"""So many pages are held, of as many directories."""
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A directory that is listed, and whether its first page is there."""
+
+    path: StorePath
+    pages: Pages
+    is_asked_again: bool
+
+
+class Listing:
+    """Lists one cluster.
+
+    Who lists can begin again, but go on only here: so each page after the first is asked for until
+    it is given.
+    """
+
+    def __init__(self, requests: Requests, ask: Ask) -> None:
+        self._requests = requests
+        self._ask = ask
+
+    async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        """What stands directly in *path*."""
+        begun = self._begin(path, is_first=True)
+        while found := await self._following(begun):
+            for child in found:
+                yield child
+
+    async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
+        """Every file below *path* but those below *without*, which is not listed."""
+        waiting = [] if path == without else [self._begin(path, is_first=True)]
+        asking = set[asyncio.Future[tuple[_Begun, Sequence[Entry | Directory]]]]()
+        try:
+            while waiting or asking:
+                while waiting and len(asking) < _AT_ONCE_MAX:
+                    asking.add(heard(asyncio.ensure_future(self._page(waiting.pop()))))
+                answered, asking = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+                for begun, found in [one.result() for one in answered]:
+                    for child in found:
+                        if isinstance(child, Entry):
+                            yield child
+                        elif child.path != without:
+                            waiting.append(self._begin(child.path))
+                    if found:
+                        waiting.append(begun)  # Goes on before another one begins.
+        finally:
+            for page in asking:
+                page.cancel()
+            if asking:
+                await asyncio.wait(asking)
+
+    def _begin(self, path: StorePath, *, is_first: bool = False) -> _Begun:
+        return _Begun(path, self._requests.children(path), not is_first)
+
+    async def _page(self, begun: _Begun) -> tuple[_Begun, Sequence[Entry | Directory]]:
+        return begun, await self._following(begun)
+
+    async def _following(self, begun: _Begun) -> Sequence[Entry | Directory]:
+        """What is on the next page that shows anything; nothing at the end."""
+        asked = partial(_names, begun.pages)
+        while page := await (self._ask(asked) if begun.is_asked_again else asked()):
+            begun.is_asked_again = True
+            found = [
+                Directory(child) if status.is_directory else status.entry(child)
+                for name, status in page
+                if status.is_directory or not is_hidden(name)
+                for child in (StorePath(f"{begun.path}/{name}"),)
+            ]
+            if found:
+                return found
+        return ()
+
+
+@raising_store_errors
+async def _names(pages: Pages) -> Sequence[tuple[str, Status]]:
+    return await pages.following()
