@@ -6,31 +6,40 @@ before its decision, if it would add a second spelling of a value beside rows th
 write into a directory that has another name.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import NamedTuple
-from urllib.parse import unquote
 
+from fsspec_commit.effects.merging import merged
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
     AREA,
     Partition,
-    is_in_work_area,
     is_visible,
     partition_key,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.branches import AT_ONCE_MAX, old_files
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
-from fsspec_commit.protocol.listing import Found, ending, files_below, nested_destination
+from fsspec_commit.protocol.listing import Found, ending, nested_destination
+from fsspec_commit.protocol.partition_spots import (
+    Level,
+    Spot,
+    Ways,
+    decoded,
+    decoded_path,
+    name_in,
+)
 from fsspec_commit.store import Directory, Entry
 
-_LISTINGS_AT_ONCE_MAX = 32
+_LISTINGS_AT_ONCE_MIN, _LISTINGS_AT_ONCE_MAX = 4, 32
 _LISTED_MAX = 4096
-"""Concurrent listings are held in memory: beyond this many files, directories are listed singly."""
+"""A directory with wanted ones below is held while names in it are compared: beyond this many files
+at once, such directories are listed singly."""
 
 
 @dataclass(slots=True)
@@ -83,81 +92,6 @@ async def old_files_of_partitions(
             yield found
 
 
-class _Spot(NamedTuple):
-    """A directory, and the wanted one that it is, or is another spelling of."""
-
-    name: str
-    wanted: str
-
-    @property
-    def is_spelled_otherwise(self) -> bool:
-        return self.name != self.wanted
-
-
-class _Level:
-    """The spots of one step of the walk; those under their wanted names are held compressed."""
-
-    def __init__(self) -> None:
-        self._by_name = DirectoryNames()
-        self._spelled_otherwise: list[_Spot] = []
-
-    def add(self, spots: Iterable[_Spot]) -> None:
-        for spot in spots:
-            if spot.is_spelled_otherwise:
-                self._spelled_otherwise.append(spot)
-            else:
-                self._by_name.update([spot.name])
-
-    def spots(self) -> Iterator[_Spot]:
-        """The spots, those under their wanted names in order, so that neighbours are adjacent."""
-        yield from self._spelled_otherwise
-        for name in self._by_name:
-            yield _Spot(name, name)
-
-
-class _Waiting:
-    """Spots that are still to be visited: at first that of the destination itself."""
-
-    def __init__(self) -> None:
-        self._levels = [iter([_Spot("", "")])]
-
-    def take(self, count: int) -> list[_Spot]:
-        """The next *count* spots, last added first; fewer at the end."""
-        spots: list[_Spot] = []
-        while self._levels and len(spots) < count:
-            some = list(islice(self._levels[-1], count - len(spots)))
-            spots += some
-            if not some:
-                self._levels.pop()
-        return spots
-
-    def add(self, level: _Level) -> None:
-        self._levels.append(level.spots())
-
-
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """Which wanted directories the children of a directory are, or are other spellings of.
-
-    Attributes:
-        above: The directory.
-        wanted: Partitions, and the directories above them.
-        alike: The last names below *above*, listed or wanted, that readers decode like others.
-    """
-
-    above: _Spot
-    wanted: Container[str]
-    alike: Mapping[str, Sequence[str]]
-
-    def of(self, name: str) -> Iterator[_Spot]:
-        """The wanted directories that *name* is, or is another spelling of."""
-        last = name.rpartition("/")[2]
-        for one in dict.fromkeys(self.alike.get(_decoded(last), [last])):
-            wanted = _below(self.above.wanted, one)
-            if wanted in self.wanted and not is_in_work_area(name):
-                yield _Spot(name, wanted)
-
-
 class _Walk:
     """Walks down only where a partition can be, or another spelling of one."""
 
@@ -182,47 +116,98 @@ class _Walk:
         self._last_found = ""
         self._spelled_otherwise: dict[str, str] = {}
         self._staying = DirectoryNames()
+        self._opening = asyncio.Lock()
+        self._at_once = _LISTINGS_AT_ONCE_MIN
 
     async def files(self) -> AsyncIterator[Found]:
         """Every file to be deleted; at the end, refuse a value that would have two spellings."""
-        waiting, at_once = _Waiting(), 1
-        while spots := waiting.take(at_once):
-            whole = [spot for spot in spots if spot.wanted in self._declared]
-            for spot in whole:
-                async with ending(self._below(spot)) as files:
-                    async for name, entry in files:
-                        if self._takes(spot, name):
-                            yield name, entry
-            single = [spot for spot in spots if spot.wanted not in self._declared]
-            listed = await self._list_all(single)
+        level = Level()
+        level.add([Spot("", "")])
+        while level:
+            whole, above, below = Level(), Level(), Level()
+            # What is in `whole` is read when the lowest have been, and have left it there.
+            for spots in (self._lowest(level, whole, above), iter(whole)):
+                async with ending(self._files_of(spots)) as files:
+                    async for found in files:
+                        yield found
+            async with ending(self._files_among(above, below)) as files:
+                async for found in files:
+                    yield found
+            level = below
+        self._refuse_spelled_twice()
+
+    def _lowest(self, level: Iterable[Spot], whole: Level, above: Level) -> Iterator[Spot]:
+        """The spots below which none is looked for; others are added to *whole*, or to *above*."""
+        for spot in level:
+            if spot.wanted in self._declared:
+                whole.add([spot])
+            elif any(self._wanted.children(spot.wanted)):
+                above.add([spot])
+            else:
+                yield spot
+
+    async def _files_of(self, spots: Iterator[Spot]) -> AsyncIterator[Found]:
+        """The files to be deleted in *spots*, side by side."""
+        few = list(islice(spots, 2))
+        if len(few) == 1:
+            async with ending(self._files_in(few[0])) as files:
+                async for found in files:
+                    yield found
+            return
+        coming = chain(few, spots)
+        listing = merged(lambda: next(coming, None), self._files_in, in_flight_max=AT_ONCE_MAX)
+        async with ending(listing) as batches:
+            async for batch in batches:
+                for found in batch:
+                    yield found
+
+    async def _files_in(self, spot: Spot) -> AsyncIterator[Found]:
+        """The files to be deleted in a directory that may hold any number."""
+        if spot.wanted in self._declared:
+            listing = old_files(self._job, self._path(spot), opening=self._opening)
+            async with ending(listing) as files:
+                async for name, entry in files:
+                    if self._takes(spot, name):
+                        yield name, entry
+            return
+        async with ending(self._job.store.children(self._path(spot))) as children:
+            async for child in children:
+                name = self._layout.relative(child.path)
+                if isinstance(child, Directory):
+                    await self._refuse_nested(spot, name)
+                elif self._is_there(spot, name):
+                    yield name, child
+
+    async def _files_among(self, above: Iterable[Spot], below: Level) -> AsyncIterator[Found]:
+        """The files to be deleted in directories that have wanted ones *below*, added to that."""
+        coming = iter(above)
+        while spots := list(islice(coming, self._at_once)):
+            listed = await self._list_all(spots)
             is_little = sum(map(len, listed)) <= _LISTED_MAX
-            at_once = min(2 * at_once, _LISTINGS_AT_ONCE_MAX) if is_little else 1
-            below = _Level()
-            for spot, children in zip(single, listed, strict=True):
+            more = min(2 * self._at_once, _LISTINGS_AT_ONCE_MAX)
+            self._at_once = more if is_little else 1
+            for spot, children in zip(spots, listed, strict=True):
                 ways = await self._ways(spot, children)
-                is_written = spot.wanted in self._written
                 for child in children:
                     name = self._layout.relative(child.path)
                     if isinstance(child, Directory):
                         await self._refuse_nested(spot, name)
                         below.add(ways.of(name))
-                    elif self._is_there(spot, name, is_written=is_written):
+                    elif self._is_there(spot, name):
                         yield name, child
             listed, children = [], []  # They may be long: not held while the next are listed.
-            waiting.add(below)
-        self._refuse_spelled_twice()
 
-    async def _list_all(self, spots: Sequence[_Spot]) -> list[list[Entry | Directory]]:
+    async def _list_all(self, spots: Sequence[Spot]) -> list[list[Entry | Directory]]:
         """List the directories concurrently, since each costs a round trip."""
 
-        async def children(spot: _Spot) -> list[Entry | Directory]:
+        async def children(spot: Spot) -> list[Entry | Directory]:
             return await self._job.store.list_children(self._path(spot))
 
         return await all_of(spots, children, in_flight_max=_LISTINGS_AT_ONCE_MAX)
 
-    def _is_there(self, spot: _Spot, name: str, *, is_written: bool) -> bool:
+    def _is_there(self, spot: Spot, name: str) -> bool:
         """Whether a file is to be deleted, or stands where a directory is needed."""
-        if is_written:
+        if spot.wanted in self._written:
             return self._takes(spot, name)
         if name in self._directories:
             return True
@@ -230,14 +215,14 @@ class _Walk:
             self._outside.add(name)
         return False
 
-    async def _refuse_nested(self, spot: _Spot, name: str) -> None:
+    async def _refuse_nested(self, spot: Spot, name: str) -> None:
         """Refuse a directory with a work area that is not empty: another destination."""
         if name == AREA or spot.is_spelled_otherwise or name.rpartition("/")[2] != AREA:
             return
         if await self._job.store.list_children(self._layout.directory(Partition(name))):
             raise nested_destination(self._job, Partition(spot.name))
 
-    async def _ways(self, spot: _Spot, children: Sequence[Entry | Directory]) -> "_Ways":
+    async def _ways(self, spot: Spot, children: Sequence[Entry | Directory]) -> "Ways":
         """Match the directories below *spot* with the wanted ones.
 
         Raises:
@@ -246,7 +231,7 @@ class _Walk:
         wanted = FileNames()
         wanted.extend(self._wanted.children(spot.wanted))
         if not len(wanted):
-            return _Ways(spot, self._index, {})
+            return Ways(spot, self._index, {})
         listed = to_look_up(map(self._last_name, children))
         missing = FileNames()
         missing.extend(name for name in wanted if name not in listed)
@@ -256,12 +241,12 @@ class _Walk:
 
         if len(missing) and not spot.is_spelled_otherwise:
             await self._refuse_folded(spot, names_alike(names, partition_key), listed)
-        return _Ways(spot, self._index, names_alike(names, _decoded))
+        return Ways(spot, self._index, names_alike(names, decoded))
 
     def _last_name(self, child: Entry | Directory) -> str:
         return self._layout.relative(child.path).rpartition("/")[2]
 
-    def _takes(self, spot: _Spot, name: str) -> bool:
+    def _takes(self, spot: Spot, name: str) -> bool:
         """Whether a file is to be deleted; if not, its directory is noted as another spelling."""
         directory = name.rpartition("/")[0]
         if not spot.is_spelled_otherwise:
@@ -281,16 +266,11 @@ class _Walk:
             f"{directory}/".startswith(f"{declared}/") for declared in self._declared
         )
 
-    async def _below(self, spot: _Spot) -> AsyncIterator[Found]:
-        async with ending(files_below(self._job, self._path(spot))) as files:
-            async for found in files:
-                yield found
-
-    def _path(self, spot: _Spot) -> StorePath:
+    def _path(self, spot: Spot) -> StorePath:
         return self._layout.directory(Partition(spot.name))
 
     async def _refuse_folded(
-        self, spot: _Spot, alike: Mapping[tuple[str, ...], Sequence[str]], listed: Container[str]
+        self, spot: Spot, alike: Mapping[tuple[str, ...], Sequence[str]], listed: Container[str]
     ) -> None:
         """Refuse a directory that is not listed but exists, under another name.
 
@@ -299,10 +279,10 @@ class _Walk:
         for names in alike.values():
             others = [name for name in names if name in listed]
             for name in names if others else ():
-                wanted = _below(spot.wanted, name)
+                wanted = name_in(spot.wanted, name)
                 path = self._layout.directory(Partition(wanted))
                 if name not in listed and await self._job.store.stat(path) is not None:
-                    raise self._folded(wanted, _below(spot.name, others[-1]))
+                    raise self._folded(wanted, name_in(spot.name, others[-1]))
 
     def _refuse_spelled_twice(self) -> None:
         """Refuse a partition whose only rows so far are under another spelling, and would stay.
@@ -318,7 +298,7 @@ class _Walk:
         """Note which partitions below declared ones are written beside rows of the same value."""
         if not len(self._staying):
             return
-        for names in names_alike(self._written_and_staying, _decoded_path).values():
+        for names in names_alike(self._written_and_staying, decoded_path).values():
             staying = [name for name in names if name not in self._written]
             for name in names if staying else ():
                 if name in self._written:
@@ -349,16 +329,3 @@ class _Walk:
             path=other,
             stage="check",
         )
-
-
-def _below(above: str, last: str) -> str:
-    return f"{above}/{last}" if above else last
-
-
-def _decoded(name: str) -> str:
-    """*name* as readers decode it; bytes that are not UTF-8 stay distinct."""
-    return unquote(name, errors="surrogateescape")
-
-
-def _decoded_path(name: str) -> tuple[str, ...]:
-    return tuple(map(_decoded, name.split("/")))

@@ -31,9 +31,8 @@ NO_DIFFERENCE = {
     "protocol/claim.py:_Patience.wait: 1.5 -> 2.5": "only how soon it is looked again",
     "protocol/chosen.py:ChosenTasks.inline: self.listed is not None or self.held is None -> "
     "self.listed is not None": "one of the two is always there, and never both",
-    "protocol/old_partitions.py:_Walk.files: 1 -> 2": "how many are listed at once at first",
-    "protocol/old_partitions.py:_Walk.files: 1 -> 2 (2)": "how many are listed after a long one",
-    "protocol/old_partitions.py:_Walk.files: sum(map(len, listed)) <= _LISTED_MAX -> "
+    "protocol/old_partitions.py:_Walk._files_among: 1 -> 2": "how many are listed after a long one",
+    "protocol/old_partitions.py:_Walk._files_among: sum(map(len, listed)) <= _LISTED_MAX -> "
     "sum(map(len, listed)) < _LISTED_MAX": "one file of 4096, of a limit of memory",
     "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or "
     "more > _FILES_AT_ONCE_MAX -> len(group) == _READ_AT_ONCE_MAX and more > _FILES_AT_ONCE_MAX": (
@@ -159,7 +158,7 @@ NO_DIFFERENCE = {
     "layout.is_upload_record(child.path)": (
         "what is no record of an upload names none, and in a bucket no directory can be read"
     ),
-    "protocol/old_partitions.py:_Walk._ways: return _Ways(spot, self._index, {}) -> nothing": (
+    "protocol/old_partitions.py:_Walk._ways: return Ways(spot, self._index, {}) -> nothing": (
         "where nothing is wanted below, no other spelling of it is found either: this is quicker"
     ),
 }

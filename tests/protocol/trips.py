@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fsspec_commit.protocol.bound_job import BoundJob
 
 T = TypeVar("T")
+_TOP = "bucket/top/out"
 _TRIP_S = 0.001
 """Short, so that no job is so slow that it has to show that it lives."""
 
@@ -70,6 +71,20 @@ class Trips:
 
     async def started(self) -> BoundJob:
         return (await self.begun()).started()
+
+    def listed(self, since: int) -> list[tuple[int, str]]:
+        """The directories of data that were listed after so many round trips, a page each time.
+
+        Beside each is the round trip in which it was, counted from the first of them.
+        """
+        found = [
+            (int(event.time_s / _TRIP_S), event.path.removeprefix(_TOP).removeprefix("/"))
+            for event in self._world.trace.events
+            if event.what in {"list_tree", "list_children"} and event.path.startswith(_TOP)
+        ]
+        data = [one for one in found if one[0] >= since and not f"{one[1]}/".startswith("_commit/")]
+        first = min((trip for trip, _ in data), default=0)
+        return [(trip - first + 1, name) for trip, name in data]
 
     def asked(self, since: int) -> list[str]:
         """What was asked after so many round trips, a line for each of them."""

@@ -15,7 +15,7 @@ from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_par
 from fsspec_commit.store import Directory, Entry, Token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 BATCH = "fsspec_commit.records.entries._BATCH_MAX"
 NAMES = "fsspec_commit.protocol.file_names._CHUNK"
@@ -37,6 +37,10 @@ class Tree:
         names = ("/".join(f"/out/{name}".split("/")[: parts + 2]) for name in self._names)
         below = {name: None for name in names if name.startswith(path)}
         return [Directory(StorePath(name)) for name in below]
+
+    async def children(self, path: str) -> AsyncIterator[Entry | Directory]:
+        for child in await self.list_children(path):
+            yield child
 
 
 async def count(job: Any, written: DirectoryNames) -> int:

@@ -1,0 +1,165 @@
+"""Which directories of data a job lists before it decides, and how many of them at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import RequestError
+from fsspec_commit.names import target
+from fsspec_commit.protocol import branches
+from fsspec_commit.protocol.attempt import commit_attempt
+from fsspec_commit.testing.simulation import FAMILIES
+from tests.protocol.trips import Trips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fsspec_commit.protocol.result import CommitResult
+
+pytestmark = pytest.mark.guarantees("P9")
+UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
+WALKING = [name for name, family in FAMILIES.items() if family.page_entries is None]
+PAGED = [name for name in FAMILIES if name not in WALKING]
+FLAT = tuple(f"p={number:03}/old-{UUID}.txt" for number in range(900))
+DEEP = tuple(
+    f"y={year}/m={month}/d={day}/old-{UUID}.txt"
+    for year in range(4)
+    for month in range(5)
+    for day in range(6)
+)
+
+
+async def replaced(
+    trips: Trips, written: Iterable[str], **options: Any
+) -> tuple[CommitResult, list[tuple[int, str]]]:
+    """What a job says that writes to some partitions, and what it lists when it commits."""
+    driver = await trips.begun(allow_empty=True, **options)
+    job = driver.started()
+    layout = job.layout.attempt(0, job.store.ids.attempt_id())
+    output = job.committer.attempt(layout)
+    for partition in written:
+        await output.writer(job.final_name(target(f"{partition}/new.txt"), layout)).store(b"new")
+    message = await commit_attempt(
+        layout, output, job.store, rows=None, collect="messages", kept=job.own_manifests
+    )
+    begin = trips.taken
+    await driver.commit([message], wait_s=0)
+    assert driver.result is not None
+    return driver.result, trips.listed(begin)
+
+
+def looks_into(names: Iterable[str]) -> list[str]:
+    """Where somebody's own work area is looked for, on stores that are listed by directories."""
+    return [f"{name}/_commit" for name in names]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_of_many_partitions_those_that_are_written_are_listed(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the directory they are in: for other spellings of a value, and files in no partition."""
+    written = ["p=001", "p=450", "p=899"]
+    trips = Trips(monkeypatch, family, old=FLAT)
+    result, listed = trips.run(replaced(trips, written, mode="overwrite_partitions"))
+    assert result.replaced_count == len(written)
+    expected = ["", *written, *(looks_into(written) if family in WALKING else ())]
+    assert Counter(name for _, name in listed) == Counter(expected)
+    assert {trip for trip, name in listed if name in written} == {2}, "all at once"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_is_listed_above_or_beside_what_it_must(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = ["y=1/m=2/d=3", "y=1/m=3/d=0", "y=3/m=0/d=5"]
+    above = ["y=1", "y=3"], ["y=1/m=2", "y=1/m=3", "y=3/m=0"]
+    trips = Trips(monkeypatch, family, old=DEEP)
+    result, listed = trips.run(replaced(trips, written, mode="overwrite_partitions"))
+    assert result.replaced_count == len(written)
+    levels = [[""], *above, written]
+    looks = looks_into([*above[0], *above[1], *written]) if family in WALKING else []
+    found = Counter(listed)
+    assert found == Counter(
+        [(trip, name) for trip, names in enumerate(levels, 1) for name in names]
+        + [(len(levels) + 1, name) for name in looks]
+    )
+
+
+@pytest.mark.parametrize("family", PAGED)
+def test_what_is_declared_is_listed_as_one_each_and_at_once(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = Trips(monkeypatch, family, old=DEEP)
+    declared = ["y=0", "y=2", "y=3/m=1", "y=9"]
+    result, listed = trips.run(
+        replaced(trips, [], mode="overwrite_partitions", partitions=declared)
+    )
+    assert result.replaced_count == 2 * 5 * 6 + 6
+    expected = [(1, ""), (2, "y=0"), (2, "y=2"), (3, "y=3"), (4, "y=3/m=1")]
+    assert sorted(listed) == expected, "what is above another one comes when these are listed"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_overwrite_lists_an_empty_destination_once(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = Trips(monkeypatch, family)
+    result, listed = trips.run(replaced(trips, ["p=1"], mode="overwrite"))
+    assert result.replaced_count == 0
+    assert [name for _, name in listed] == [""]
+
+
+@pytest.mark.parametrize("family", PAGED)
+def test_a_short_tree_is_overwritten_with_one_listing(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = Trips(monkeypatch, family, old=FLAT)
+    result, listed = trips.run(replaced(trips, ["p=1"], mode="overwrite"))
+    assert result.replaced_count == len(FLAT)
+    assert listed == [(1, "")]
+
+
+@pytest.fixture
+def _soon_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree of twenty files is long, and so is a branch of five."""
+    monkeypatch.setattr(branches, "LONG", 20)
+    monkeypatch.setattr(branches, "BRANCH_FILES_MIN", 5)
+
+
+@pytest.mark.usefixtures("_soon_long")
+@pytest.mark.parametrize("family", PAGED)
+def test_a_long_tree_is_overwritten_branch_by_branch(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file once; and one more look for a work area, into what was listed by its branches."""
+    trips = Trips(monkeypatch, family, old=DEEP)
+    result, listed = trips.run(replaced(trips, ["y=1/m=1/d=1"], mode="overwrite"))
+    assert result.replaced_count == len(DEEP)
+    years = [f"y={year}" for year in range(4)]
+    months = [f"{year}/m={month}" for year in years for month in range(5)]
+    # Both are named twice: by the listing that turned out to be long, and by that of its branches.
+    expected = ["", "", *years, *years, *looks_into(years)]
+    below = [name for _, name in listed if name not in expected]
+    assert Counter(name for _, name in listed if name in expected) == Counter(expected)
+    assert sorted(below) == sorted(months)
+    # Twenty months are two waves, of sixteen at most.
+    assert [trip for trip, name in listed if name in looks_into(years)] == [7] * 4
+
+
+@pytest.mark.guarantees("P10")
+@pytest.mark.usefixtures("_soon_long")
+@pytest.mark.parametrize("family", PAGED)
+@pytest.mark.parametrize(
+    "inner", ["y=2/_commit/epoch-0", "y=2/m=1/_commit/epoch-0", "y=2/m=1/d=1/_commit/a/job.json"]
+)
+def test_another_destination_in_a_long_tree_is_refused(
+    family: str, inner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = Trips(monkeypatch, family, old=(*DEEP, inner))
+    with pytest.raises(RequestError, match="another destination lies inside it") as caught:
+        trips.run(replaced(trips, ["y=1/m=1/d=1"], mode="overwrite"))
+    assert caught.value.path == inner.partition("/_commit")[0]
+    assert caught.value.outcome == "not_committed"
