@@ -88,32 +88,39 @@ async def delete_files(
     """Remove the listed files in *batches*, and tell of those that are not gone.
 
     ``job.json`` is read before each batch, and again when a batch takes long: whoever was
-    superseded, by a resumer that finished the job, must not delete files of a later job.
+    superseded, by a resumer that finished the job, must not delete files of a later job. The next
+    batch begins before the last files of one are gone: as many are always in flight.
 
     Raises:
         PartialCommitError: Somebody else may have finished the job.
     """
     kept: list[Entry] = []
     changed_count, changed = 0, list[str]()
-    async with ending(batches) as listed:
-        async for batch in listed:
-            permit, entries = deletion.of_replaced(job.layout, published, batch)
-            lease = _Lease(job, permit, stood)
-            stood = None
-            if entries:
-                await lease.permit()
 
-            async def remove(entry: Entry, lease: _Lease = lease) -> None:
-                nonlocal changed_count
-                removed = await lease.remove(entry)
-                if removed is Removed.KEPT:
-                    kept.append(entry)
-                elif removed is Removed.CHANGED:
-                    changed_count += 1
-                    if len(changed) < _SHOWN_MAX:
-                        changed.append(job.layout.destination.relative(entry.path))
+    async def permitted() -> AsyncIterator[list[tuple[_Lease, Entry]]]:
+        nonlocal stood
+        async with ending(batches) as listed:
+            async for batch in listed:
+                permit, entries = deletion.of_replaced(job.layout, published, batch)
+                lease = _Lease(job, permit, stood)
+                stood = None
+                if entries:
+                    await lease.permit()
+                yield [(lease, entry) for entry in entries]
 
-            await for_each(entries, remove, in_flight_max=job.store.in_flight_max)
+    async def remove(one: tuple[_Lease, Entry]) -> None:
+        nonlocal changed_count
+        lease, entry = one
+        removed = await lease.remove(entry)
+        if removed is Removed.KEPT:
+            kept.append(entry)
+        elif removed is Removed.CHANGED:
+            changed_count += 1
+            if len(changed) < _SHOWN_MAX:
+                changed.append(job.layout.destination.relative(entry.path))
+
+    async with ending(permitted()) as leased:
+        await for_each(leased, remove, in_flight_max=job.store.in_flight_max)
     return Deleted(
         changed=changed_count,
         changed_names=tuple(changed),

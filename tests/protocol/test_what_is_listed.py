@@ -163,3 +163,23 @@ def test_another_destination_in_a_long_tree_is_refused(
         trips.run(replaced(trips, ["y=1/m=1/d=1"], mode="overwrite"))
     assert caught.value.path == inner.partition("/_commit")[0]
     assert caught.value.outcome == "not_committed"
+
+
+def test_old_files_of_many_batches_are_deleted_without_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the last of one batch go, it is looked whether those of the next may."""
+    monkeypatch.setattr("fsspec_commit.protocol.streamed_list._LINES_BYTES", 1_000)
+    trips = Trips(monkeypatch, "s3", old=DEEP)
+
+    async def commit() -> list[int]:
+        begin = trips.taken
+        result, _ = await replaced(trips, ["y=1"], mode="overwrite")
+        assert result.replaced_count == len(DEEP)
+        return trips.deleted(begin)
+
+    deleted = trips.run(commit())
+    assert len(deleted) == len(DEEP)
+    batches = len(set(deleted))
+    assert batches > 10
+    assert max(deleted) - min(deleted) == batches - 1

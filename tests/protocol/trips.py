@@ -86,6 +86,16 @@ class Trips:
         first = min((trip for trip, _ in data), default=0)
         return [(trip - first + 1, name) for trip, name in data]
 
+    def deleted(self, since: int) -> list[int]:
+        """The round trips in which files of data were deleted, one for each file."""
+        return [
+            int(event.time_s / _TRIP_S)
+            for event in self._world.trace.events
+            if event.what == "delete"
+            and not event.path.startswith(f"{_TOP}/_commit/")
+            and event.time_s >= since * _TRIP_S
+        ]
+
     def asked(self, since: int) -> list[str]:
         """What was asked after so many round trips, a line for each of them."""
         trips: dict[int, list[str]] = {}
