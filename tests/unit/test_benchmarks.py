@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("bench_*.py"))
 ON_SERVERS = [
-    *("bench_cost_law", "bench_magic_commit", "bench_manifest_commit", "bench_s3_requests"),
-    *("bench_publisher", "bench_short_requests", "bench_small_files", "bench_throughput"),
-    *("bench_blocks", "bench_half_core"),
+    *("bench_cost_law", "bench_listing", "bench_magic_commit", "bench_manifest_commit"),
+    *("bench_publisher", "bench_s3_requests", "bench_short_requests", "bench_small_files"),
+    *("bench_throughput", "bench_blocks", "bench_half_core"),
 ]
 """Each takes seconds to start servers and to import SDKs."""
 BY_NIGHT = ["bench_spark_write"]
@@ -30,6 +30,7 @@ ON_ONE = {
     "bench_blocks": ["--on", "S3"],
     "bench_cost_law": ["--on", "S3", "local"],
     "bench_half_core": ["--on", "Gen2"],
+    "bench_listing": ["--on", "GCS"],
     "bench_manifest_commit": ["--on", "Gen2"],
     "bench_short_requests": ["--on", "Gen2"],
     "bench_small_files": ["--on", "S3"],
