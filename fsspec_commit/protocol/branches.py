@@ -33,7 +33,7 @@ from fsspec_commit.store import Entry
 LONG = 2_048
 """A tree of fewer files is listed as one; so many are held until that is known."""
 AT_ONCE_MAX = 16
-"""So many branches are listed at once; each holds a page of its listing."""
+"""So many trees, or branches of one, are listed at once; each holds a page of its listing."""
 BRANCH_FILES_MIN = 250
 """Of shorter branches, on average, there would be many more requests than pages."""
 _BRANCHES_MAX = 10_000
@@ -73,6 +73,15 @@ async def old_files(
     await refuse_areas_in(job, opened)
 
 
+def listings_at_once(store: ConfirmedStore) -> int:
+    """How many listings may be open at once, each with a page on its way.
+
+    Pages after the first are not among the calls that the store counts as in flight. So it is half
+    as many as these at most: one of several trees may itself be listed by so many branches.
+    """
+    return min(AT_ONCE_MAX, (store.in_flight_max + 1) // 2)
+
+
 class Branches:
     """Lists a tree, and its branches by themselves if that pays.
 
@@ -93,11 +102,12 @@ class Branches:
         self._store = store
         self._without = without
         self._opening = opening or asyncio.Lock()
+        self._at_once = listings_at_once(store)
 
     async def files_below(self, path: StorePath) -> AsyncIterator[Entry]:
         """Every file below *path* except those below the directory that is left out, once."""
         async with self._begun(path) as begun:
-            if await begun.has_long_branches():
+            if self._at_once > 1 and await begun.has_long_branches():
                 async with self._opening:
                     opened = await self._opened(path)
                     if opened is not None:
@@ -121,7 +131,7 @@ class Branches:
         def below(branch: StorePath) -> AsyncIterator[Entry]:
             return self._below(branch, waiting)
 
-        async with ending(merged(take, below, in_flight_max=AT_ONCE_MAX)) as batches:
+        async with ending(merged(take, below, in_flight_max=self._at_once)) as batches:
             async for batch in batches:
                 for entry in batch:
                     yield entry
@@ -196,7 +206,7 @@ class Branches:
 
         step = len(directories) / _SAMPLES_MAX
         samples = [directories[int(number * step)] for number in range(_SAMPLES_MAX)]
-        lengths = await all_of(samples, length, in_flight_max=AT_ONCE_MAX)
+        lengths = await all_of(samples, length, in_flight_max=self._at_once)
         return sum(lengths) >= BRANCH_FILES_MIN * len(samples)
 
 

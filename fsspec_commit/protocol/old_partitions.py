@@ -22,7 +22,7 @@ from fsspec_commit.names import (
     partition_key,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.branches import AT_ONCE_MAX, old_files
+from fsspec_commit.protocol.branches import listings_at_once, old_files
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
 from fsspec_commit.protocol.listing import Found, ending, nested_destination
@@ -155,7 +155,8 @@ class _Walk:
                     yield found
             return
         coming = chain(few, spots)
-        listing = merged(lambda: next(coming, None), self._files_in, in_flight_max=AT_ONCE_MAX)
+        at_once = listings_at_once(self._job.store)
+        listing = merged(lambda: next(coming, None), self._files_in, in_flight_max=at_once)
         async with ending(listing) as batches:
             async for batch in batches:
                 for found in batch:

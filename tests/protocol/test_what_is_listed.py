@@ -130,6 +130,23 @@ def _soon_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_soon_long")
+@pytest.mark.parametrize("mode", ["overwrite", "overwrite_partitions"])
+@pytest.mark.parametrize("most", [1, 3, 4])
+@pytest.mark.parametrize("family", ["s3", *WALKING[:1]])
+def test_no_more_are_listed_at_once_than_calls_may_be_in_flight(
+    family: str, most: int, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a user says by ``concurrency=`` holds for pages after the first as well."""
+    monkeypatch.setattr("fsspec_commit.effects.confirmed.store.IN_FLIGHT_MAX", most)
+    trips = Trips(monkeypatch, family, old=DEEP, page_entries=2)
+    years = [f"y={year}" for year in range(4)] if mode == "overwrite_partitions" else []
+    doing = replaced(trips, ["y=1/m=1/d=1"], mode=mode, partitions=years)
+    result, listed = trips.run(doing)
+    assert result.replaced_count == len(DEEP)
+    assert max(Counter(trip for trip, _ in listed).values()) <= most
+
+
+@pytest.mark.usefixtures("_soon_long")
 @pytest.mark.parametrize("family", PAGED)
 def test_a_long_tree_is_overwritten_branch_by_branch(
     family: str, monkeypatch: pytest.MonkeyPatch

@@ -33,17 +33,23 @@ _TRIP_S = 0.001
 class Trips:
     """A destination of one kind, each call to which takes a millisecond.
 
-    A page holds a thousand entries, and what a listing has shown is deleted at once: with adapters,
-    too, small directories are listed by one request, and emptied in the time of another.
+    A page holds a thousand entries or so many, and what a listing has shown is deleted at once:
+    with adapters, too, small directories are listed by one request, and emptied in the time of
+    another.
     """
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, family: str, *, old: tuple[str, ...] = ()
+        self,
+        patch: pytest.MonkeyPatch,
+        family: str,
+        *,
+        old: tuple[str, ...] = (),
+        page_entries: int = 1_000,
     ) -> None:
         patch.setattr(Process, "_travel_s", lambda _: _TRIP_S / 2)
         kind = FAMILIES[family]
         if kind.page_entries is not None:
-            patch.setitem(FAMILIES, family, replace(kind, page_entries=1_000))
+            patch.setitem(FAMILIES, family, replace(kind, page_entries=page_entries))
             if not kind.deletes_trees:
                 patch.setattr(SimulatedStore, "delete_tree", _delete_at_once)
         self.loop = SimulationLoop()

@@ -25,6 +25,8 @@ DIRECTORIES = "fsspec_commit.protocol.directory_names.HELD_MAX"
 class Tree:
     """A destination of so many customers, each with one file."""
 
+    in_flight_max = 64
+
     def __init__(self, customers: int, name_of: Callable[[int], str]) -> None:
         self._names = list(map(name_of, range(customers)))
         self.listings = 0

@@ -35,9 +35,8 @@ class Paged:
         failing: A directory that cannot be listed.
     """
 
-    in_flight_max = 64
-
-    def __init__(self, names: Iterable[str], page: int = PAGE) -> None:
+    def __init__(self, names: Iterable[str], page: int = PAGE, *, in_flight_max: int = 64) -> None:
+        self.in_flight_max = in_flight_max
         self.keys = sorted(f"{OUT}/{name}" for name in names)
         self.page = page
         self.requests = self.under_way = self.at_once = self.open = self.shown = 0
@@ -152,6 +151,16 @@ def test_a_long_tree_takes_few_more_requests_in_much_less_time(
     assert took == trips
     assert took < pages(sum(shape.values())) / 3
     assert store.at_once <= AT_ONCE_MAX
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 16])
+@pytest.mark.parametrize("count", [10, 20], ids=["few", "many, of which some are looked at"])
+def test_no_more_are_listed_at_once_than_calls_may_be_in_flight(most: int, count: int) -> None:
+    shape = {f"day={number:02}/": 3_000 for number in range(count)}
+    store = Paged(tree(shape), in_flight_max=most)
+    lists, _ = check(store)
+    assert store.at_once <= most
+    assert bool(lists.opened) is (most > 2), "one after the other, branches shorten nothing"
 
 
 @pytest.mark.parametrize(
