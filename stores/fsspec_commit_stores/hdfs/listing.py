@@ -38,36 +38,38 @@ class Listing:
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
-        begun = self._begin(path, is_first=True)
+        begun = self._begin(path, above=path)
         while found := await self._following(begun):
             for child in found:
                 yield child
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*, which is not listed."""
-        waiting = [] if path == without else [self._begin(path, is_first=True)]
+        going, waiting = list[_Begun](), [] if path == without else [path]
         asking = set[asyncio.Future[tuple[_Begun, Sequence[Entry | Directory]]]]()
         try:
-            while waiting or asking:
-                while waiting and len(asking) < _AT_ONCE_MAX:
-                    asking.add(heard(asyncio.ensure_future(self._page(waiting.pop()))))
+            while going or waiting or asking:
+                while (going or waiting) and len(asking) < _AT_ONCE_MAX:
+                    # One goes on before another begins. Of those that wait only names are held.
+                    begun = going.pop() if going else self._begin(waiting.pop(), above=path)
+                    asking.add(heard(asyncio.ensure_future(self._page(begun))))
                 answered, asking = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
                 for begun, found in [one.result() for one in answered]:
                     for child in found:
                         if isinstance(child, Entry):
                             yield child
                         elif child.path != without:
-                            waiting.append(self._begin(child.path))
+                            waiting.append(child.path)
                     if found:
-                        waiting.append(begun)  # Goes on before another one begins.
+                        going.append(begun)
         finally:
             for page in asking:
                 page.cancel()
             if asking:
                 await asyncio.wait(asking)
 
-    def _begin(self, path: StorePath, *, is_first: bool = False) -> _Begun:
-        return _Begun(path, self._requests.children(path), not is_first)
+    def _begin(self, path: StorePath, *, above: StorePath) -> _Begun:
+        return _Begun(path, self._requests.children(path), is_asked_again=path != above)
 
     async def _page(self, begun: _Begun) -> tuple[_Begun, Sequence[Entry | Directory]]:
         return begun, await self._following(begun)

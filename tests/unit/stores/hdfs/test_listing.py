@@ -20,6 +20,7 @@ from tests.unit.stores.responder import Answer, Received
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fsspec_commit_stores.hdfs.requests import Pages
     from tests.unit.stores.hdfs.scripted import ScriptedHdfs
 
 ROOT = StorePath("/out")
@@ -137,10 +138,18 @@ class TestTree:
     def test_of_many_directories_few_are_listed_at_a_time(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """And nothing but the names of the others is held until they are."""
         monkeypatch.setattr("fsspec_commit_stores.hdfs.listing._AT_ONCE_MAX", 3)
         tree = {str(ROOT): [f"d{number}" for number in range(20)]}
         tree |= {f"{ROOT}/d{number}": ["x"] for number in range(20)}
-        client = TreeClient(tree)
+        client, begun = TreeClient(tree), list[str]()
+        children = NativeRequests.children
+
+        def counted(self: NativeRequests, path: StorePath) -> Pages:
+            begun.append(path)
+            return children(self, path)
+
+        monkeypatch.setattr(NativeRequests, "children", counted)
 
         async def main() -> int:
             store, ahead = native(client, threads=8), 0
@@ -149,13 +158,14 @@ class TestTree:
                 async for _ in store.list_tree(ROOT):
                     await asyncio.sleep(0.01)
                     found += 1
-                    ahead = max(ahead, len(client.listed) - 1 - found)
+                    ahead = max(ahead, len(begun) - 1 - found)
             finally:
                 await store.close()
             assert found == 20
             return ahead
 
         assert asyncio.run(main()) <= 2 * 3
+        assert sorted(begun) == sorted(client.listed)
 
     def test_one_that_cannot_be_listed_ends_it(self) -> None:
         tree = {str(ROOT): ["a", "b"], f"{ROOT}/a": ["x"], f"{ROOT}/b": ["x"]}
