@@ -83,10 +83,12 @@ class _Streams(Generic[T, R]):
         return batch
 
     async def close(self) -> None:
-        """Close every stream."""
+        """Close every stream; one that a cancellation does not end, when it has more to send."""
+        self._failure = self._failure or asyncio.CancelledError()
         closing = [task for task in self._tasks if not task.done()]
         for task in closing:
             task.cancel()
+            self._room.release()
         if closing:
             await asyncio.wait(closing)
 
@@ -121,4 +123,6 @@ class _Streams(Generic[T, R]):
 
     async def _send(self, batch: list[R]) -> None:
         await self._room.acquire()
+        if self._failure is not None:
+            raise asyncio.CancelledError
         self._arrived.put_nowait(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -179,3 +180,36 @@ def test_who_stops_leaves_none_open(cancelled: bool, monkeypatch: pytest.MonkeyP
     streams = Streams()
     run(main())
     assert (streams.open, streams.most) == (0, 4)
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["that go on", "that end"])
+def test_streams_that_miss_their_cancellation_are_closed(ends: bool) -> None:
+    """As one does that `asyncio.wait_for` of Python 3.11 waits in, if its answer has just come."""
+    begun: list[int] = []
+
+    async def deaf(number: int) -> AsyncIterator[int]:
+        begun.append(number)
+        yield number
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1_000)
+                continue
+            if ends:
+                return
+            for _ in range(merging._BATCH_MAX):
+                yield number
+
+    async def main() -> None:
+        async def take() -> None:
+            async for _ in merged(each_of(range(9)), deaf, in_flight_max=3):
+                pass
+
+        async with asyncio.timeout(10):
+            taking = asyncio.create_task(take())
+            await asyncio.sleep(1)
+            taking.cancel()
+            await asyncio.wait([taking])
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    run(main())
+    assert begun == [0, 1, 2]
