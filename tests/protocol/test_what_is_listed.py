@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.errors import RequestError
+from fsspec_commit.effects import deletion
+from fsspec_commit.errors import PartialCommitError, RequestError
 from fsspec_commit.names import target
-from fsspec_commit.protocol import branches
+from fsspec_commit.protocol import branches, deleting
 from fsspec_commit.protocol.attempt import commit_attempt
 from fsspec_commit.testing.simulation import FAMILIES
 from tests.protocol.trips import Trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
+    from fsspec_commit.effects.deletion import Permit
+    from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.protocol.result import CommitResult
+    from fsspec_commit.store import Entry
 
 pytestmark = pytest.mark.guarantees("P9")
 UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
@@ -200,3 +205,34 @@ def test_old_files_of_many_batches_are_deleted_without_a_pause(
     batches = len(set(deleted))
     assert batches > 10
     assert max(deleted) - min(deleted) == batches - 1
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("stands", [1, 2, 5])
+def test_nothing_of_a_batch_is_deleted_once_another_has_ended_the_job(
+    stands: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the batches overlap: ``job.json`` is read for each, before the first of its files."""
+    monkeypatch.setattr("fsspec_commit.protocol.streamed_list._LINES_BYTES", 1_000)
+    looked, batches = 0, list[int]()
+    stood, permitted = deleting._stood, deletion.of_replaced
+
+    async def looks(job: BoundJob) -> datetime:
+        nonlocal looked
+        looked += 1
+        if looked > stands:
+            raise PartialCommitError("job.json is not there", stage="replace")
+        return await stood(job)
+
+    def counted(*given: Any) -> tuple[Permit, list[Entry]]:
+        permit, entries = permitted(*given)
+        batches.append(len(entries))
+        return permit, entries
+
+    monkeypatch.setattr(deleting, "_stood", looks)
+    monkeypatch.setattr(deletion, "of_replaced", counted)
+    trips = Trips(monkeypatch, "s3", old=DEEP)
+    with pytest.raises(PartialCommitError, match=r"job\.json is not there"):
+        trips.run(replaced(trips, ["y=1"], mode="overwrite"))
+    assert len(batches) == stands + 1
+    assert len(trips.deleted(0)) == sum(batches[:-1])

@@ -25,7 +25,8 @@ from fsspec_commit_stores.s3.versions import Versions
 _DELETED_AT_ONCE_MAX = 1000
 _SHOWN_AT_ONCE_MAX = 256
 """Up to so many names are shown as of one moment."""
-_HELD_MAX = 10_000
+_HELD_MAX = 2_000
+"""Of so many files, and those of one more page, each of several listings at once holds all."""
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
 # After every ASCII name in a directory: what is left to list of it after that is filtered out.
 _LAST = "~"
@@ -111,9 +112,10 @@ class Listing:
             directories, files = await self._shown(pages, prefix=prefix, files_max=_HELD_MAX)
             if len(files) > _HELD_MAX:
                 return None
-            named = files.keys()
-            if not named:
+            if not files:
                 return directories, files
+            named = set(files)
+            del files
             _, files = await self._shown(self._version_pages(path, **asked), prefix=prefix)
             are_many = len(named) > _SHOWN_AT_ONCE_MAX
             if files.keys() == named or (are_many and tried >= _TRIES_OF_MANY):
