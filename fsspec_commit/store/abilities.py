@@ -12,6 +12,7 @@ from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
+from fsspec_commit.store.bulk import DeletesInBulk, RenamesInBulk
 from fsspec_commit.store.capabilities import Capabilities
 from fsspec_commit.store.directories import (
     MakesDirectories,
@@ -151,26 +152,6 @@ class RenamesFiles(Protocol):
         """
 
 
-class RenamesInBulk(Protocol):
-    """Many files can be renamed in one call, each atomically.
-
-    Only for stores on which a rename costs less than a call and waits for nothing, so that it gains
-    nothing from being in flight with others.
-    """
-
-    async def rename_in_bulk(
-        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
-    ) -> int:
-        """Rename sources to targets in turn, each with ``Expect.ABSENT``, until one fails.
-
-        Never raises :class:`~fsspec_commit.errors.StoreError`: the caller finds out by
-        :meth:`RenamesFiles.rename` why a rename failed.
-
-        Returns:
-            How many were renamed; the next one may have been, and none after it was tried.
-        """
-
-
 class AdoptsUploads(Protocol):
     """An upload can be completed that another program has begun, by its id alone."""
 
@@ -275,6 +256,10 @@ class Store(Protocol):
         """Renaming many files in one call; optional, and only beside :attr:`files`."""
 
     @property
+    def bulk_deletion(self) -> DeletesInBulk | None:
+        """Deleting many files in one call; optional, and only where there are no directories."""
+
+    @property
     def directories(self) -> RenamesDirectories | None:
         """Renaming directories."""
 
@@ -370,6 +355,7 @@ class Store(Protocol):
 __all__ = [
     "AdoptsUploads",
     "CompletesUploads",
+    "DeletesInBulk",
     "DirectWriter",
     "Durability",
     "Expect",

@@ -1,5 +1,6 @@
 """A store whose calls all go through one function: the basis of fault injection and recording."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol, Self, TypeVar
 
@@ -11,6 +12,7 @@ from fsspec_commit.store import (
     Capabilities,
     CompletesUploads,
     Content,
+    DeletesInBulk,
     Directory,
     Entry,
     Expect,
@@ -117,6 +119,12 @@ class WrappedStore:
         """Renaming many files; each of them is a call."""
         bulk = self.store.bulk
         return None if bulk is None else _WrappedBulk(bulk, self._carry)
+
+    @property
+    def bulk_deletion(self) -> DeletesInBulk | None:
+        """Deleting many files; each of them is a call, and all are made at once."""
+        deletion = self.store.bulk_deletion
+        return None if deletion is None else _WrappedBulkDeletion(deletion, self._carry)
 
     @property
     def directories(self) -> RenamesDirectories | None:
@@ -276,6 +284,24 @@ class _WrappedBulk:
             "rename",
             target,
             lambda: self._bulk.rename_in_bulk([(source, target)], within=within),
+        )
+
+
+class _WrappedBulkDeletion:
+    def __init__(self, deletion: DeletesInBulk, carry: Carry) -> None:
+        self.files_max = deletion.files_max
+        self._deletion = deletion
+        self._carry = carry
+
+    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
+        deleting = (self._delete(path, within) for path in paths)
+        for answer in await asyncio.gather(*deleting, return_exceptions=True):
+            if answer is not None:
+                raise answer
+
+    async def _delete(self, path: StorePath, within: StorePath) -> None:
+        await self._carry(
+            "delete", path, lambda: self._deletion.delete_files([path], within=within)
         )
 
 

@@ -62,8 +62,8 @@ class MemoryStore:
     """One destination in fsspec's memory filesystem."""
 
     capabilities = CAPABILITIES
-    in_flight_max = unverified_endpoint = None
-    bulk = directory_creation = empty_directories = uploads = None
+    in_flight_max = unverified_endpoint = bulk = bulk_deletion = None
+    directory_creation = empty_directories = uploads = None
 
     def __init__(self, root: StorePath) -> None:
         self.root = root

@@ -28,7 +28,7 @@ from tests.flat.bucket import Bucket, ParentMissingError, bucket_of, refused
 from tests.flat.filesystem import FlatFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from fsspec_commit.ids import Nonce
 
@@ -42,6 +42,7 @@ class FlatStore:
     in_flight_max = unverified_endpoint = None
     bulk = None
     direct = None
+    files_max = 1_000
 
     def __init__(self, root: StorePath, bucket: Bucket, capabilities: Capabilities) -> None:
         self.root = root
@@ -53,6 +54,7 @@ class FlatStore:
         self.directories = renames if has_directories else None
         self.directory_creation = renames if has_directories else None
         self.empty_directories = self.directory_creation
+        self.bulk_deletion = None if has_directories else self
         self.uploads = FlatUploads(bucket) if bucket.habits.uploads else None
 
     @classmethod
@@ -122,6 +124,10 @@ class FlatStore:
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
         self.bucket.delete(path, expecting)
+
+    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
+        for path in paths:
+            self.bucket.delete(path, Expect.ANYTHING)
 
     async def delete_tree(self, path: StorePath) -> None:
         if self.directories is not None:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.checkout
 PACKAGE = Path(__file__).resolve().parents[2] / "fsspec_commit"
 ABILITIES = {
     "CompletesUploads",
+    "DeletesInBulk",
     "MakesDirectories",
     "RemovesEmptyDirectories",
     "RenamesDirectories",
@@ -174,7 +175,8 @@ class TestRule4Deletion:
     def test_every_deletion_of_core_code_hands_over_a_permit(self) -> None:
         raw = {"effects/confirmed/store.py", "store/probe.py"}
         deletions = calls(
-            "delete_tree", "delete_tree_or_leave", "delete_if_same", "delete_or_leave"
+            *("delete_tree", "delete_tree_or_leave", "delete_listed"),
+            *("delete_if_same", "delete_or_leave"),
         )
         for name, tree in core().items():
             if name in raw or name.startswith("store/"):
@@ -192,7 +194,7 @@ class TestRule4Deletion:
                 assert "permit" in first, f"{node.name}: {first}"
         assert checked == {
             *("delete", "delete_or_leave", "delete_if_same"),
-            *("delete_tree", "delete_tree_or_leave", "delete_empty"),
+            *("delete_tree", "delete_tree_or_leave", "delete_empty", "delete_listed"),
         }
 
 

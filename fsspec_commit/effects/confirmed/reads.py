@@ -134,6 +134,19 @@ class StoreReads(Counted):
             if isinstance(listing, AsyncGenerator):
                 await listing.aclose()
 
+    async def list_few(self, path: StorePath, *, files_max: int) -> list[Entry] | None:
+        """Every file below the directory *path*; ``None`` if there are more than *files_max*."""
+        listing, found = self.list_tree(path), list[Entry]()
+        try:
+            async for entry in listing:
+                if len(found) == files_max:
+                    return None
+                found.append(entry)
+        finally:
+            if isinstance(listing, AsyncGenerator):
+                await listing.aclose()
+        return found
+
     async def read_or_refusal(
         self, path: StorePath, *, limit_bytes: int
     ) -> bytes | StoreError | None:

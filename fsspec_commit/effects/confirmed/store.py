@@ -1,6 +1,7 @@
 """The store as the protocol sees it: paced, counted, confirmed, every deletion permitted."""
 
 import errno
+from collections.abc import Sequence
 from contextlib import suppress
 
 from fsspec_commit.effects.budget import Budget
@@ -70,6 +71,8 @@ class ConfirmedStore(StoreReads):
             else ConfirmedDirectories(directories, store, pace, statistics)
         )
         self.removes_empty = store.empty_directories is not None
+        deletion = store.bulk_deletion
+        self.deleted_at_once_max = 0 if deletion is None else deletion.files_max
         making = store.directory_creation
         self.directory_creation = (
             None if making is None else ConfirmedDirectoryCreation(making, store, pace, statistics)
@@ -253,6 +256,31 @@ class ConfirmedStore(StoreReads):
             return None if await self._store.stat(path) is None else Undone.UNDONE
 
         await confirm(Effect(apply, observe, "deleting", path), self._pace)
+
+    async def delete_listed(
+        self, paths: Sequence[StorePath], permit: Permit, *, within: StorePath
+    ) -> None:
+        """Delete files below *within* whose names nobody else uses; missing ones are done.
+
+        No more than :attr:`deleted_at_once_max`, which is 0 where the store has no such call.
+        """
+        for path in paths:
+            permit.check(path)
+        deletion = self._store.bulk_deletion
+        if deletion is None:
+            message = "the adapter declares no deletion of many files"
+            raise UnsafeStoreError(message, kind="no_ability", path=within)
+        if not paths:
+            return
+
+        async def apply() -> None:
+            permit.check_time(self.ids.now())
+            await self._counted("op_delete", deletion.delete_files(paths, within=within))
+
+        async def observe() -> Undone | None:
+            return Undone.UNDONE  # Nobody asks for each: what is gone is deleted once more.
+
+        await confirm(Effect(apply, observe, "deleting files in", within), self._pace)
 
     async def delete_empty(self, path: StorePath, permit: Permit) -> bool:
         """Delete the directory *path* on condition that nothing is in it, where the store can.

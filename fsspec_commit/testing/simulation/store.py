@@ -1,7 +1,8 @@
 """A simulated store as one process opens it: each verb is the requests that its family takes."""
 
+import asyncio
 import errno
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Self, TypeVar
 
@@ -43,6 +44,7 @@ class SimulatedStore:
     """
 
     in_flight_max = unverified_endpoint = bulk = direct = None
+    files_max = 12
 
     def __init__(
         self, root: StorePath, bucket: Bucket, family: Family, process: Process, ask: Ask
@@ -60,6 +62,7 @@ class SimulatedStore:
         self.directories = renames if family.has_directories else None
         # A rename finds a directory missing at the price of a request, where listings are paged.
         self.directory_creation = self.empty_directories = renames if paged else None
+        self.bulk_deletion = None if family.has_directories else self
         self.uploads = (
             SimulatedUploads(bucket, family, process, ask) if bucket.habits.uploads else None
         )
@@ -165,6 +168,13 @@ class SimulatedStore:
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
         """Delete one file."""
         await self._request("delete", path, lambda: self._bucket.delete(path, expecting))
+
+    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:  # noqa: ARG002  # no directories stay
+        """Delete files by a request each, all at once."""
+        deleting = (self.delete(path, expecting=Expect.ANYTHING) for path in paths)
+        for answer in await asyncio.gather(*deleting, return_exceptions=True):
+            if answer is not None:
+                raise answer
 
     async def delete_tree(self, path: StorePath) -> None:
         """Delete everything below *path*: at once, or file by file."""

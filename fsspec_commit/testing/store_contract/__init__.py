@@ -10,6 +10,7 @@ from fsspec_commit.testing.store_contract.answered_for import (
     ForeignAnswer,
 )
 from fsspec_commit.testing.store_contract.bulk import BulkContract
+from fsspec_commit.testing.store_contract.bulk_deletion import BulkDeletionContract
 from fsspec_commit.testing.store_contract.directories import DirectoriesContract
 from fsspec_commit.testing.store_contract.directory_creation import DirectoryCreationContract
 from fsspec_commit.testing.store_contract.files import FilesContract
@@ -32,6 +33,7 @@ class StoreContract(
     WritersContract,
     RenamesContract,
     BulkContract,
+    BulkDeletionContract,
     DirectoriesContract,
     DirectoryCreationContract,
     UploadsContract,

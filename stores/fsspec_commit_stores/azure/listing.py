@@ -31,6 +31,7 @@ from fsspec_commit_stores.http.requests import raising_store_errors, unless_miss
 
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
+_FILES_MAX = 1000  # Held in memory, and deleted by one call.
 _NO_LISTING = "the store's answer is no listing"
 
 
@@ -40,6 +41,8 @@ class BlobListing:
     What other programs write to make an empty directory be seen is never a file, but gone with its
     directory.
     """
+
+    files_max = _FILES_MAX
 
     def __init__(self, container: Container, ask: Ask) -> None:
         self._container = container
@@ -98,6 +101,14 @@ class BlobListing:
                 raise self._container.doubt("List Blobs", path, why)
             await self._delete(path, paths)
             deleted.update(paths)
+
+    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
+        """Delete *paths*, one request each, many at once.
+
+        Raises:
+            StoreError: Some are left: names the first of them.
+        """
+        await self._delete(within, paths)
 
     async def _delete(self, path: StorePath, paths: Sequence[StorePath]) -> None:
         deleting = partial(self._container.request, "Delete Blob")

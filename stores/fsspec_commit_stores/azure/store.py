@@ -73,6 +73,7 @@ class AzureStore(HttpStore):
         self.empty_directories = self._renames
         self.uploads = None if is_hierarchical else BlockUploads(self._container)
         self._blobs = BlobListing(self._container, ask)
+        self.bulk_deletion = None if is_hierarchical else self._blobs
         self._listing: Listing = (
             PathListing(self._container, ask) if is_hierarchical else self._blobs
         )

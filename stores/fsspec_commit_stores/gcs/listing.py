@@ -57,8 +57,13 @@ class Listing:
     Args:
         bucket: Which one.
         ask: Repeats what only a listing can repeat: the question for a page after the first.
-        deletions_max: How many deletions of a tree are on their way at once.
+        deletions_max: How many deletions are on their way at once.
+
+    Attributes:
+        files_max: How many files are deleted by one call.
     """
+
+    files_max = _PAGE_MAX
 
     def __init__(self, bucket: Bucket, ask: Ask, *, deletions_max: int) -> None:
         self._bucket = bucket
@@ -131,6 +136,14 @@ class Listing:
             else:
                 continuations.check(token)
                 at = {"pageToken": token}
+
+    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
+        """Delete *paths*, one request each, as many at once as of a tree.
+
+        Raises:
+            StoreError: Some are left: names the first of them.
+        """
+        await self._delete(within, [self._bucket.key(path) for path in paths])
 
     async def _delete(self, path: StorePath, names: Sequence[str]) -> None:
         paths = [self._bucket.path(name) for name in names]

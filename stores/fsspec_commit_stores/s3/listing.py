@@ -9,7 +9,7 @@ also shows what is gone, so directories come from `ListObjectsV2` all the same.
 
 import errno
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,9 +38,12 @@ class Listing:
 
     Attributes:
         is_sorted: Pages come in the order of their keys, so that a subtree can be jumped over.
+        files_max: How many files are deleted by one request.
         keeps_directories: Below it there may be a file system, where a directory is listed as long
             as nobody removes it, though nothing is in it (SeaweedFS).
     """
+
+    files_max = _DELETED_AT_ONCE_MAX
 
     def __init__(
         self,
@@ -176,6 +179,21 @@ class Listing:
             else:
                 place = _after(page)
                 continuations.check(*place.values())
+
+    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
+        """Delete *paths*; where directories may be kept, those that are empty then as well.
+
+        Raises:
+            StoreError: Some are left: names the first of them.
+        """
+        keys = [self._bucket.key(path) for path in paths]
+        prefix = below(self._bucket.key(within))
+        emptied = sorted({prefix, *_directories(keys, prefix)}, key=len, reverse=True)
+        emptied = emptied if self.keeps_directories else []
+        room = _DELETED_AT_ONCE_MAX - len(keys)
+        await self._delete(within, keys, emptied[:room])
+        for start in range(room, len(emptied), _DELETED_AT_ONCE_MAX):
+            await self._delete(within, [], emptied[start : start + _DELETED_AT_ONCE_MAX])
 
     async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
         """Delete *keys*, and the directories *emptied* unless something is in them by now."""

@@ -1,0 +1,100 @@
+"""Many files, listed and deleted by one call each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit.effects import deletion
+from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError, UnsafeStoreError
+from tests.flat.store import FlatStore
+from tests.unit.effects.in_a_bucket import DESTINATION, IDS, Place, failure
+
+if TYPE_CHECKING:
+    from fsspec_commit.effects.confirmed.store import ConfirmedStore
+    from fsspec_commit.layout import StorePath
+
+LAYOUT = DESTINATION.job("20261120T140355-9c1e5f00a1b2c3d4")
+AREA = LAYOUT.area
+PATHS = [LAYOUT.decision, LAYOUT.spec, LAYOUT.published]
+PERMIT = deletion.of_void_area(LAYOUT)
+REFUSED, BUSY, SILENT = map(failure, (Reply.REFUSED, Reply.NOT_DONE, Reply.UNKNOWN))
+
+
+@pytest.fixture
+def place() -> Place:
+    place = Place("gcs")
+    for path in PATHS:
+        place.put(path)
+    return place
+
+
+def delete(place: Place, permit: deletion.Permit = PERMIT) -> None:
+    place.use(lambda store: store.delete_listed(PATHS, permit, within=AREA))
+
+
+def test_all_go_at_once(place: Place) -> None:
+    delete(place)
+    assert place.bucket.keys("") == []
+    assert place.calls == ["delete"] * 3
+    delete(place)
+    assert place.calls == ["delete"] * 6, "a missing one is done"
+
+
+@pytest.mark.parametrize("error", [BUSY, SILENT])
+@pytest.mark.parametrize("done", [True, False])
+def test_they_are_deleted_again_until_all_are_gone(
+    place: Place, error: StoreError, *, done: bool
+) -> None:
+    place.fail("delete", error, done=done)
+    delete(place)
+    assert place.bucket.keys("") == []
+    assert place.calls == ["delete"] * 6
+
+
+def test_one_that_must_not_be_deleted_does_not_keep_the_others(place: Place) -> None:
+    place.fail("delete", REFUSED)
+    with pytest.raises(StoreError) as caught:
+        delete(place)
+    assert caught.value is REFUSED
+    assert place.bucket.keys("") == PATHS[:1]
+
+
+def test_what_is_never_answered_is_unknown(place: Place) -> None:
+    place.fail("delete", SILENT, times=1_000)
+    with pytest.raises(CommitStateUnknownError, match="deleting files in"):
+        delete(place)
+
+
+def test_nothing_is_sent_for_none_or_on_an_old_permit(place: Place) -> None:
+    place.use(lambda store: store.delete_listed([], PERMIT, within=AREA))
+    with pytest.raises(deletion.PermitExpiredError):
+        delete(place, PERMIT.until(IDS.now() - timedelta(seconds=1)))
+    assert place.calls == []
+
+
+def test_where_directories_are_deleted_whole_there_is_no_such_call() -> None:
+    place = Place("gen2")
+    assert place.use(_most) == 0
+    with pytest.raises(UnsafeStoreError, match="declares no deletion of many files"):
+        delete(place)
+    assert place.calls == []
+
+
+def test_few_files_are_listed_and_of_many_no_more_than_shows_that(
+    place: Place,
+) -> None:
+    assert place.use(lambda store: _listed(store, 3)) == PATHS
+    assert place.use(lambda store: _listed(store, 2)) is None
+    assert place.use(_most) == FlatStore.files_max
+
+
+async def _most(store: ConfirmedStore) -> int:
+    return store.deleted_at_once_max
+
+
+async def _listed(store: ConfirmedStore, files_max: int) -> list[StorePath] | None:
+    found = await store.list_few(AREA, files_max=files_max)
+    return None if found is None else [entry.path for entry in found]
