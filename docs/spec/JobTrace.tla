@@ -140,6 +140,7 @@ Hidden ==
             \/ KeepManifests(s)
             \/ BeginAgain(s) \/ AbortUploads(s) \/ (DeleteDecision(s) /\ holds[s] = None)
             \/ (RemoveStaleMarker(s) /\ holds[s].stale = None)
+            \/ (DeleteTheRest(s) /\ holds[s] # None /\ holds[s].state = "aborted")
             \/ (DeleteOld(s) /\ ~IsDeleted(s))
     /\ Counts
 

@@ -7,6 +7,7 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.emptying import contents_of, empty
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
 from fsspec_commit.effects.parallel import both
 from fsspec_commit.errors import PartialCommitError
@@ -95,11 +96,10 @@ class RetiringByRename:
 class RetiringInOrder:
     """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
 
-    Uploads follow, while the records still show which they are: an attempt that records another one
-    later finds ``job.json`` gone. Beside them go the manifests, which record none, and the decision
-    after both: as long as it stands no late driver can create another one, and whatever decision
-    comes later finds nothing that it could publish. So a void area never shows a decision that
-    looks as if its files were lost. A crash in between leaves a void area.
+    What else is in it is listed meanwhile, and then goes in the order of
+    :mod:`fsspec_commit.effects.emptying`. Pending uploads are listed when ``job.json`` has gone: an
+    attempt that begins one later finds that out when it commits, and aborts it. The records that
+    show whose an upload is stay until they are aborted. A crash in between leaves a void area.
 
     Args:
         store: Where the area is.
@@ -123,29 +123,27 @@ class RetiringInOrder:
         adopted: bool = True,
         leaving: Leaving | None = None,
     ) -> None:
-        """Delete ``job.json``, abort the job's uploads, then delete the area."""
-        await self._store.delete(layout.spec, permit)
+        """Delete ``job.json``, abort the job's uploads, and delete the area."""
+        _, contents = await both(
+            self._store.delete(layout.spec, permit), contents_of(self._store, layout)
+        )
         permit = deletion.of_void_area(layout)
-        if self._leftovers is None:
-            await delete_decision(self._store, layout, permit)
-        else:
-            await both(
-                self._leftovers.abort_of(layout, permit, published=published),
-                self._store.delete_tree(layout.manifests, permit),
-            )
-            await self._store.delete(layout.decision, permit)
         if leaving is not None:
             await leaving(layout.area)
+        await empty(
+            self._store,
+            layout,
+            permit,
+            contents,
+            beside=self._drop_uploads(layout, permit, published, adopted=adopted),
+        )
+
+    async def _drop_uploads(
+        self, layout: JobLayout, permit: Permit, published: PublishedIds, *, adopted: bool
+    ) -> None:
+        """Abort the uploads that are left, and forget what S3A has recorded of its own."""
+        if self._leftovers is not None:
+            await self._leftovers.abort_of(layout, permit, published=published)
         if adopted and self._adopts:
             beside = deletion.of_magic_directory(layout, permit)
             await self._store.delete_tree(layout.magic_directory, beside)
-        await self._store.delete_tree(layout.area, permit)
-
-
-async def delete_decision(store: ConfirmedStore, layout: JobLayout, permit: Permit) -> None:
-    """Delete the decision of an area without ``job.json``, and the manifests before it.
-
-    A decision that a late driver creates afterwards then finds nothing that it could publish.
-    """
-    await store.delete_tree(layout.manifests, permit)
-    await store.delete(layout.decision, permit)

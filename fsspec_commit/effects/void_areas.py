@@ -1,8 +1,7 @@
 """Removal of an area without ``job.json``, whose job is over, or is just about to begin.
 
-Where there are no directories, ``job.json`` itself makes the area, so the job is over. There its
-manifests go first, then its decision, as
-:class:`~fsspec_commit.effects.retirement.RetiringInOrder` says.
+Where there are no directories, ``job.json`` itself makes the area, so the job is over. What is left
+there goes in the order of :mod:`fsspec_commit.effects.emptying`.
 
 Where there are directories, an area exists a moment before its ``job.json``, which is the first
 thing in it. If a directory can be removed on condition that it is empty, an empty area is removed
@@ -15,7 +14,7 @@ creating it, and takes another id if it is not there.
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.retirement import delete_decision
+from fsspec_commit.effects.emptying import Contents, empty_by_tree
 from fsspec_commit.layout import JobLayout, StorePath
 
 
@@ -30,14 +29,14 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
         if await store.stat(layout.spec) is not None:
             return False
         return await delete_taken_area(store, layout, layout.area)
+    found: Contents = None
     if store.directories is not None:
-        found = {child.path for child in await store.list_area(layout.area)}
+        found = frozenset(child.path for child in await store.list_area(layout.area))
         if layout.spec in found or await store.stat(layout.spec) is not None:
             return False
         if not found:
             return await store.delete_empty(layout.area, permit)
-    await delete_decision(store, layout, permit)
-    await store.delete_tree(layout.area, permit)
+    await empty_by_tree(store, layout, permit, found)
     return True
 
 

@@ -22,7 +22,7 @@ Weakened: TypeAlias = Literal[
     "job_read_first",  # job.json is read before the decision, not after it
     "resume_unchecked",  # a resumer does not read job.json after the decision
     "start_repeated",  # job.json is created again after an unanswered request
-    "decision_gone_first",  # the decision goes before the manifests
+    "decision_gone_first",  # the decision of an aborted job goes before the manifests
 ]
 State: TypeAlias = Literal["committed", "aborted"]
 
@@ -179,10 +179,13 @@ class Model:
             yield from self._settles(store, number, settler)
 
     def _retires(self, store: Store, number: int, settler: Settler) -> Iterator[Step]:
-        """The area goes: job.json first and alone, the manifests, the decision, then the rest."""
+        """The area goes: job.json first and alone, then the rest; `emptying` says in which order.
+
+        Of a committed job ``published`` stands until the end, so its decision may go early.
+        """
         did, how = settler.at.split(" ")
         order = ["manifests", "decision"]
-        if self._weakened == "decision_gone_first":
+        if how == "committed" or self._weakened == "decision_gone_first":
             order.reverse()
         if did in {"do", "retire"}:
             gone = replace(_moved(store, number, f"{order[0]} {how}"), job=False)

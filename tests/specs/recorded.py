@@ -68,7 +68,7 @@ IN_AREA: Table = (
     ("rename", r"trash/.*", "delete old"),
     ("delete", r"decision", "delete decision"),
     ("delete", r"job\.json", "delete job.json"),
-    # They go before the decision: `job_over` says why.
+    # In which order an area goes: `emptying` says why.
     ("delete|delete_tree|list_tree|stat", r"manifests(/.*)?", ""),
     ("delete|delete_tree|list_tree", r".*", "delete the rest"),
     # A deletion that was not answered is observed.

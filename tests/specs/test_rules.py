@@ -9,6 +9,7 @@ import pytest
 
 from tests.specs import (
     adoption,
+    emptying,
     job_over,
     late_deletes,
     marker_uploads,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Each with a number of states below which it would have explored next to nothing.
 RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "adoption": (adoption.search, 100),
+    "emptying": (emptying.search, 1_000),
     "job over": (job_over.search, 10_000),
     "late deletes": (late_deletes.search, 1_000),
     "marker uploads": (marker_uploads.search, 1_000),
@@ -46,6 +48,7 @@ WEAKENED = [
     pytest.param(partial(search, weakened), id=f"{model}: {weakened}")
     for model, search, rules in (
         ("adoption", adoption.search, adoption.Weakened),
+        ("emptying", emptying.search, emptying.Weakened),
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
         ("marker uploads", marker_uploads.search, marker_uploads.Weakened),

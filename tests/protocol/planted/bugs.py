@@ -19,6 +19,7 @@ from tests.protocol.planted import (
     of_commits,
     of_decisions,
     of_effects,
+    of_emptying,
     of_identity,
     of_markers,
     of_names,
@@ -236,6 +237,7 @@ BUGS = {
         of_claims.overlaps_only_in_equal_partitions, ("P1", "P9", "P11"), plan=runs.ABOVE
     ),
     **of_markers.BUGS,
+    **of_emptying.BUGS,
     "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),
     "takes another decision for its own": Bug(
         of_claims.takes_another_decision_for_its_own, ("P1", "P2", "P5", "P7")

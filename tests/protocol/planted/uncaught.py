@@ -66,6 +66,12 @@ HELD_BY = {
     "prepares a marker again": (
         "tests/protocol/test_lost_uploads.py::test_a_lost_marker_is_found_out_and_settled_by_hand"
     ),
+    "removes published beside the decision": (
+        "tests/protocol/test_emptying.py::test_whatever_has_gone_the_rest_is_no_loss"
+    ),
+    "removes the decision of an abort with the rest": (
+        "tests/protocol/test_emptying.py::test_whatever_has_gone_the_rest_is_no_loss"
+    ),
     "puts back over what came": (
         "tests/protocol/test_trash.py::test_what_finds_its_name_taken_again_is_kept"
     ),

@@ -1,0 +1,79 @@
+"""How what is in an area goes once its ``job.json`` is gone: what keeps it from harm goes last.
+
+An area without ``job.json`` is void. But one with a committed decision, with manifests, and without
+``published`` looks like that of a job whose files were lost, which only a person can settle. So
+``published`` goes when all else has gone. A job that was aborted has none: there the decision goes
+last, since as long as it stands no late driver can create another one. Everything else needs no
+order. The rules are checked by the model in ``tests/specs/emptying.py``.
+
+What is there is listed first, perhaps while ``job.json`` still goes. What comes after that is late,
+means nothing, and is left to `clean`.
+"""
+
+from collections.abc import Coroutine
+from typing import Any, TypeAlias
+
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.deletion import Permit
+from fsspec_commit.effects.parallel import both
+from fsspec_commit.layout import JobLayout, StorePath
+
+Contents: TypeAlias = frozenset[StorePath] | None
+"""What was listed in an area; ``None`` if it is more than is deleted at once."""
+
+
+async def contents_of(store: ConfirmedStore, layout: JobLayout) -> Contents:
+    """Every file in an area, where many are deleted at once; else what is directly in it."""
+    if not store.deleted_at_once_max:
+        return frozenset(child.path for child in await store.list_area(layout.area))
+    found = await store.list_few(layout.area, files_max=store.deleted_at_once_max)
+    return None if found is None else frozenset(file.path for file in found)
+
+
+async def empty(
+    store: ConfirmedStore,
+    layout: JobLayout,
+    permit: Permit,
+    contents: Contents,
+    *,
+    beside: Coroutine[Any, Any, None],
+) -> None:
+    """Delete an area without ``job.json``.
+
+    Args:
+        store: Where it is.
+        layout: The job.
+        permit: A permit for the area.
+        contents: What was listed in it.
+        beside: Drops uploads meanwhile, by the records that are in the area: they stay until it has
+            ended.
+    """
+    if contents is None or not store.deleted_at_once_max:
+        await both(beside, _begin_by_tree(store, layout, permit, contents))
+        await store.delete_tree(layout.area, permit)
+        return
+    last = {path for path in contents if layout.is_upload_record(path)}
+    last.add(layout.published if layout.published in contents else layout.decision)
+    first = contents - last - {layout.spec}
+    await both(beside, store.delete_listed(sorted(first), permit, within=layout.area))
+    await store.delete_listed(sorted(contents & last), permit, within=layout.area)
+
+
+async def empty_by_tree(
+    store: ConfirmedStore, layout: JobLayout, permit: Permit, contents: Contents
+) -> None:
+    """Delete an area without ``job.json``, with whatever else is in it, once no upload is left."""
+    await _begin_by_tree(store, layout, permit, contents)
+    await store.delete_tree(layout.area, permit)
+
+
+async def _begin_by_tree(
+    store: ConfirmedStore, layout: JobLayout, permit: Permit, contents: Contents
+) -> None:
+    """Delete the manifests and the decision: the rest goes in an order of the store's."""
+    deleting = store.delete_tree(layout.manifests, permit)
+    if contents is not None and layout.published in contents:
+        await both(deleting, store.delete(layout.decision, permit))
+    else:
+        await deleting
+        await store.delete(layout.decision, permit)

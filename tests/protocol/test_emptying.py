@@ -1,0 +1,211 @@
+"""How the area of a settled job goes: whatever of it is left, it never looks like a loss."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fsspec_commit.errors import CommitError
+from fsspec_commit.protocol.abort import abort_job
+from fsspec_commit.protocol.commit import commit_job
+from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.testing import Crash
+from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FlatStore
+from tests.protocol.cleaning import cleaned, put, url
+from tests.protocol.in_virtual_time import (
+    Clock,
+    Fails,
+    Then,
+    attempt,
+    opened,
+    started,
+    wrote,
+)
+from tests.unit.effects.virtual_time import run
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from fsspec_commit.layout import JobLayout, StorePath
+    from fsspec_commit.protocol.bound_job import BoundJob
+    from tests.protocol.in_virtual_time import Call
+
+KINDS = ("gcs", "versioned", "minio", "gen2")
+NAMES = ("manifests", "claim-", "decision", "published")
+NO_MATTER = ("_SUCCESS-", "uploads/")
+ATTEMPT = "0123456789abcdef"
+
+
+@pytest.fixture(params=KINDS)
+def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    bucket = make_bucket(ALL_HABITS[request.param])
+    yield bucket
+    remove_bucket(bucket)
+
+
+class Dies:
+    """Who removes an area, and dies at a step of which only some requests were carried out."""
+
+    def __init__(self, done: Collection[str]) -> None:
+        self._done = done
+        self._is_void = False
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if "/_commit/2" not in path or not verb.startswith("delete"):
+            return await call()
+        # The area itself goes with all that is in it, and what it shows is published.
+        name = path.partition("/_commit/2")[2].partition("/")[2] or "published"
+        if self._is_void and not name.startswith((*self._done, *NO_MATTER)):
+            await asyncio.sleep(1)  # The others have been answered by then.
+            raise Crash
+        self._is_void |= name == "job.json"
+        return await call()
+
+
+class Sleeper:
+    """A driver that stops before its decision, and dies just after that."""
+
+    def __init__(self) -> None:
+        self.ended: asyncio.Future[Any] | None = None
+        self.stands, self.wakes = asyncio.Event(), asyncio.Event()
+        self._is_late = False
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if verb == "create" and path.endswith("/decision"):
+            self.stands.set()
+            await self.wakes.wait()
+            self._is_late = True
+            return await call()
+        if self._is_late and verb == "read" and path.endswith("/job.json"):
+            raise Crash
+        return await call()
+
+    async def wake(self) -> None:
+        """Let it go on, to its end."""
+        self.wakes.set()
+        assert self.ended is not None
+        with suppress(Crash, CommitError):
+            await self.ended
+
+
+async def ends(bucket: Bucket, clock: Clock, hook: Dies, how: str) -> tuple[JobLayout, Sleeper]:
+    """A job that was settled, whose area its settler has not removed whole; and who sleeps."""
+    sleeper = Sleeper()
+    driver = await started(url(bucket), clock, sleeper)
+    message = await wrote(driver, "a.txt")
+    sleeper.ended = asyncio.ensure_future(driver.commit([message], wait_s=0))
+    await sleeper.stands.wait()
+    job = (await opened(url(bucket), clock, hook)).bind(driver.started().record)
+    with suppress(Crash):
+        if how == "committed":
+            await commit_job(job, [message], wait_s=0)
+        else:
+            await abort_job(job, by="an aborter")
+    return job.layout, sleeper
+
+
+@pytest.mark.guarantees("P5", "P8")
+@pytest.mark.parametrize("late", ["nothing", "a manifest", "a decision"])
+@pytest.mark.parametrize("how", ["committed", "aborted"])
+def test_whatever_has_gone_the_rest_is_no_loss(bucket: Bucket, how: str, late: str) -> None:
+    """`clean` removes it, and asks nobody."""
+
+    async def left(done: Collection[str], clock: Clock) -> None:
+        layout, sleeper = await ends(bucket, clock, Dies(done), how)
+        assert layout.spec not in bucket.keys("")
+        if late == "a manifest":
+            put(bucket, layout.attempt(7, ATTEMPT).manifest)
+        elif late == "a decision":
+            await sleeper.wake()
+        report = await cleaned(bucket, clock)
+        assert report.shown == (), done
+        assert not bucket.keys(f"{layout.area}/"), done
+        await sleeper.wake()
+        await cleaned(bucket, clock)
+
+    async def main() -> None:
+        clock = Clock()
+        for size in range(len(NAMES) + 1):
+            for done in combinations(NAMES, size):
+                await left(done, clock)
+
+    run(main())
+
+
+@pytest.mark.guarantees("P7", "P8")
+def test_nothing_goes_before_the_job_has_gone(bucket: Bucket) -> None:
+    """A deletion of ``job.json`` that is refused leaves the area as it was."""
+
+    async def main() -> None:
+        clock = Clock()
+        driver = await started(url(bucket), clock, Fails("delete", "/job.json"))
+        await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
+        job = driver.started()
+        assert driver.result is not None
+        [warning] = driver.result.warnings
+        assert "the work area was not removed" in warning
+        area = f"{job.layout.area}/"
+        left = {path[len(area) :].partition("-")[0] for path in bucket.keys(area)}
+        assert {"job.json", "claim", "decision", "published"} <= left
+        again = (await opened(url(bucket), clock)).bind(job.record)
+        assert (await resume_job(again)).warnings == ()
+        assert not bucket.keys(f"{job.layout.area}/")
+
+    run(main())
+
+
+@pytest.mark.guarantees("P5")
+@pytest.mark.parametrize("bucket", ["versioned", "minio"], indirect=True)
+def test_an_upload_that_is_begun_while_the_job_goes_is_aborted(bucket: Bucket) -> None:
+    """Its attempt has found ``job.json``, and will not look again."""
+
+    async def main() -> None:
+        clock = Clock()
+
+        async def straggles() -> None:
+            await asyncio.sleep(1)  # What is to go is listed by then.
+            job: BoundJob = (await opened(url(bucket), clock)).bind(driver.started().record)
+            await attempt(job, ["late.txt"])
+            assert bucket.uploads
+
+        hook = Then("delete", "/job.json", straggles)
+        driver = await started(url(bucket), clock, hook)
+        await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
+        assert hook.done
+        assert bucket.uploads == {}
+        report = await cleaned(bucket, clock)
+        assert report.shown == ()
+        assert not bucket.keys(f"{driver.started().layout.area}/")
+
+    run(main())
+
+
+@pytest.mark.parametrize("bucket", ["gcs", "versioned"], indirect=True)
+def test_a_large_area_goes_by_its_directories(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not held in memory; and its manifests go first, then its decision."""
+    monkeypatch.setattr(FlatStore, "files_max", 3)
+
+    async def main() -> None:
+        clock, deleted = Clock(), list[str]()
+
+        async def note(verb: str, path: StorePath, call: Call) -> Any:
+            if verb.startswith("delete") and "/_commit/2" in path:
+                deleted.append(f"{verb} {path.split('/_commit/')[1].partition('/')[2]}")
+            return await call()
+
+        driver = await started(url(bucket), clock, note)
+        messages = [await wrote(driver, f"{task}.txt", task=task) for task in range(5)]
+        await driver.commit(messages, wait_s=0)
+        assert deleted == [
+            *("delete job.json", "delete_tree manifests", "delete decision", "delete_tree "),
+        ]
+        assert not bucket.keys(f"{driver.started().layout.area}/")
+
+    run(main())

@@ -1,0 +1,153 @@
+"""How an area goes whose job is settled: every interleaving of those who remove it.
+
+``job.json`` goes first; what else is there is listed meanwhile. Then goes what needs no order, all
+at once; and at last what keeps the rest from looking like the area of a committed job whose files
+were lost: ``published``, or the decision of a job that has none. A driver of the job that has
+decided nothing may wake up at any time and create a decision, find the job over and take it back,
+or die before that. An attempt that nobody waits for may create its manifest at any time.
+
+If both come when all have gone, what they leave looks like a loss, whatever the order is, and a
+person is asked. Neither of them alone may do that, nor both while somebody removes the area.
+
+Two remove it, the second perhaps when it has no ``job.json`` any more, as `clean` does. Every step
+is one request. Who dies is who never takes another step: that is in it, since what must not be is
+looked for in every state.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from tests.specs.explore import Found, explore
+
+Weakened: TypeAlias = Literal[
+    "decision_beside_manifests",  # of a job that was aborted
+    "published_beside_manifests",  # it goes with all that needs no order
+    "published_beside_decision",  # it goes after the manifests, and maybe before the decision
+    "begun_beside_job",  # the rest begins to go before job.json is known to be gone
+]
+Settled: TypeAlias = Literal["committed", "aborted"]
+File: TypeAlias = Literal["manifest", "late manifest", "decision", "published"]
+SETTLED: tuple[Settled, ...] = ("committed", "aborted")
+
+
+@dataclass(frozen=True)
+class Remover:
+    """One who removes the area: what they have listed, and what is still to go, step by step."""
+
+    name: str
+    has_listed: bool = False
+    has_deleted_job: bool = False
+    steps: tuple[frozenset[File], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Area:
+    """What stands, and who is where.
+
+    Attributes:
+        decides: What the decision says that stands.
+        counts: Whether ``job.json`` stood when it was created.
+        counted: How many such decisions there were.
+    """
+
+    files: frozenset[File]
+    decides: Settled | None
+    removers: tuple[Remover, ...] = (Remover("driver"), Remover("another"))
+    job: bool = True
+    counts: bool = True
+    counted: int = 1
+    sleeper: Literal["decide", "look", "take back", "end"] = "decide"
+
+    def without(self, file: File) -> "Area":
+        """It is deleted, if it is there."""
+        left = replace(self, files=self.files - {file})
+        return replace(left, decides=None, counts=False) if file == "decision" else left
+
+
+Step: TypeAlias = tuple[str, Area]
+
+
+class Model:
+    """The rules, but for one that may be *weakened*."""
+
+    def __init__(self, weakened: Weakened | None = None) -> None:
+        self._weakened = weakened
+
+    def start(self, settled: Settled) -> Area:
+        """A settled job, whose end has come."""
+        of_all: set[File] = {"manifest", "decision"}
+        of_committed: set[File] = {"published"} if settled == "committed" else set()
+        return Area(frozenset(of_all | of_committed), settled)
+
+    def steps(self, area: Area) -> Iterator[Step]:
+        """Everything that can happen next."""
+        if "late manifest" not in area.files:
+            yield "a late manifest comes", replace(area, files=area.files | {"late manifest"})
+        yield from self._wakes_up(area)
+        for number, one in enumerate(area.removers):
+            for label, after, moved in self._removes(area, one):
+                removers = (*area.removers[:number], moved, *area.removers[number + 1 :])
+                yield f"{one.name} {label}", replace(after, removers=removers)
+
+    def _wakes_up(self, area: Area) -> Iterator[Step]:
+        """One who has decided nothing: refused by a decision that stands, else it is theirs."""
+        if area.sleeper == "decide" and area.decides is not None:
+            yield "a sleeper is refused", replace(area, sleeper="end")
+        elif area.sleeper == "decide":
+            made = replace(area, files=area.files | {"decision"}, decides="committed")
+            counted = replace(made, counts=area.job, counted=area.counted + area.job)
+            yield "a sleeper decides", replace(counted, sleeper="look")
+        elif area.sleeper == "look":
+            goes_on: Literal["end", "take back"] = "end" if area.job else "take back"
+            yield f"a sleeper reads job.json: {area.job}", replace(area, sleeper=goes_on)
+        elif area.sleeper == "take back":
+            taken = replace(area.without("decision"), sleeper="end")
+            yield "a sleeper takes the decision back", taken
+
+    def _removes(self, area: Area, me: Remover) -> Iterator[tuple[str, Area, Remover]]:
+        if not me.has_listed:
+            listed = replace(me, has_listed=True, steps=self._in_order(area.files))
+            yield f"lists {sorted(area.files)}", area, listed
+        if not me.has_deleted_job:
+            yield "deletes job.json", replace(area, job=False), replace(me, has_deleted_job=True)
+        may_go_on = me.has_deleted_job or self._weakened == "begun_beside_job"
+        if me.steps and may_go_on:
+            first, *rest = me.steps
+            for file in first:
+                left = tuple(one for one in (first - {file}, *rest) if one)
+                yield f"deletes the {file}", area.without(file), replace(me, steps=left)
+
+    def _in_order(self, listed: frozenset[File]) -> tuple[frozenset[File], ...]:
+        last: set[File] = {"published"} if "published" in listed else {"decision"}
+        if self._weakened == "published_beside_manifests":
+            last = {"decision"}
+        elif self._weakened == "published_beside_decision":
+            last = {"decision", "published"}
+        elif self._weakened == "decision_beside_manifests":
+            last = {"published"}
+        return tuple(one for one in (listed - last, listed & last) if one)
+
+
+def wrong(area: Area) -> str | None:
+    """What is broken in this state, if anything."""
+    if area.counted > 1:
+        return "two decisions counted"
+    manifests = area.files & {"manifest", "late manifest"}
+    if area.job or area.decides != "committed" or "published" in area.files or not manifests:
+        return None
+    if manifests == {"late manifest"} and not area.counts:
+        return None
+    return "a void area looks like that of a committed job whose files were lost"
+
+
+def search(weakened: Weakened | None = None) -> Found:
+    """Search every interleaving, of a committed job and of an aborted one."""
+    model = Model(weakened)
+    states = 0
+    for settled in SETTLED:
+        found = explore(model.start(settled), model.steps, wrong)
+        states += found.states
+        if found.problem is not None:
+            break
+    return replace(found, states=states)
