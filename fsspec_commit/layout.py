@@ -282,6 +282,10 @@ class JobLayout:
         """The list of the attempts to publish, if they are too many for the decision."""
         return self._record(f"chosen-{nonce}")
 
+    def is_chosen_list(self, path: StorePath) -> bool:
+        """Whether a listed file of the area is such a list."""
+        return path.startswith(self.chosen_list(""))
+
     def trash(self, name: str) -> StorePath:
         """The path in the trash of the replaced file *name*, which its name encodes."""
         return self.trashes_in(self.area, name)[0]

@@ -58,12 +58,16 @@ class Permit:
         if self.is_over(now):
             raise PermitExpiredError(self.because)
 
+    def covers(self, path: StorePath) -> bool:
+        """Whether *path* may be deleted by its name: one with ``..``, say, goes with its tree."""
+        if path in self.files or path in self.trees:
+            return True
+        above = next((tree for tree in self.trees if path.startswith(f"{tree}/")), None)
+        return above is not None and {"", ".", ".."}.isdisjoint(path[len(above) + 1 :].split("/"))
+
     def check(self, path: StorePath) -> None:
         """Raise unless *path* may be deleted: an internal error, not a user's."""
-        if path in self.files or path in self.trees:
-            return
-        above = next((tree for tree in self.trees if path.startswith(f"{tree}/")), None)
-        if above is None or not {"", ".", ".."}.isdisjoint(path[len(above) + 1 :].split("/")):
+        if not self.covers(path):
             raise AssertionError(f"no permit to delete {path!r} ({self.because})")
 
     def check_upload(self, upload: PendingUpload) -> None:

@@ -3,8 +3,9 @@
 An area without ``job.json`` is void. But one with a committed decision, with manifests, and without
 ``published`` looks like that of a job whose files were lost, which only a person can settle. So
 ``published`` goes when all else has gone. A job that was aborted has none: there the decision goes
-last, since as long as it stands no late driver can create another one. Everything else needs no
-order. The rules are checked by the model in ``tests/specs/emptying.py``.
+last, since as long as it stands no late driver can create another one. What shows which uploads are
+to be aborted stays until they are. Everything else needs no order. The rules are checked by the
+model in ``tests/specs/emptying.py``.
 
 What is there is listed first, perhaps while ``job.json`` still goes. What comes after that is late,
 means nothing, and is left to `clean`.
@@ -45,18 +46,27 @@ async def empty(
         layout: The job.
         permit: A permit for the area.
         contents: What was listed in it.
-        beside: Drops uploads meanwhile, by the records that are in the area: they stay until it has
-            ended.
+        beside: Drops uploads meanwhile, by the records that are in the area, and by the list of the
+            attempts that are published: they stay until it has ended.
     """
-    if contents is None or not store.deleted_at_once_max:
+    if (
+        contents is None
+        or not store.deleted_at_once_max
+        # Somebody else may have put a key there that no permit names.
+        or not all(map(permit.covers, contents))
+    ):
         await both(beside, _begin_by_tree(store, layout, permit, contents))
         await store.delete_tree(layout.area, permit)
         return
-    last = {path for path in contents if layout.is_upload_record(path)}
+    last = {path for path in contents if _shows_uploads(layout, path)}
     last.add(layout.published if layout.published in contents else layout.decision)
     first = contents - last - {layout.spec}
     await both(beside, store.delete_listed(sorted(first), permit, within=layout.area))
     await store.delete_listed(sorted(contents & last), permit, within=layout.area)
+
+
+def _shows_uploads(layout: JobLayout, path: StorePath) -> bool:
+    return layout.is_upload_record(path) or layout.is_chosen_list(path)
 
 
 async def empty_by_tree(

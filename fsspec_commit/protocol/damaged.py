@@ -35,6 +35,9 @@ async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> Rec
             decision = await recall(store, state.layout, state.layout.decision, Decision)
             if decision is None or not await _is_unpublished(store, state.layout, decision.record):
                 return None
+            # While an area goes, its decision goes before ``published``, and a late manifest stays.
+            if await recall_listed(store, state.layout, state.layout.decision, Decision) is None:
+                return None
     except RecordError as error:
         return error
     return RecordError("a committed decision stands but job.json is gone")

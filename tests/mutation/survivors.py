@@ -131,7 +131,7 @@ NO_DIFFERENCE = {
     "effects/confirm.py:unclassified: StoreError(…) [without reply]": (
         "an error that is not told otherwise says the same"
     ),
-    "effects/deletion.py:Permit.check: len(above) + 1 -> len(above) - 1": (
+    "effects/deletion.py:Permit.covers: len(above) + 1 -> len(above) - 1": (
         "of a tree the last letter is looked at as well: none of ours ends in a dot"
     ),
     "effects/void_areas.py:delete_taken_area: return True -> nothing": (

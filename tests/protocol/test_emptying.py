@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fsspec_commit.errors import CommitError
+from fsspec_commit.protocol import chosen
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.commit import commit_job
+from fsspec_commit.protocol.damaged import damage_of
+from fsspec_commit.protocol.job_state import read_state
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
@@ -31,6 +34,7 @@ from tests.unit.effects.virtual_time import run
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from fsspec_commit.effects.confirmed.store import ConfirmedStore
     from fsspec_commit.layout import JobLayout, StorePath
     from fsspec_commit.protocol.bound_job import BoundJob
     from tests.protocol.in_virtual_time import Call
@@ -209,3 +213,94 @@ def test_a_large_area_goes_by_its_directories(
         assert not bucket.keys(f"{driver.started().layout.area}/")
 
     run(main())
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("bucket", ["gcs", "versioned", "minio"], indirect=True)
+@pytest.mark.parametrize("odd", ["/x", "a//b", "manifests/./y", "tasks/../y"])
+def test_a_key_that_no_permit_names_keeps_no_job_from_its_end(bucket: Bucket, odd: str) -> None:
+    """Somebody else has put it into the area: it goes with that, as a whole."""
+
+    async def main() -> None:
+        driver = await started(url(bucket), Clock())
+        area = f"{driver.started().layout.area}/"
+        put(bucket, f"{area}{odd}")
+        await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
+        assert driver.result is not None
+        assert driver.result.warnings == ()
+        assert not bucket.keys(area)
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("bucket", ["minio"], indirect=True)
+def test_the_list_of_attempts_stays_as_long_as_uploads_are_looked_for(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumer reads there whose uploads are completed: their records need not be read."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 100)
+    monkeypatch.setattr(chosen, "_HELD_MAX", 2)
+
+    async def slow(verb: str, _: StorePath, call: Call) -> Any:
+        if not verb.startswith("delete"):
+            await asyncio.sleep(1)
+        return await call()
+
+    async def main() -> None:
+        clock = Clock()
+        driver = await started(url(bucket), clock, Fails("delete", "/job.json", Crash()))
+        messages = [await wrote(driver, f"{task}.txt", task=task) for task in range(5)]
+        with suppress(Crash):
+            await driver.commit(messages, wait_s=0)
+        job = driver.started()
+        lists = f"{job.layout.area}/chosen-"
+        assert any(path.startswith(lists) for path in bucket.keys(""))
+        again = (await opened(url(bucket), clock, slow)).bind(job.record)
+        assert (await resume_job(again)).warnings == ()
+        assert not bucket.keys(f"{job.layout.area}/")
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("bucket", ["gcs", "versioned", "minio"], indirect=True)
+def test_who_reads_while_an_area_goes_sees_no_loss(bucket: Bucket) -> None:
+    """Also if a late manifest stays when the decision that they have read has gone."""
+
+    async def main() -> None:
+        clock = Clock()
+        gone = asyncio.Event()
+
+        async def stops(verb: str, path: StorePath, call: Call) -> Any:
+            if verb.startswith("delete") and path.endswith("/decision"):
+                reading.set()
+                await read.wait()
+            return await call()
+
+        async def reads(verb: str, path: StorePath, call: Call) -> Any:
+            answer = await call()
+            if verb == "read" and path.endswith("/decision"):
+                read.set()
+                await gone.wait()
+            return answer
+
+        reading, read = asyncio.Event(), asyncio.Event()
+        driver = await started(url(bucket), clock, stops)
+        layout = driver.started().layout
+        message = await wrote(driver, "a.txt")
+        ending = asyncio.ensure_future(driver.commit([message], wait_s=0))
+        await reading.wait()
+        put(bucket, layout.attempt(7, ATTEMPT).manifest)
+        store = (await opened(url(bucket), clock, reads)).store
+        looking = asyncio.ensure_future(_damage(store, layout))
+        await ending
+        assert [path for path in bucket.keys(f"{layout.area}/") if "manifests" not in path] == []
+        gone.set()
+        assert await looking is None
+
+    run(main())
+
+
+async def _damage(store: ConfirmedStore, layout: JobLayout) -> object:
+    return await damage_of(store, await read_state(store, layout), check=lambda _: None)
