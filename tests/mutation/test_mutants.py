@@ -72,8 +72,11 @@ BY_DAY = (
     ("protocol/decision.py", "_confirmed: ours is None -> ours is not None"),
     ("committers/renaming.py", "RenamingCommitter.publish: not arrived -> arrived"),
     (
-        "effects/retirement.py",
-        "RetiringInOrder.retire: await self._store.delete(layout.spec, permit) -> nothing",
+        "effects/confirmed/store.py",
+        (
+            "ConfirmedStore.delete: "
+            "await confirm(Effect(apply, observe, 'deleting', path), self._pace) -> nothing"
+        ),
     ),
 )
 
