@@ -52,6 +52,11 @@ def delete_tree(store: Store) -> Awaitable[Any]:
     return store.delete_tree(PATH)
 
 
+async def delete_files(store: Store) -> None:
+    assert store.bulk_deletion is not None
+    await store.bulk_deletion.delete_files([PATH], within=ROOT)
+
+
 def stat(store: Store) -> Awaitable[Any]:
     return store.stat(PATH)
 

@@ -13,7 +13,7 @@ from tests.unit.stores.azure.answers import said, told
 from tests.unit.stores.azure.verbs import rename, rename_directory
 from tests.unit.stores.bucket import tree
 from tests.unit.stores.s3.answers import tag, xml
-from tests.unit.stores.verbs import PATH, ROOT, all_of
+from tests.unit.stores.verbs import OTHER, PATH, ROOT, all_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -35,6 +35,25 @@ def test_metadata_are_no_blobs_whatever_they_are_called(flat: ScriptedAzure) -> 
     flat.answering = lambda _: told(200, page.body)
     assert tree(flat) == ["a"]
     assert len(flat.run(all_of(flat.store.list_children(ROOT)))) == 1
+
+
+def test_many_blobs_are_deleted_by_their_names(flat: ScriptedAzure) -> None:
+    """One that may be left leaves it open what has happened; a missing one is done."""
+    paths = [PATH, OTHER]
+    deleting = flat.store.bulk_deletion
+    assert deleting is not None
+    flat.always(told(202))
+    flat.run(deleting.delete_files(paths, within=ROOT))
+    assert [request.method for request in flat.received] == ["DELETE"] * 2
+    refused = said(403, "AuthorizationPermissionMismatch")
+    for answers, reply in (
+        ([refused, said(404, "BlobNotFound")], Reply.REFUSED),
+        ([refused, said(500, "InternalError")], Reply.UNKNOWN),
+    ):
+        flat.script(*answers)
+        caught = flat.failure_of(deleting.delete_files(paths, within=ROOT))
+        assert caught.reply is reply
+        assert "of its files were not deleted" in str(caught)
 
 
 TURNS = 20

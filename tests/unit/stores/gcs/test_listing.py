@@ -79,6 +79,28 @@ def test_what_was_not_deleted_is_named(gcs: ScriptedGcs) -> None:
     assert "'out/t/01'" not in str(caught.value)
 
 
+def test_many_files_are_deleted_by_their_names(gcs: ScriptedGcs) -> None:
+    """Of those that are left, the answer that leaves most open counts; a missing one is done."""
+    names = ["out/t/a", "out/t/b c", "out/t/d/&<e>#", "out/t/f%2Fg"]
+    gcs.answering = bucket = GcsBucket(*names, "out/t/d/f", "out/t0")
+    deleting = gcs.store.bulk_deletion
+    paths = [StorePath(f"bucket/{name}") for name in names]
+    gcs.run(deleting.delete_files(paths, within=TREE))
+    assert bucket.keys == ["out/t/d/f", "out/t0"]
+    assert [request.method for request in gcs.received] == ["DELETE"] * 4
+    for answers, reply in (
+        ([error(403, "forbidden"), error(404, "notFound")], Reply.REFUSED),
+        ([error(403, "forbidden"), error(429, "rateLimitExceeded")], Reply.NOT_DONE),
+        ([error(403, "forbidden"), error(500, "backendError")], Reply.UNKNOWN),
+    ):
+        bucket.errors = dict(zip(names, answers, strict=False))
+        bucket.keys = [*names]
+        caught = gcs.failure_of(deleting.delete_files(paths, within=TREE))
+        assert caught.reply is reply
+        assert "left are 'out/t/a'" in str(caught)
+        assert bucket.keys == [*bucket.errors]
+
+
 def test_files_that_come_back_end_the_deletion(gcs: ScriptedGcs) -> None:
     page = listed(resource("out/t/a"), nextPageToken="n")
     gcs.answering = lambda one: DELETED if one.method == "DELETE" else page

@@ -52,4 +52,5 @@ VERBS = {
     "tree": Verb(verbs.list_tree, "list", "storage.objects.list"),
     "children": Verb(verbs.list_children, "list", "storage.objects.list"),
     "delete tree": Verb(verbs.delete_tree, "list", "storage.objects.list"),
+    "delete files": Verb(verbs.delete_files, "delete", "storage.objects.delete"),
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory
+from fsspec_commit.store import DeletesInBulk, Directory
+from fsspec_commit_stores.s3 import listing
 from tests.unit.stores.bucket import tree
 from tests.unit.stores.responder import Answer, Answering, Received
 from tests.unit.stores.s3.answers import MARK, tag, xml
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tests.unit.stores.s3.scripted import ScriptedS3
 
 PATH = StorePath("bucket/out")
+NO_KEY = "NoSuchKey"
 
 
 def test_markers_of_directories_are_no_files(s3: ScriptedS3) -> None:
@@ -116,6 +119,54 @@ def test_files_that_come_back_end_the_deletion(s3: ScriptedS3) -> None:
     with pytest.raises(StoreError, match="come back, or the listing is stale"):
         s3.run(s3.store.delete_tree(StorePath("bucket/out/t")))
     assert len(s3.received) == 3
+
+
+TREE = StorePath("bucket/out/t")
+
+
+def test_many_files_go_by_one_request_with_the_directories_that_they_leave(
+    s3: ScriptedS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a server may keep them; more names than one request takes, by several."""
+    names = ["out/t/a", "out/t/b c", "out/t/d/e/&<e>", "out/t/f\rg"]
+    emptied = ["out/t/d/e/", "out/t/d/", "out/t/"]
+    paths = [StorePath(f"bucket/{name}") for name in names]
+    s3.answering = bucket = S3Bucket(*names, "out/t/d0", "out/t0")
+    s3.run(_deletion(s3).delete_files(paths, within=TREE))
+    assert bucket.keys == ["out/t/d0", "out/t0"]
+    assert [_deleted(one) for one in s3.received] == [[*names, *emptied]]
+    for at_once, requests in ((5, [5, 2]), (4, [4, 3])):
+        monkeypatch.setattr(listing, "_DELETED_AT_ONCE_MAX", at_once)
+        s3.received.clear()
+        s3.run(_deletion(s3).delete_files(paths, within=TREE))
+        assert [len(_deleted(one)) for one in s3.received] == requests
+        assert [key for one in s3.received for key in _deleted(one)] == [*names, *emptied]
+
+
+def test_of_many_files_every_one_that_was_not_deleted_is_reported(s3: ScriptedS3) -> None:
+    """But no directory in which something is, nor what was not there."""
+    names = [f"out/t/{name}" for name in ("a", "b", "c/d")]
+    s3.answering = bucket = S3Bucket(*names)
+    paths = [StorePath(f"bucket/{name}") for name in names]
+    bucket.errors = {"out/t/a": "AccessDenied", "out/t/": "DirectoryNotEmpty", "out/t/b": NO_KEY}
+    caught = s3.failure_of(_deletion(s3).delete_files(paths, within=TREE))
+    assert caught.reply is Reply.REFUSED
+    assert str(caught).endswith("1 of its files were not deleted: 'out/t/a' (AccessDenied)")
+    bucket.errors["out/t/b"] = "InternalError"
+    assert s3.failure_of(_deletion(s3).delete_files(paths, within=TREE)).reply is Reply.UNKNOWN
+    bucket.errors = dict.fromkeys([*names, "out/t/c/", "out/t/"], NO_KEY)
+    s3.run(_deletion(s3).delete_files(paths, within=TREE))
+
+
+def _deletion(s3: ScriptedS3) -> DeletesInBulk:
+    assert s3.store.bulk_deletion is not None
+    return s3.store.bulk_deletion
+
+
+def _deleted(request: Received) -> list[str]:
+    """The keys that a request names."""
+    nodes = ET.fromstring(request.body).iter()
+    return [str(node.text) for node in nodes if node.tag.endswith("Key")]
 
 
 class EmptyPagesFirst:
