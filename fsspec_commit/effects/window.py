@@ -83,7 +83,7 @@ class Window:
             self._is_cut = True
             self._shrink()
             self._rest, self._is_wary = _REST, True
-            self._turned_away = 0
+            self._turned_away = self._lost = 0
             self._ends, self._ends_min = 0, self._round_of(in_flight)
         self._turned_away += 1
 

@@ -147,6 +147,21 @@ def test_many_lost_answers_do(lost: int) -> None:
     assert rounds.window.slots == 1
 
 
+def test_answers_lost_before_a_refusal_do_not_count_in_the_round_that_begins_with_it() -> None:
+    """Of 124 calls 8 are lost, which is not one in eight."""
+    window = Window(SLOTS_FIRST)
+    window.begin(0)
+    for nth in range(60):
+        if nth < 7:
+            window.lose()
+        window.end(1, SLOTS_FIRST)
+    window.turn_away(SLOTS_FIRST)
+    window.lose()
+    for _ in range(SLOTS_FIRST):
+        window.end(2, SLOTS_FIRST)
+    assert window.slots == int(SLOTS_FIRST * 0.7)
+
+
 def test_calls_one_after_the_other_do_not_shrink_it_each_time() -> None:
     """They say nothing of how many may be in flight."""
     window = Window(MOST)
