@@ -120,7 +120,10 @@ class BlobListing:
         why = f"{len(left)} of its files were not deleted: {shown}; {first}"
         if all(failure.reply is Reply.REFUSED for failure in left.values()):
             raise self._container.refusal("Delete Blob", path, why, first.errno or errno.EIO)
-        raise self._container.doubt("Delete Blob", path, why)
+        is_overload = any(failure.is_overload for failure in left.values())
+        raise self._container.failure(
+            "Delete Blob", path, why, Reply.UNKNOWN, is_overload=is_overload
+        )
 
     def _entry(self, found: ET.Element) -> Entry | None:
         """One file of a page; ``None`` of what only makes a directory be seen."""

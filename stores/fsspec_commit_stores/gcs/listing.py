@@ -153,6 +153,7 @@ class Listing:
             first = next(iter(left.values()))
             why = f"left are {first_of([repr(self._bucket.key(one)) for one in left])}: {first}"
             failure = self._bucket.failure("objects.delete", path, why, _worst(left.values()))
+            failure.is_overload = any(error.is_overload for error in left.values())
             failure.retry_after_s = (
                 max((error.retry_after_s or 0.0 for error in left.values()), default=0.0) or None
             )

@@ -125,9 +125,18 @@ class Requests(ABC):
         """The failure of a request whose answer does not say what was done."""
         return self.failure(operation, path, why, Reply.UNKNOWN)
 
-    def failure(self, operation: str, path: StorePath, why: str, reply: Reply) -> StoreError:
+    def failure(
+        self,
+        operation: str,
+        path: StorePath,
+        why: str,
+        reply: Reply,
+        *,
+        is_overload: bool = False,
+    ) -> StoreError:
         """The failure that an answer tells of which is no error by its status."""
-        return store_error(self.described(operation, path), why, reply)
+        described = self.described(operation, path)
+        return store_error(described, why, reply, is_overload=is_overload)
 
     @abstractmethod
     def described(self, operation: str, path: StorePath) -> RequestDescription:

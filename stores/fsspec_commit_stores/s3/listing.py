@@ -17,7 +17,7 @@ from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations, below, first_of
-from fsspec_commit_stores.s3.answers import Answer, reply_of
+from fsspec_commit_stores.s3.answers import Answer, is_overload, reply_of
 from fsspec_commit_stores.s3.contents import etag_of
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
@@ -209,13 +209,15 @@ class Listing:
         if not codes:
             return
         shown = first_of([f"{key!r} ({code})" for key, code in codes.items()])
-        refused = all(
-            reply_of(Answer(status=0, code=code, error={}, headers={})) is Reply.REFUSED
-            for code in codes.values()
-        )
+        answers = [Answer(status=0, code=code, error={}, headers={}) for code in codes.values()]
+        refused = all(reply_of(one) is Reply.REFUSED for one in answers)
         why = f"{len(codes)} of its files were not deleted: {shown}"
         raise self._bucket.failure(
-            "delete_objects", path, why, Reply.REFUSED if refused else Reply.UNKNOWN
+            "delete_objects",
+            path,
+            why,
+            Reply.REFUSED if refused else Reply.UNKNOWN,
+            is_overload=any(is_overload(one) for one in answers),
         )
 
     async def _shown(

@@ -117,6 +117,17 @@ def test_nothing_of_another_place_is_deleted(cloud: Scripted[Any]) -> None:
     assert {request.method for request in cloud.received} == {"GET"}
 
 
+@pytest.mark.parametrize(("code", "is_overload"), [("busy", True), ("denied", False)])
+@pytest.mark.parametrize("cloud", ["gcs", "flat"], indirect=True)
+def test_of_a_tree_one_file_is_enough_to_say_that_too_much_is_asked(
+    cloud: Scripted[Any], code: str, *, is_overload: bool
+) -> None:
+    """A tree's files are deleted many at a time, and each counts for the store."""
+    cloud.answering = bucket = cloud.bucket("out/t/a", "out/t/b")
+    bucket.errors = {"out/t/b": cloud.error(*getattr(cloud, code))}
+    assert cloud.failure_of(cloud.store.delete_tree(TREE)).is_overload is is_overload
+
+
 @pytest.mark.parametrize("path", ["bucket/out", "bucket", "bucket/other", "bucket/out0"])
 def test_the_destination_itself_is_never_deleted(cloud: Scripted[Any], path: str) -> None:
     with pytest.raises(StoreError, match="the destination itself, or outside"):

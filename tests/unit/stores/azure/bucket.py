@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from tests.unit.stores.azure.answers import told
 from tests.unit.stores.bucket import FakeBucket
 from tests.unit.stores.s3.answers import tag, xml
 
 if TYPE_CHECKING:
-    from tests.unit.stores.responder import Answer
+    from tests.unit.stores.responder import Answer, Received
 
 
 class FlatContainer(FakeBucket):
-    """Its blobs, and no part of them is jumped over."""
+    """Its blobs, none jumped over; they are deleted one by one, and *errors* are answers."""
 
     token, start, size = "marker", "", "maxresults"
+
+    def answered(self, request: Received) -> Answer | None:
+        if request.method != "DELETE":
+            return None
+        key = next(key for key in self.keys if unquote(request.path).endswith(f"/{key}"))
+        if key not in self.errors:
+            self.keys.remove(key)
+        answer: Answer = self.errors.get(key, told(202))
+        return answer
 
     @classmethod
     def shown(cls, keys: list[str], following: str) -> Answer:

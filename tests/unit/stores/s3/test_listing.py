@@ -100,10 +100,16 @@ def test_every_key_that_was_not_deleted_is_reported(s3: ScriptedS3) -> None:
     assert caught.value.reply is Reply.REFUSED
     assert "12 of its files were not deleted: 'out/t/00' (AccessDenied)" in str(caught.value)
     assert str(caught.value).endswith("'out/t/09' (AccessDenied) and 2 more")
+    assert not caught.value.is_overload
     bucket.errors = {"out/t/00": "InternalError", "out/t/01": "AccessDenied"}
     with pytest.raises(StoreError) as caught:
         s3.run(s3.store.delete_tree(StorePath("bucket/out/t")))
     assert caught.value.reply is Reply.UNKNOWN
+    bucket.errors = {"out/t/00": "SlowDown", "out/t/01": "AccessDenied"}
+    with pytest.raises(StoreError) as caught:
+        s3.run(s3.store.delete_tree(StorePath("bucket/out/t")))
+    assert caught.value.reply is Reply.UNKNOWN
+    assert caught.value.is_overload, "each key counts, so that S3 says it of single ones"
     bucket.errors = {"out/t/00": "NoSuchKey", "out/t/01": "NoSuchKey"}
     bucket.keys = ["out/t/00", "out/t/01"]
     s3.run(s3.store.delete_tree(StorePath("bucket/out/t")))
