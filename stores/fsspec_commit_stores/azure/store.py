@@ -43,7 +43,7 @@ from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import BlockUploads
 from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
-from fsspec_commit_stores.http.connections import Connections
+from fsspec_commit_stores.http.connections import Connections, to_open
 from fsspec_commit_stores.http.store import HttpStore, Listing
 
 
@@ -100,24 +100,24 @@ class AzureStore(HttpStore):
                 it is.
         """
         place = place_of(url)
-        connections = Connections(options.concurrency)
-        account = account_of(url, place, replace(options, concurrency=connections.most))
-        try:
-            container = Container(account.connection, place.container)
-            hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
-            if options.choosing:
-                await options.ask(lambda: refuse_what_is_kept(container, place.root))
-        except BaseException:
-            await account.close()
-            raise
-        return cls(
-            account,
-            place,
-            options.ask,
-            connections=connections,
-            is_hierarchical=hierarchical,
-            single_writer=options.single_writer,
-        )
+        with to_open(options.concurrency) as connections:
+            account = account_of(url, place, replace(options, concurrency=connections.most))
+            try:
+                container = Container(account.connection, place.container)
+                hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
+                if options.choosing:
+                    await options.ask(lambda: refuse_what_is_kept(container, place.root))
+            except BaseException:
+                await account.close()
+                raise
+            return cls(
+                account,
+                place,
+                options.ask,
+                connections=connections,
+                is_hierarchical=hierarchical,
+                single_writer=options.single_writer,
+            )
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request; in a flat account one more for what is no file.

@@ -43,7 +43,7 @@ from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.writing import GcsWriter
-from fsspec_commit_stores.http.connections import Connections
+from fsspec_commit_stores.http.connections import Connections, to_open
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
@@ -102,21 +102,23 @@ class GcsStore(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        connections = Connections(options.concurrency)
-        at_once = options.concurrency or _DELETIONS_MAX
-        found = await opened(url, place, replace(options, concurrency=connections.most))
-        try:
-            facts = capabilities_of(is_google=found.is_google, single_writer=options.single_writer)
-            if options.choosing:
-                facts = await options.ask(partial(facts_of, found.bucket, facts, url))
-            return cls(
-                *(found, place, facts, options.ask),
-                connections=connections,
-                deletions_max=at_once,
-            )
-        except BaseException:
-            await close(found)
-            raise
+        with to_open(options.concurrency) as connections:
+            at_once = options.concurrency or _DELETIONS_MAX
+            found = await opened(url, place, replace(options, concurrency=connections.most))
+            try:
+                facts = capabilities_of(
+                    is_google=found.is_google, single_writer=options.single_writer
+                )
+                if options.choosing:
+                    facts = await options.ask(partial(facts_of, found.bucket, facts, url))
+                return cls(
+                    *(found, place, facts, options.ask),
+                    connections=connections,
+                    deletions_max=at_once,
+                )
+            except BaseException:
+                await close(found)
+                raise
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request for a file, a listing of one key for anything else.

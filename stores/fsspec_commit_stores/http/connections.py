@@ -3,6 +3,8 @@
 import os
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _MOST = 512
 _LEAST = 64
@@ -27,11 +29,30 @@ class Connections:
 
     def give_back(self) -> None:
         """Let other stores have them; who drops this object does so as well."""
-        _held.discard(self)
+        with _lock:
+            _held.discard(self)
+
+
+@contextmanager
+def to_open(asked: int | None) -> Iterator[Connections]:
+    """The connections of a store that the block opens; given back at once where it does not.
+
+    The error, which somebody may keep, keeps all that the block knew.
+    """
+    connections = Connections(asked)
+    try:
+        yield connections
+    except BaseException:
+        connections.give_back()
+        raise
 
 
 _held = weakref.WeakSet[Connections]()
 _lock = threading.Lock()
+# A child that is forked while another thread opens a store must be able to open its own.
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 
 
 def _half_of_open_files() -> int:

@@ -146,8 +146,10 @@ class HttpStore(ABC):
     async def close(self) -> None:
         """Close the connections; once is enough."""
         if self._unclosed.detach() is not None:
-            await self._close()
-            self._connections.give_back()
+            try:
+                await self._close()
+            finally:
+                self._connections.give_back()
 
 
 def _close_later(close: Close, loop: asyncio.AbstractEventLoop) -> None:

@@ -27,7 +27,7 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
-from fsspec_commit_stores.http.connections import Connections
+from fsspec_commit_stores.http.connections import Connections, to_open
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.store import HttpStore
 from fsspec_commit_stores.s3.contents import condition_of, metadata_of, nonce_of
@@ -120,27 +120,27 @@ class S3Store(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        connections = Connections(options.concurrency)
-        options = replace(options, concurrency=connections.most)
-        wanted_bytes, by_template = part_bytes_of(url, options), wants_templates(url, options)
-        filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
-        endpoint = str(client.meta.endpoint_url)
-        grows = is_verified(place.bucket, endpoint)
-        part_bytes = wanted_bytes or (None if grows else PART_BYTES)
-        facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
-        store = cls(
-            *(filesystem, client, place, facts, options.ask),
-            connections=connections,
-            part_bytes=part_bytes,
-            by_template=by_template,
-        )
-        if options.choosing:
-            try:
-                await options.ask(store._versions.are_kept)
-            except BaseException:
-                await store.close()
-                raise
-        return store
+        with to_open(options.concurrency) as connections:
+            options = replace(options, concurrency=connections.most)
+            wanted_bytes, by_template = part_bytes_of(url, options), wants_templates(url, options)
+            filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
+            endpoint = str(client.meta.endpoint_url)
+            grows = is_verified(place.bucket, endpoint)
+            part_bytes = wanted_bytes or (None if grows else PART_BYTES)
+            facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
+            store = cls(
+                *(filesystem, client, place, facts, options.ask),
+                connections=connections,
+                part_bytes=part_bytes,
+                by_template=by_template,
+            )
+            if options.choosing:
+                try:
+                    await options.ask(store._versions.are_kept)
+                except BaseException:
+                    await store.close()
+                    raise
+            return store
 
     @property
     def capabilities(self) -> Capabilities:

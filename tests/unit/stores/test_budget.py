@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import weakref
 from typing import TYPE_CHECKING
 
@@ -68,3 +69,63 @@ def test_what_is_closed_or_forgotten_is_given_back_once(limit: Limit) -> None:
     del second
     gc.collect()
     assert Connections(None).most == 512
+
+
+def test_a_store_may_be_closed_on_a_thread_while_another_is_opened(limit: Limit) -> None:
+    limit(1_024)
+    closed = Connections(100)
+    closing = threading.Thread(target=closed.give_back)
+
+    class ClosedMeanwhile(Connections):
+        """Counted while the other one is being closed."""
+
+        @property
+        def most(self) -> int:
+            if closing.ident is None:
+                closing.start()
+                closing.join(0.1)
+            return 12
+
+        @most.setter
+        def most(self, most: int) -> None:
+            pass
+
+    held = ClosedMeanwhile(12)
+    assert Connections(None).most == 400
+    closing.join()
+    held.give_back()
+    assert Connections(None).most == 512
+
+
+def test_a_child_that_is_forked_while_a_thread_opens_a_store_can_open_its_own() -> None:
+    """The thread that held the lock is not in the child, which would wait for it for ever."""
+    locked, forked = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with connections._lock:
+            locked.set()
+            forked.wait(0.2)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    locked.wait()
+    child = os.fork()
+    if not child:
+        os._exit(0 if connections._lock.acquire(timeout=5) else 1)
+    forked.set()
+    holder.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_could_not_be_opened_holds_none_even_while_its_error_is_kept(limit: Limit) -> None:
+    limit(1_024)
+    with pytest.raises(OSError, match="no"), connections.to_open(None) as taken:
+        raise OSError("no")
+    assert taken.most == Connections(None).most == 512
+
+
+def test_what_was_opened_holds_its_own(limit: Limit) -> None:
+    limit(1_024)
+    with connections.to_open(None) as taken:
+        pass
+    assert (taken.most, Connections(None).most) == (512, 64)

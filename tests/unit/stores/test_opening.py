@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pytest
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.http import connections
 
 if TYPE_CHECKING:
     from fsspec_commit.store import Store
@@ -58,6 +60,22 @@ def test_opening_sends_nothing(cloud: Scripted[Any]) -> None:
 def test_as_many_calls_are_made_as_there_may_be_connections(cloud: Scripted[Any]) -> None:
     assert cloud.open().in_flight_max == cloud.open().in_flight_max <= 512
     assert cloud.run(opened(cloud, 200)) == 200
+
+
+def test_what_could_not_be_opened_leaves_its_connections_to_others(
+    cloud: Scripted[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while its error is kept, and with it all that was known by then."""
+    monkeypatch.setattr(connections, "_held", held := WeakSet[connections.Connections]())
+
+    async def refused(question: object, /) -> Any:
+        raise RequestError("not that one")
+
+    options = OpenOptions(storage_options=cloud.account(cloud.url), choosing=True, ask=refused)
+    with pytest.raises(RequestError) as caught:
+        cloud.run(cloud.adapter.open(cloud.url_of_store, options))
+    assert "not that one" in str(caught.value)
+    assert not held
 
 
 async def opened(cloud: Scripted[Any], concurrency: int) -> int | None:
