@@ -106,6 +106,8 @@ class S3Store(HttpStore):
             connections=connections,
             is_verified=is_verified(place.bucket, self._bucket.endpoint),
         )
+        # The caller's own s3fs may have been given fewer.
+        self.in_flight_max = min(self.in_flight_max, client.meta.config.max_pool_connections)
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:

@@ -215,7 +215,7 @@ class TestRequests:
         store = s3.open()
         assert config(store).max_pool_connections == store.in_flight_max
         mine = s3.open(config_kwargs={"max_pool_connections": 7})
-        assert config(mine).max_pool_connections == 7
+        assert config(mine).max_pool_connections == mine.in_flight_max == 7
         options = OpenOptions(storage_options=ACCOUNT, concurrency=200)
         wide = s3.run(S3Store.open("s3://bucket/out", options))
         assert config(wide).max_pool_connections == 200
