@@ -6,8 +6,7 @@ change, and at worst a renamed directory under both its names for a moment.
 
 A directory *exists* when fsspec lists it in ``pseudo_dirs`` or any file lies below it, which is
 also what ``fsspec.filesystem("memory").isdir`` answers. Directories that this adapter makes are
-listed, so that they outlive their last file, as on a disk; :meth:`MemoryStore.delete_tree` and a
-rename take them away.
+listed, so that they outlive their last file, as on a disk, until a tree is deleted or renamed.
 """
 
 from collections.abc import AsyncIterator, Iterator

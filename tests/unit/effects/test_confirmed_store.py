@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.confirmed.files import BULK_MAX
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, TRIES_MAX
 from fsspec_commit.errors import CommitStateUnknownError, Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Directory, Entry, Expect, Token
-from fsspec_commit.testing.simulation.families import capabilities_of
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.flat.store import FlatStore
 from tests.unit.effects.in_a_bucket import DESTINATION, IDS, Place, failure
-from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -315,76 +311,6 @@ def test_as_many_calls_are_in_flight_as_it_was_opened_for(
 
     assert place.use(main) == most
     assert seen == most
-
-
-class Bulk:
-    """Renames that are done by one call, and how many of them."""
-
-    def __init__(self, done: int | StoreError) -> None:
-        self._done = done
-        self.asked: list[int] = []
-
-    async def rename_in_bulk(self, renames: list[object], *, within: StorePath) -> int:
-        self.asked.append(len(renames))
-        if isinstance(self._done, StoreError):
-            raise self._done
-        await asyncio.sleep(2)
-        return self._done
-
-
-def opened(place: Place, bulk: Bulk | None, statistics: Statistics) -> ConfirmedStore:
-    flat = FlatStore(DESTINATION.root, place.bucket, capabilities_of(place.bucket.habits))
-    flat.bulk = bulk  # type: ignore[assignment]
-    return ConfirmedStore(flat, ids=IDS, statistics=statistics, in_flight_max=1)
-
-
-RENAMES = [(StorePath(f"{AREA}/{n}"), StorePath(f"b/out/{n}")) for n in range(3)]
-
-
-def test_many_files_are_renamed_by_one_call_that_takes_a_slot(place: Place) -> None:
-    statistics, bulk = Statistics(), Bulk(2)
-
-    async def main() -> None:
-        store = opened(place, bulk, statistics)
-        files = store.files
-        assert files is not None
-        assert files.bulk_max == BULK_MAX
-        first = asyncio.create_task(files.rename_in_bulk(RENAMES, within=AREA))
-        await asyncio.sleep(1)
-        assert await files.rename_in_bulk(RENAMES, within=AREA) == 0, "there is no other slot"
-        assert await first == 2
-        store._pace.silence.last()
-        assert await files.rename_in_bulk(RENAMES, within=AREA) == 2, "it is free again"
-        assert store._pace.silence._since_s is None, "the store has answered"
-
-    run(main())
-    assert bulk.asked == [3, 3]
-    counted = statistics.snapshot()
-    assert (counted["op_rename"], counted["op_rename.mean"]) == (4, 1000)
-
-
-def test_a_slot_is_free_again_after_a_failure(place: Place) -> None:
-    bulk = Bulk(BUSY)
-
-    async def main() -> None:
-        files = opened(place, bulk, Statistics()).files
-        assert files is not None
-        for _ in range(2):
-            with pytest.raises(StoreError):
-                await files.rename_in_bulk(RENAMES, within=AREA)
-
-    run(main())
-    assert bulk.asked == [3, 3]
-
-
-def test_a_store_that_renames_one_file_at_a_time_is_asked_for_one(place: Place) -> None:
-    async def main() -> None:
-        files = opened(place, None, Statistics()).files
-        assert files is not None
-        assert files.bulk_max == 1
-        assert await files.rename_in_bulk(RENAMES, within=AREA) == 0
-
-    run(main())
 
 
 def test_a_store_that_cannot_be_closed_is_left(place: Place) -> None:
