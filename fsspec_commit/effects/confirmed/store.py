@@ -16,6 +16,7 @@ from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.confirmed.writer import ConfirmedWriter
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import IN_FLIGHT_MAX, Pace
+from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     StoreError,
@@ -262,7 +263,9 @@ class ConfirmedStore(StoreReads):
     ) -> None:
         """Delete files below *within* whose names nobody else uses; missing ones are done.
 
-        No more than :attr:`deleted_at_once_max`, which is 0 where the store has no such call.
+        No more than :attr:`deleted_at_once_max`, which is 0 where the store has no such call. It is
+        sent once: a store that turns away some of the files of each call would never have deleted
+        all by one. So then each file is deleted by itself.
         """
         for path in paths:
             permit.check(path)
@@ -272,15 +275,26 @@ class ConfirmedStore(StoreReads):
             raise UnsafeStoreError(message, kind="no_ability", path=within)
         if not paths:
             return
+        is_sent = False
 
-        async def apply() -> None:
+        async def apply() -> bool:
+            nonlocal is_sent
+            if is_sent:
+                return False
+            is_sent = True
             permit.check_time(self.ids.now())
             await self._counted("op_delete", deletion.delete_files(paths, within=within))
+            return True
 
-        async def observe() -> Undone | None:
+        async def observe() -> Undone:
             return Undone.UNDONE  # Nobody asks for each: what is gone is deleted once more.
 
-        await confirm(Effect(apply, observe, "deleting files in", within), self._pace)
+        if not await confirm(Effect(apply, observe, "deleting files in", within), self._pace):
+
+            async def delete(path: StorePath) -> None:
+                await self.delete(path, permit)
+
+            await for_each(paths, delete, in_flight_max=self.in_flight_max)
 
     async def delete_empty(self, path: StorePath, permit: Permit) -> bool:
         """Delete the directory *path* on condition that nothing is in it, where the store can.
