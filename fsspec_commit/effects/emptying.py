@@ -20,13 +20,21 @@ from fsspec_commit.effects.parallel import both
 from fsspec_commit.layout import JobLayout, StorePath
 
 Contents: TypeAlias = frozenset[StorePath] | None
-"""What was listed in an area; ``None`` if it is more than is deleted at once."""
+"""What is known to be in an area; ``None`` if it is more than is deleted at once."""
 
 
-async def contents_of(store: ConfirmedStore, layout: JobLayout) -> Contents:
-    """Every file in an area, where many are deleted at once; else what is directly in it."""
+async def contents_of(store: ConfirmedStore, layout: JobLayout, *, is_published: bool) -> Contents:
+    """Every file in an area, where many are deleted at once.
+
+    Elsewhere nothing is listed, which may be denied: of what is there only ``published`` matters.
+
+    Args:
+        store: Where it is.
+        layout: The job.
+        is_published: Whether the caller knows that ``published`` stands.
+    """
     if not store.deleted_at_once_max:
-        return frozenset(child.path for child in await store.list_area(layout.area))
+        return frozenset({layout.published} if is_published else ())
     found = await store.list_few(layout.area, files_max=store.deleted_at_once_max)
     return None if found is None else frozenset(file.path for file in found)
 
@@ -45,7 +53,7 @@ async def empty(
         store: Where it is.
         layout: The job.
         permit: A permit for the area.
-        contents: What was listed in it.
+        contents: What is known to be in it.
         beside: Drops uploads meanwhile, by the records that are in the area, and by the list of the
             attempts that are published: they stay until it has ended.
     """

@@ -34,7 +34,8 @@ class Retirement(Protocol):
         Args:
             layout: The job.
             permit: A permit for its area.
-            published: Returns the ids of the attempts that have nothing pending any more.
+            published: Returns the ids of the attempts that have nothing pending any more; given
+                where ``published`` stands.
             adopted: Whether another program may have written for the job, also beside its area.
             leaving: Brings back files that are in the area by mistake.
         """
@@ -124,8 +125,10 @@ class RetiringInOrder:
         leaving: Leaving | None = None,
     ) -> None:
         """Delete ``job.json``, abort the job's uploads, and delete the area."""
+        is_published = published is not nothing_published
         _, contents = await both(
-            self._store.delete(layout.spec, permit), contents_of(self._store, layout)
+            self._store.delete(layout.spec, permit),
+            contents_of(self._store, layout, is_published=is_published),
         )
         permit = deletion.of_void_area(layout)
         if leaving is not None:
