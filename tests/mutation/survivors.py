@@ -124,7 +124,7 @@ NO_DIFFERENCE = {
     "committers/renaming.py:RenamingCommitter.publish: True -> False": (
         "they are as many: one is made of the other"
     ),
-    "committers/renaming.py:RenamingCommitter.publish_success: there.token != marker.token "
+    "committers/renaming.py:RenamingCommitter.publish_success: there.token != prepared_token "
     "and await publish(there.token) -> await publish(there.token)": (
         "what is refused is asked once more, and refused again"
     ),

@@ -30,6 +30,7 @@ _NAME = "objects.list"
 _PAGE_MAX = 1000
 _FIELDS = "kind,nextPageToken,prefixes,items(name,size,generation)"
 _NAMES = "kind,nextPageToken,items(name)"
+_FROM_LEAST_KNOWN = (Reply.UNKNOWN, Reply.NOT_DONE, Reply.REFUSED)
 
 
 class Page(TypedDict, total=False):
@@ -152,7 +153,9 @@ class Listing:
         if left:
             first = next(iter(left.values()))
             why = f"left are {first_of([repr(self._bucket.key(one)) for one in left])}: {first}"
-            failure = self._bucket.failure("objects.delete", path, why, _worst(left.values()))
+            worst = _worst(left.values())
+            failure = self._bucket.failure("objects.delete", path, why, worst.reply)
+            failure.errno = worst.errno
             failure.is_overload = any(error.is_overload for error in left.values())
             failure.retry_after_s = (
                 max((error.retry_after_s or 0.0 for error in left.values()), default=0.0) or None
@@ -231,8 +234,6 @@ def _is_from(page: Page, name: str) -> bool:
     return first.encode() >= name.encode()
 
 
-def _worst(errors: Iterable[StoreError]) -> Reply:
-    """What is said of many requests: the least that is known of one of them."""
-    replies = {error.reply for error in errors}
-    order = (Reply.UNKNOWN, Reply.NOT_DONE, Reply.REFUSED)
-    return next(reply for reply in order if reply in replies)
+def _worst(errors: Iterable[StoreError]) -> StoreError:
+    """What is said of many requests: what one says of which least is known."""
+    return min(errors, key=lambda error: _FROM_LEAST_KNOWN.index(error.reply))

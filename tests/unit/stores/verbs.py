@@ -11,9 +11,9 @@ from fsspec_commit.store import Expect, Store, Token
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+ROOT = StorePath("bucket/out")
 PATH = StorePath("bucket/out/a b")
 OTHER = StorePath("bucket/out/other")
-ROOT = StorePath("bucket/out")
 NONCE = Nonce("0" * 32)
 
 
@@ -54,7 +54,7 @@ def delete_tree(store: Store) -> Awaitable[Any]:
 
 async def delete_files(store: Store) -> None:
     assert store.bulk_deletion is not None
-    await store.bulk_deletion.delete_files([PATH], within=ROOT)
+    await store.bulk_deletion.delete_files([StorePath(f"{PATH}/a")], within=PATH)
 
 
 def stat(store: Store) -> Awaitable[Any]:

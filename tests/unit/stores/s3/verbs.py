@@ -40,7 +40,7 @@ VERBS = {
     "tree": Verb(verbs.list_tree, "list", "s3:ListBucket"),
     "children": Verb(verbs.list_children, "list", "s3:ListBucket"),
     "delete tree": Verb(verbs.delete_tree, "list", "s3:ListBucket"),
-    "delete files": Verb(verbs.delete_files, "delete", "s3:DeleteObject"),
+    "delete files": Verb(verbs.delete_files, "delete all below", "s3:DeleteObject"),
     "parts": Verb(
         lambda s: adopting(s).stored_parts(UPLOAD),
         "list the parts of the upload of",
