@@ -291,10 +291,10 @@ class ConfirmedStore(StoreReads):
 
         if not await confirm(Effect(apply, observe, "deleting files in", within), self._pace):
 
-            async def delete(path: StorePath) -> None:
+            async def by_itself(path: StorePath) -> None:
                 await self.delete(path, permit)
 
-            await for_each(paths, delete, in_flight_max=self.in_flight_max)
+            await for_each(paths, by_itself, in_flight_max=self.in_flight_max)
 
     async def delete_empty(self, path: StorePath, permit: Permit) -> bool:
         """Delete the directory *path* on condition that nothing is in it, where the store can.
