@@ -138,9 +138,11 @@ Hidden ==
     /\ \/ \E a \in Attempts : SendMessage(a)
        \/ \E s \in Settlers :
             \/ KeepManifests(s)
-            \/ BeginAgain(s) \/ AbortUploads(s) \/ (DeleteDecision(s) /\ holds[s] = None)
+            \/ BeginAgain(s) \/ AbortUploads(s)
+            \/ (DeleteDecision(s) /\ (holds[s] = None \/ store.decision = None))    \* not listed
             \/ (RemoveStaleMarker(s) /\ holds[s].stale = None)
             \/ (DeleteTheRest(s) /\ holds[s] # None /\ holds[s].state = "aborted")
+            \/ (DeleteTheRest(s) /\ Emptied(store) = store)    \* all of it went before the decision
             \/ (DeleteOld(s) /\ ~IsDeleted(s))
     /\ Counts
 
