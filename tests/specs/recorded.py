@@ -101,6 +101,8 @@ AT_DESTINATION: Table = (
     ("delete", r"_commit/epoch-.*", ""),
     # Marks of what a late request may still delete: their rule has a model of its own.
     ("create|delete|delete_tree", r"_commit/deleted-.*", ""),
+    # Whoever accepts that files are lost records it: only code with a bug loses any.
+    ("create", r"_commit/lost/.*", ""),
     ("rename_directory", r"_commit/(gone|void)-.*", "rename area"),
     # An area that was renamed away is deleted under that name, where nobody looks for it.
     ("delete|delete_tree", r"_commit/(gone|void)-.*", ""),
