@@ -71,6 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if _runs(share, item)]
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def _runs(share: Share, item: pytest.Item) -> bool:

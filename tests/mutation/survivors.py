@@ -19,9 +19,6 @@ NO_DIFFERENCE = {
     ),
     "protocol/attempt.py:_write_manifest: len(manifest) > RECORD_BYTES_MAX -> "
     "len(manifest) >= RECORD_BYTES_MAX": "one byte of 64 MiB, of a limit that nobody is told",
-    "protocol/deleting.py:delete_files: entries -> not entries": (
-        "whoever removes a file renews the permit himself"
-    ),
     "protocol/deleting.py:delete_files: await lease.permit() -> nothing": (
         "whoever removes a file renews the permit himself"
     ),
@@ -32,8 +29,6 @@ NO_DIFFERENCE = {
     "protocol/chosen.py:ChosenTasks.inline: self.listed is not None or self.held is None -> "
     "self.listed is not None": "one of the two is always there, and never both",
     "protocol/old_partitions.py:_Walk._files_among: 1 -> 2": "how many are listed after a long one",
-    "protocol/old_partitions.py:_Walk._files_among: sum(map(len, listed)) <= _LISTED_MAX -> "
-    "sum(map(len, listed)) < _LISTED_MAX": "one file of 4096, of a limit of memory",
     "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or "
     "more > _FILES_AT_ONCE_MAX -> len(group) == _READ_AT_ONCE_MAX and more > _FILES_AT_ONCE_MAX": (
         "how many manifests are held at once: memory, which tests of large jobs watch"

@@ -113,6 +113,7 @@ def test_a_small_sample_says_little() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.checkout
 @pytest.mark.parametrize("share", range(SHARES), ids="part-{}".format)  # Each in another night.
 def test_most_are_killed_and_those_that_survive_are_known_to(

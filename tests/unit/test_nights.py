@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.benchmarks.run_all import ORDER
+from tests.benchmarks.run_all import ORDER, ROOT
 from tests.nights import Share
 
 NODEIDS = [f"tests/protocol/test_x.py::test_y[{number}]" for number in range(600)]
@@ -35,3 +38,16 @@ def test_all_nights_together_run_every_benchmark_once(count: int) -> None:
     shares = [Share(number, count).of(ORDER) for number in range(count)]
     assert sorted(name for share in shares for name in share) == sorted(ORDER)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+@pytest.mark.checkout
+def test_what_is_long_begins_first() -> None:
+    collect = ["-m", "pytest", "--collect-only", "-q", "-m", "slow", "-p", "no:cacheprovider"]
+    files = ["tests/protocol/simulation/test_slices.py", "tests/mutation/test_mutants.py"]
+    program = [sys.executable, *collect, *files]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True)
+    collected = [line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line]
+    long = collected.count(files[1])
+    assert long
+    assert collected[:long] == [files[1]] * long
+    assert set(collected[long:]) == {files[0]}

@@ -1,6 +1,6 @@
 """What the model knows of a job."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
@@ -65,6 +65,18 @@ class KnownJob:
     def stands_since(self, moment_s: float) -> bool:
         """Whether whoever looks for it finds it, and has found it at any time since."""
         return self.begun_at_s <= moment_s and bool(self.spec) and not self.was_away
+
+    def is_whole(self, actual: Mapping[str, bytes]) -> bool:
+        """Whether all of its files are among the *actual* ones."""
+        return all(actual.get(name) == data for name, data in self.new.items())
+
+    def left(self, actual: Mapping[str, bytes]) -> list[str]:
+        """The old files that it replaces and that are still among the *actual* ones."""
+        return sorted(
+            name
+            for name, data in self.replaced.items()
+            if name not in self.new and actual.get(name) == data
+        )
 
     def end_if_gone(self) -> tuple[tuple[str, str], ...]:
         """Note that it is over, if ``job.json`` stands nowhere; return what it has not done."""

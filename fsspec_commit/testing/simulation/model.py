@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 from fsspec_commit.testing.simulation import rules
@@ -20,6 +21,7 @@ from fsspec_commit.testing.simulation.plan import JobPlan
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.remains import remains
 from fsspec_commit.testing.simulation.shown import Shown
+from fsspec_commit.testing.simulation.spellings import Spellings
 from fsspec_commit.testing.simulation.told import Circumstances, Told, told_otherwise, wrongly
 
 MAGIC = "__magic_job-"
@@ -76,11 +78,14 @@ class Model:
         self._root = f"{root}/"
         self._clock = clock
         self._markers = Markers(are_removed=markers_go, clock=clock, fold=fold)
+        self._spellings = Spellings(fold)
         self._obstacles = Obstacles(clock)
         self._touched: set[str] = set()
         self._is_calm = is_calm
         self._is_alone = is_alone
         self._had_data = any(map(rules.is_visible, old))
+        for name in old:
+            self._spellings.stands(name)
 
     # What actors report.
 
@@ -94,6 +99,7 @@ class Model:
     ) -> None:
         """An attempt will write *files*, by their final names."""
         self.jobs[job_id].attempted(task, attempt_id, list(map(self._fold, files)), files.values())
+        self._spellings.writes(job_id, files)
 
     def passed(self, job_id: str, actor: str, chosen: Iterable[tuple[int, str]]) -> None:
         """A driver passes in the messages of *chosen*."""
@@ -173,6 +179,7 @@ class Model:
             else:
                 self._show(self._fold(name), change, process)
                 if change.after is not None:
+                    self._spellings.stands(name)
                     self._check_unmarked(self._fold(name), change.after)
             return None
         record = _RECORD.fullmatch(name)
@@ -241,7 +248,8 @@ class Model:
             if attempt_id in job.spelled_twice or job.new.keys() & files.keys():
                 self._wrong("P1", f"job {name} has decided to write two files of one name")
             job.new.update(files)
-        for wrong in rules.out_of_turn(plan, job.new, self.serial, self.foreign):
+        alike = partial(self._spellings.are_alike, job.job_id)
+        for wrong in rules.out_of_turn(plan, job.new, self.serial, self.foreign, alike):
             self._wrong("P11", f"job {name} has decided to {wrong}")
         job.replaced = {
             path: data for path, data in self.serial.items() if rules.replaces(plan, job.new, path)
@@ -294,7 +302,7 @@ class Model:
         for job in deciding:
             if job.is_in_place and job.replaced.get(name) == before:
                 in_place = after is not None and job.new.get(name) == after
-                if in_place or self._is_whole(job):
+                if in_place or job.is_whole(self.actual):
                     return
                 self._wrong("P9", f"{who} goes before all of job {job.plan.name} is in place")
                 return
@@ -318,7 +326,7 @@ class Model:
             listed = job.state == "committed" and job.decided_at_s > self._seen_s[name]
             if listed and job.is_in_place and rules.replaces(job.plan, job.new, name):
                 self._in_trash.discard(name)
-                if not self._is_whole(job):
+                if not job.is_whole(self.actual):
                     self._wrong("P9", f"{process.name}: {name!r} goes too early")
                 return
         if name not in self._in_trash:
@@ -326,10 +334,10 @@ class Model:
 
     def _undone(self, job: KnownJob) -> Iterator[tuple[str, str]]:
         """What is not in place of a job, or has not gone, though all must; what that breaks."""
-        if not self._is_whole(job):
+        if not job.is_whole(self.actual):
             missing = sorted(name for name in job.new if self.actual.get(name) != job.new[name])
             yield "P1", f"of job {job.plan.name} {missing} are not in place"
-        left = self._left(job)
+        left = job.left(self.actual)
         if left:
             yield "P9", f"job {job.plan.name} has left {left}"
 
@@ -338,29 +346,20 @@ class Model:
 
     def _mark(self, change: Change, process: Process) -> None:
         """``_SUCCESS`` appears when all of a job is in place, and all that it replaces is gone."""
-        whole = [job for job in self._committed() if not job.is_over and self._is_whole(job)]
-        wrong = self._markers.changed(change.after, [job for job in whole if not self._left(job)])
+        whole = [job for job in self._committed() if not job.is_over and job.is_whole(self.actual)]
+        wrong = self._markers.changed(
+            change.after, [job for job in whole if not job.left(self.actual)]
+        )
         if wrong is not None:
             self._wrong("P1", f"{process.name}: {wrong}")
 
     def _check_unmarked(self, name: str, after: Object) -> None:
         """While a part of a job is in place no marker stands that it could have removed."""
         for job in self._committed():
-            is_part = not self._is_whole(job) or self._left(job)
+            is_part = not job.is_whole(self.actual) or job.left(self.actual)
             is_new = not job.is_over and job.new.get(name) == after.data
             if is_new and is_part and self._markers.speaks_for(job):
                 self._wrong("P1", f"{name!r} appears, and _SUCCESS speaks for a part of its job")
-
-    def _left(self, job: KnownJob) -> list[str]:
-        """The old files that *job* replaces and that are still there."""
-        return sorted(
-            name
-            for name, data in job.replaced.items()
-            if name not in job.new and self.actual.get(name) == data
-        )
-
-    def _is_whole(self, job: KnownJob) -> bool:
-        return all(self.actual.get(name) == data for name, data in job.new.items())
 
     def check_visible(self, when: str) -> None:
         """Exactly what the serial order of the decisions leaves is visible."""

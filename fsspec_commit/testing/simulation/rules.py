@@ -1,8 +1,7 @@
 """What the modes mean, said once more: the model shares no code with the library."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import unquote
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fsspec_commit.testing.simulation.plan import JobPlan
 
@@ -36,11 +35,16 @@ def without_ids(name: str) -> str:
 
 
 def out_of_turn(
-    plan: JobPlan, new: Mapping[str, bytes], there: Mapping[str, bytes], foreign: Iterable[str]
+    plan: JobPlan,
+    new: Mapping[str, bytes],
+    there: Mapping[str, bytes],
+    foreign: Iterable[str],
+    are_alike: Callable[[str, str], bool],
 ) -> Iterator[str]:
     """What a job with *new* files may not do where *there* are others: it should be refused.
 
-    *Foreign* files may have been seen or not.
+    *Foreign* files may have been seen or not. A new directory and another *are alike* if readers
+    take them for one value.
     """
     if plan.mode in {"error", "ignore"} and any(map(is_visible, there)):
         yield f"write beside data, mode={plan.mode}"
@@ -48,7 +52,8 @@ def out_of_turn(
     if plan.mode not in _OVERWRITES and taken:
         yield f"add {taken}, which are taken"
     staying = (path for path in there if not replaces(plan, new, path))
-    twice = _second_spellings(new, (*there, *foreign), staying, declared=plan.partitions)
+    before = (*there, *foreign)
+    twice = _second_spellings(new, before, staying, are_alike, declared=plan.partitions)
     if plan.mode == "overwrite_partitions" and twice:
         yield f"write {twice} beside other rows of the same value"
 
@@ -70,7 +75,12 @@ def replaces(plan: JobPlan, new: Mapping[str, bytes], path: str) -> bool:
 
 
 def _second_spellings(
-    new: Iterable[str], before: Iterable[str], staying: Iterable[str], *, declared: Iterable[str]
+    new: Iterable[str],
+    before: Iterable[str],
+    staying: Iterable[str],
+    are_alike: Callable[[str, str], bool],
+    *,
+    declared: Iterable[str],
 ) -> list[str]:
     """The partitions of *new* that readers find under another name as well, and did not before.
 
@@ -83,5 +93,5 @@ def _second_spellings(
     return sorted(
         directory
         for directory in {name.rpartition("/")[0] for name in new} - had
-        if any(unquote(one) == unquote(directory) for one in has)
+        if any(are_alike(directory, one) for one in has)
     )

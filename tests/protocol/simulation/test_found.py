@@ -347,3 +347,20 @@ def test_p1_what_begins_inside_a_destination_may_go_unnoticed_that_once() -> Non
     found = run(plan)
     assert any("is told that 2 files are committed" in line for line in found.trace.lines())
     assert not found.violations, found
+
+
+@pytest.mark.parametrize(
+    ("written", "told"), [("Day=%31", "commit returned"), ("day=%31", "abort returned")]
+)
+def test_p11_where_names_are_folded_values_are_not(written: str, told: str) -> None:
+    """``Day=1`` would be ``day=1`` there, but nobody reads the escape of one as the other."""
+    job = JobPlan(
+        name="a",
+        mode="overwrite_partitions",
+        names="exact",
+        files=((f"{written}/b.txt",),),
+        attempts=(AttemptPlan(task=0),),
+    )
+    found = run(Plan(family="disk-folding", old=("day=1/a.txt",), jobs=(job,)))
+    assert found.told.get(told) == 1, found
+    assert not found.violations, found
