@@ -291,6 +291,7 @@ class MagicCommitter:
         begun = list[PendingUpload]()
         try:
             upload = await self._uploads.start(layout.destination.success, begun.append)
+            self._uploads.remember(upload, layout.job_id)
             part = await self._fill_marker(layout, claim_nonce, upload, data)
         except (CommitError, asyncio.CancelledError):
             for one in begun:

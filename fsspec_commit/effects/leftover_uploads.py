@@ -17,7 +17,7 @@ from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.deletion import Permit
-from fsspec_commit.effects.parallel import for_each
+from fsspec_commit.effects.parallel import both, for_each
 from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import NewerVersionError, RecordError, RequestError
 from fsspec_commit.ids import JobId, Nonce
@@ -83,7 +83,13 @@ class LeftoverUploads:
                 not be read.
         """
         if self._listable:
-            found = await self._pending_of(layout, published)
+            ours = (None, layout.job_id)
+            pending = await self._below(layout.destination, lambda one: _job_of(one) in ours)
+            known = [one for one in pending if self._uploads.is_known_of(one, layout.job_id)]
+            unsure = [one for one in pending if one not in known]
+            _, found = await both(
+                self.abort(layout, permit, known), self._ours_among(layout, unsure, published)
+            )
         else:
             found = await self._only_ours(layout, await self._recorded(layout, published))
         await self.abort(layout, permit, found)
@@ -190,9 +196,10 @@ class LeftoverUploads:
                 doubtful.add(_key(one))
         return Elsewhere(frozenset(theirs), frozenset(doubtful))
 
-    async def _pending_of(self, layout: JobLayout, published: PublishedIds) -> list[PendingUpload]:
-        ours = (None, layout.job_id)
-        pending = await self._below(layout.destination, lambda upload: _job_of(upload) in ours)
+    async def _ours_among(
+        self, layout: JobLayout, pending: Sequence[PendingUpload], published: PublishedIds
+    ) -> list[PendingUpload]:
+        """Those that the job has recorded, or that are named after it; what others recorded not."""
         unnamed = [upload for upload in pending if _job_of(upload) is None]
         named = [upload for upload in pending if _job_of(upload) is not None]
         if unnamed:
@@ -251,10 +258,8 @@ class LeftoverUploads:
         """The uploads that jobs have recorded; ``None`` if a newer version has recorded some."""
         recorded = set[_Key]()
         unknown: list[StorePath] = []
-        for job_id in _jobs_among(await self._store.list_usable(destination.areas), destination):
-            layout = destination.job(job_id)
-            if layout == but:
-                continue
+
+        async def look(layout: JobLayout) -> None:
             if markers_alone:
                 records = [
                     child.path
@@ -264,6 +269,10 @@ class LeftoverUploads:
                 recorded.update(map(_key, await self._read(layout, records, unknown)))
             else:
                 recorded.update(map(_key, await self._recorded(layout, unknown=unknown)))
+
+        jobs = _jobs_among(await self._store.list_usable(destination.areas), destination)
+        others = [layout for layout in map(destination.job, jobs) if layout != but]
+        await for_each(others, look, in_flight_max=self._store.in_flight_max)
         return None if unknown else recorded
 
     async def _recorded(

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fsspec_commit.effects.confirm import Effect, Undone
@@ -151,9 +152,17 @@ class ConfirmedFiles(Counted):
             classified = move.classify(error)
             if classified is error:
                 raise
+            if await self._is_taken(move.target):
+                return Seen.DONE
             raise classified from error
         self._statistics.took("op_rename", self.clock() - begin)
         return Seen.DONE
+
+    async def _is_taken(self, target: StorePath) -> bool:
+        """Whether a file stands at *target*, asked at once: many jobs may leave one there."""
+        with suppress(StoreError):
+            return isinstance(await self._store.stat(target), Entry)
+        return False
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from fsspec_commit.effects.confirmed.one_shot import (
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.pacing import Pace
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.ids import IdSource
+from fsspec_commit.ids import IdSource, JobId
 from fsspec_commit.layout import StorePath
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import (
@@ -65,6 +65,7 @@ class ConfirmedUploads(Counted):
         self._ids = ids
         self.part_bytes = ability.part_bytes
         self.adopts = self._adopting is not None
+        self._begun_for: dict[tuple[StorePath, str], JobId] = {}
 
     async def start(
         self, path: StorePath, begun: Callable[[PendingUpload], None] = lambda _: None
@@ -87,6 +88,14 @@ class ConfirmedUploads(Counted):
             return upload
 
         return await self._ask("multipart_upload_started", lambda: to_its_end(start()))
+
+    def remember(self, upload: PendingUpload, job_id: JobId) -> None:
+        """Keep in mind that this process has begun *upload* for a job, for :meth:`is_known_of`."""
+        self._begun_for[upload.path, upload.upload_id] = job_id
+
+    def is_known_of(self, upload: PendingUpload, job_id: JobId) -> bool:
+        """Whether this process itself has begun *upload* for the job: no record has to say so."""
+        return self._begun_for.get((upload.path, upload.upload_id)) == job_id
 
     async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
         """Store part *number*, counted from 1; the same part again replaces it.
@@ -186,7 +195,13 @@ class ConfirmedUploads(Counted):
         except StoreError as error:
             self._statistics.failed("multipart_upload_completed")
             completion.note(error)
-            raise
+            if not completion.may_be_served_by_another(error):
+                raise
+            seen = await self._seen_at_once(completion)
+            if seen is not None:
+                return seen
+            # What was in the way has gone, and may come again: that makes no refusal certain.
+            raise StoreError(str(error), path=error.path) from error
         self._statistics.took("multipart_upload_completed", self.clock() - begin)
         if not completion.doubt:
             return Seen.DONE
@@ -204,6 +219,13 @@ class ConfirmedUploads(Counted):
             raise StoreError(
                 str(error), path=error.path, retry_after_s=error.retry_after_s
             ) from error
+
+    async def _seen_at_once(self, completion: "_Completion") -> Seen | None:
+        """What stands there after a refusal, if that ends it: many jobs may leave a marker."""
+        with suppress(StoreError):
+            seen = completion.seen_by(await self._store.stat(completion.upload.path))
+            return seen if seen in {Seen.DONE, Seen.MADE_WAY} else None
+        return None
 
     async def is_pending(self, upload: PendingUpload) -> bool:
         """Whether *upload* can still be completed; False if the store does not show uploads.
@@ -310,6 +332,11 @@ class _Completion:
         if error.reply is Reply.REFUSED:
             self.refusals.append(error)
         self.doubt = self.doubt or error.reply is Reply.UNKNOWN
+
+    def may_be_served_by_another(self, error: StoreError) -> bool:
+        """Whether it was refused because of a file that may be as good as this one."""
+        is_taken = error.reply is Reply.REFUSED and error.errno == errno.EEXIST
+        return self.accept_existing and is_taken
 
     def is_done_by(self, there: Entry | Directory | None) -> bool:
         """Whether what stands at the path is what was uploaded."""

@@ -172,10 +172,11 @@ def removes_the_areas_of_all_jobs(patch: pytest.MonkeyPatch) -> None:
 def aborts_the_uploads_of_all_jobs(patch: pytest.MonkeyPatch) -> None:
     """HADOOP-17318, HADOOP-18797: a job that ends aborts all that is pending below its root."""
 
-    async def pending(self: Any, layout: Any, published: Any) -> Any:
-        return await self._below(layout.destination, lambda _: True)
+    async def abort_of(self: Any, layout: Any, permit: Any, **_: Any) -> None:
+        pending = await self._below(layout.destination, lambda _: True)
+        await self.abort(layout, permit, pending)
 
-    patch.setattr(LeftoverUploads, "_pending_of", pending)
+    patch.setattr(LeftoverUploads, "abort_of", abort_of)
 
 
 def clears_no_partition_that_it_does_not_write(patch: pytest.MonkeyPatch) -> None:

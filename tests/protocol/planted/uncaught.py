@@ -57,8 +57,7 @@ HELD_BY = {
         "tests/protocol/test_commit_again.py::test_a_decision_that_may_still_come_is_not_called_off"
     ),
     "leaves the markers of its claims": (  # In the end somebody cleans, and finds them.
-        "tests/protocol/test_marker_under_way.py"
-        "::test_a_job_that_was_ended_before_its_claim_leaves_none"
+        "tests/protocol/test_marker_under_way.py::test_who_waits_in_vain_leaves_none"
     ),
     "looks for the marker before it lists": (
         f"{_STEPS}test_p1_a_marker_that_came_while_files_were_listed_is_removed"

@@ -200,7 +200,9 @@ def test_another_file_in_the_way_is_no_loss(kind: str) -> None:
     with pytest.raises(StoreError, match="it exists"):
         server.rename()
     assert server.shown == {"source": b"ours", "target": b"none"}
+    server.calls.clear()
     assert server.rename(accept_existing=True), "as good as ours"
+    assert server.calls == ["rename", "stat"], "seen at once"
     assert server.shown == {"source": b"ours", "target": b"none"}
 
 

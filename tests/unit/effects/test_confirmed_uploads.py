@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 IDS = IdSource(random.Random(11), lambda: datetime(2026, 11, 21, tzinfo=UTC))
 PATH = StorePath("b/out/a.bin")
+REFUSALS = {"denied": errno.EACCES, "missing": errno.ENOENT, "taken": errno.EEXIST}
 AGAIN: tuple[Literal[200, 403, 404], ...] = (200, 403, 404)
 
 
@@ -58,9 +59,9 @@ class Server:
         if step in {"lost request", "lost", "conflict"}:
             reply = Reply.NOT_DONE if step == "conflict" else Reply.UNKNOWN
             raise StoreError(step, reply=reply, path=path)
-        if step in {"denied", "missing"}:
+        if step in REFUSALS:
             error = StoreError(step, reply=Reply.REFUSED, path=path)
-            error.errno = errno.EACCES if step == "denied" else errno.ENOENT
+            error.errno = REFUSALS[step]
             raise error
         answer = await call()
         if step == "unanswered":
@@ -247,6 +248,38 @@ def test_a_marker_yields(stands: bool, gone: bool) -> None:
     )
     assert done == (stands or not gone)
     assert server.shown == (b"another's" if stands else None if gone else b"ours")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_marker_that_another_was_in_the_way_of_for_a_moment_is_tried_again(times: int) -> None:
+    """Jobs that add beside each other leave one each: what is gone at the look is no refusal."""
+    server = Server(script="taken " * times)
+    upload = server.begin()
+    assert server.use(
+        lambda uploads: uploads.complete(upload, expecting=Expect.ABSENT, accept_existing=True)
+    )
+    assert server.shown == b"ours"
+    assert server.calls.count("complete") == times + 1
+
+
+def test_what_stands_in_the_way_of_a_marker_is_seen_at_once() -> None:
+    server = Server()
+    upload = server.begin()
+    server.put(b"another's")
+    assert server.use(
+        lambda uploads: uploads.complete(upload, expecting=Expect.ABSENT, accept_existing=True)
+    )
+    assert server.calls == ["complete", "stat"]
+    assert server.shown == b"another's"
+
+
+def test_a_file_that_another_was_in_the_way_of_for_a_moment_is_refused() -> None:
+    """Only a marker is as good as another."""
+    server = Server(script="taken")
+    upload = server.begin()
+    with pytest.raises(StoreError, match="taken"):
+        server.complete(upload)
+    assert server.shown is None
 
 
 @pytest.mark.parametrize("reply", [Reply.NOT_DONE, Reply.UNKNOWN, Reply.REFUSED])
