@@ -12,6 +12,8 @@ from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry, Unusable
 
+_FORGOTTEN_MAX = 4
+"""Epochs that one job deletes. Among many jobs all would delete the same ones, a hundred each."""
 _NUMBER_LENGTH = 12
 """Digits of an epoch's nonce that put it in its place; what is left is as good as unique."""
 
@@ -51,14 +53,18 @@ async def begin_epoch(job: BoundJob, beside: Sequence[Entry | Directory]) -> Non
 async def forget_epochs(
     job: BoundJob, published: Standing[Published], beside: Sequence[Entry | Directory]
 ) -> None:
-    """Delete the epochs that stood *beside* the areas, once the job's own stands, and no others.
+    """Delete epochs that stood *beside* the areas, once the job's own stands, and no others.
 
     An epoch that another job created in between stays, since a reader may have seen only what was
     there before it. One too many says no more than one, so one that cannot be deleted is left to
-    the next job.
+    the next job, and so is what there is of more than a few: which a job deletes is left to chance,
+    so that jobs that end together do not all delete the same ones.
     """
     layout = job.layout.destination
     before = epochs_among(beside, layout)
+    if len(before) > _FORGOTTEN_MAX:
+        first = int(job.store.ids.jitter() * len(before))
+        before = (before[first:] + before[:first])[:_FORGOTTEN_MAX]
     permit = deletion.of_epochs(layout, published, before)
 
     async def forget(entry: Entry) -> None:

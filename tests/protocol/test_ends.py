@@ -80,6 +80,24 @@ def test_one_epoch_stands_and_counts_on(bucket: Bucket) -> None:
     run(main())
 
 
+def test_of_many_epochs_each_job_deletes_a_few(bucket: Bucket) -> None:
+    """So that many jobs do not all delete the same; what is left goes with the next ones."""
+
+    async def main() -> None:
+        clock, layout = Clock(), destination(bucket)
+        for number in range(20):
+            put(bucket, layout.epoch(Nonce(f"{number:012x}" + "0" * 20)), b"")
+        counts = []
+        for number in range(8):
+            await committed(bucket, clock, f"{number}.txt")
+            epochs = [name for name in beside(bucket) if name.startswith("epoch-")]
+            assert int(max(epochs).removeprefix("epoch-")[:12], 16) == 20 + number
+            counts.append(len(epochs))
+        assert counts == [17, 14, 11, 8, 5, 2, 1, 1]
+
+    run(main())
+
+
 def test_an_epoch_that_another_job_has_begun_meanwhile_stays(bucket: Bucket) -> None:
     """A reader may have seen only what was there before it."""
 
