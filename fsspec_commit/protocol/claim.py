@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import (
     CommitError,
@@ -35,6 +34,7 @@ from fsspec_commit.protocol.job_state import (
     unusable_among,
 )
 from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
+from fsspec_commit.protocol.other_jobs import those_in_the_way
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.entries import Sized
 from fsspec_commit.records.job import Claim, Decision, JobRecord
@@ -62,16 +62,11 @@ def conflicts(one: Claim, other: Claim) -> bool:
     """
     if one.key_digest is not None and one.key_digest == other.key_digest:
         return True
-    if _only_add(one, other) and not (one.reusable_names and other.reusable_names):
+    if one.only_adds and other.only_adds and not (one.reusable_names and other.reusable_names):
         return False
     if one.partitions is None or other.partitions is None:
         return True
     return _overlap(one.partitions, other.partitions)
-
-
-def _only_add(*claims: Claim) -> bool:
-    """Whether all of *claims* only add files, under names that no other job can write."""
-    return all(claim.mode == "append" and claim.names == "unique" for claim in claims)
 
 
 def _overlap(ones: Iterable[str], others: Iterable[str]) -> bool:
@@ -148,7 +143,7 @@ async def take_claim(
     deadline = asyncio.get_running_loop().time() + wait_s
     while True:
         nonce = job.store.ids.nonce()
-        claim = claim_of(job.record, written, nonce, reusable_names=reusable_names)
+        claim = claim_of(job.record, written, nonce, reusable_names=reusable_names).outlined()
         path = job.layout.claim(claim.nonce)
         marker.begin(claim)
         if await establish(job.store, path, claim, within=job.layout.area) is None:
@@ -208,7 +203,10 @@ async def _clear(
     decide, or see this claim and withdraw its own.
     """
     loop = asyncio.get_running_loop()
-    for layout in await _those_in_the_way(job, claim, others):
+    looking = [layout for layout in others if layout.job_id != claim.job_id]
+    for layout in await those_in_the_way(
+        job.store, looking, claim.outline, lambda state: _in_the_way(claim, state)
+    ):
         patience = _Patience(job)
         watch = Watch()
         other: JobState | None = None
@@ -230,22 +228,6 @@ async def _clear(
                 raise _concurrent(job, other)
             await patience.wait(other)
     return None
-
-
-async def _those_in_the_way(
-    job: BoundJob, claim: Claim, others: list[JobLayout]
-) -> list[JobLayout]:
-    """The jobs that are in the way now, oldest first.
-
-    What their records say is dropped: a claim may be a megabyte, and there may be many.
-    """
-
-    async def look(layout: JobLayout) -> bool:
-        return _in_the_way(claim, await read_state(job.store, layout))
-
-    looking = [layout for layout in others if layout.job_id != claim.job_id]
-    seen = await all_of(looking, look, in_flight_max=job.store.records_at_once_max)
-    return [layout for layout, in_the_way in zip(looking, seen, strict=True) if in_the_way]
 
 
 def _in_the_way(claim: Claim, other: JobState) -> bool:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.records import JsonRecord, decode_strictly, must_be, text_bytes
+from fsspec_commit.records.outline import Outline
 from fsspec_commit.store import Capabilities
 
 CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
@@ -169,6 +170,25 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
     partitions: tuple[ShortText, ...] | None
     reusable_names: bool = True
     key_digest: Digest | None = None
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether the job only adds files, under names of its own but for those reusable."""
+        return self.mode == "append" and self.names == "unique"
+
+    @property
+    def outline(self) -> Outline:
+        """The claim in short."""
+        return Outline.of(
+            self.partitions,
+            only_adds=self.only_adds,
+            reusable_names=self.reusable_names,
+            key_digest=self.key_digest,
+        )
+
+    def outlined(self) -> Self:
+        """The same claim, with a nonce that says what it holds, as far as a nonce can."""
+        return replace(self, nonce=self.outline.in_nonce(self.nonce, self.job_id))
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:
         """Refuse another job's claim, and one under another name."""

@@ -152,6 +152,19 @@ class RenamesFiles(Protocol):
         """
 
 
+class ListsInOrder(Protocol):
+    """Files are listed by pages in the order of their paths, from any of them on."""
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool] | None:
+        """The files in the directories *first* to *last* of *path*: by one request, in order.
+
+        Returns:
+            The first of them, and whether these are all; ``None`` if it was answered otherwise.
+        """
+
+
 class AdoptsUploads(Protocol):
     """An upload can be completed that another program has begun, by its id alone."""
 
@@ -260,6 +273,10 @@ class Store(Protocol):
         """Deleting many files in one call; optional, and only where there are no directories."""
 
     @property
+    def in_order(self) -> ListsInOrder | None:
+        """Listing files in order; optional, and only where listings are paged."""
+
+    @property
     def directories(self) -> RenamesDirectories | None:
         """Renaming directories."""
 
@@ -359,6 +376,7 @@ __all__ = [
     "DirectWriter",
     "Durability",
     "Expect",
+    "ListsInOrder",
     "MakesDirectories",
     "OpenOptions",
     "RemovesEmptyDirectories",

@@ -17,6 +17,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    ListsInOrder,
     MakesDirectories,
     OpenOptions,
     Part,
@@ -125,6 +126,12 @@ class WrappedStore:
         """Deleting many files; each of them is a call, and all are made at once."""
         deletion = self.store.bulk_deletion
         return None if deletion is None else _WrappedBulkDeletion(deletion, self._carry)
+
+    @property
+    def in_order(self) -> ListsInOrder | None:
+        """Listing files in order."""
+        listing = self.store.in_order
+        return None if listing is None else _WrappedInOrder(listing, self._carry)
 
     @property
     def directories(self) -> RenamesDirectories | None:
@@ -260,6 +267,21 @@ class _WrappedFiles:
             lambda: self._files.rename(
                 source, target, token=token, expecting=expecting, within=within
             ),
+        )
+
+
+class _WrappedInOrder:
+    """Listing files in order: a call like any other listing below a directory."""
+
+    def __init__(self, listing: ListsInOrder, carry: Carry) -> None:
+        self._listing = listing
+        self._carry = carry
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool] | None:
+        return await self._carry(
+            "list_tree", path, lambda: self._listing.list_in_order(path, first, last)
         )
 
 

@@ -61,7 +61,7 @@ class MemoryStore:
     """One destination in fsspec's memory filesystem."""
 
     capabilities = CAPABILITIES
-    in_flight_max = unverified_endpoint = bulk = bulk_deletion = None
+    in_flight_max = unverified_endpoint = bulk = bulk_deletion = in_order = None
     directory_creation = empty_directories = uploads = None
 
     def __init__(self, root: StorePath) -> None:

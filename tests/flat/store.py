@@ -41,6 +41,7 @@ class FlatStore:
 
     in_flight_max = unverified_endpoint = None
     bulk = None
+    in_order = None
     direct = None
     files_max = 1_000
 

@@ -10,6 +10,7 @@ import pytest
 from fsspec_commit.errors import (
     CommitError,
     CommitStateUnknownError,
+    ConcurrentJobError,
     JobNotActiveError,
     Reply,
     RequestError,
@@ -19,7 +20,7 @@ from fsspec_commit.protocol import committed_tasks
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.committed_tasks import CommittedTasks
 from fsspec_commit.protocol.recovery import JobInfo, jobs
-from fsspec_commit.records.job import Decision
+from fsspec_commit.records.job import Claim, Decision
 from fsspec_commit.store import Unusable
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
@@ -235,6 +236,40 @@ def test_jobs_are_shown_with_what_is_known_of_them(bucket: Bucket) -> None:
         one, other, _ = await shown(bucket, Fails("list_children", "/manifests"))
         assert (one.tasks_committed, one.tasks_missing) == (None, "")
         assert (other.tasks_committed, other.tasks_missing) == (None, "")
+
+    run(main())
+
+
+@pytest.mark.parametrize("record", ["claim", "decision"])
+def test_p11_only_a_name_lets_others_pass_a_damaged_job(bucket: Bucket, record: str) -> None:
+    """What the claim of an append is named after says that no other append is in its way."""
+
+    async def main() -> None:
+        clock = Clock()
+        [layout] = await dead(bucket, clock)
+        claim = Claim(
+            nonce=NONCE,
+            job_id=layout.job_id,
+            mode="append",
+            names="unique",
+            partitions=None,
+            reusable_names=False,
+        )
+        for one, is_passed in ((claim.outlined(), True), (claim, False)):
+            path = layout.claim(one.nonce)
+            put(bucket, path, b"torn" if record == "claim" else one.encode())
+            if record == "decision":
+                put(bucket, layout.decision, b"torn")
+            for mode, passes in (("append", is_passed), ("overwrite", False)):
+                driver = await started(url(bucket), clock, mode=mode)
+                message = await wrote(driver, "b.txt")
+                if passes:
+                    await driver.commit([message], wait_s=0)
+                else:
+                    with pytest.raises(ConcurrentJobError, match="is damaged"):
+                        await driver.commit([message], wait_s=0)
+                    await driver.abort()
+            bucket.objects.pop(path)
 
     run(main())
 

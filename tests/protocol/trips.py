@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,7 +32,7 @@ _TRIP_S = 0.001
 
 
 class Trips:
-    """A destination of one kind, each call to which takes a millisecond.
+    """A destination of one kind, each call to which takes a millisecond, or what is said.
 
     A page holds a thousand entries or so many, and what a listing has shown is deleted at once:
     with adapters, too, small directories are listed by one request, and emptied in the time of
@@ -45,8 +46,10 @@ class Trips:
         *,
         old: tuple[str, ...] = (),
         page_entries: int = 1_000,
+        trip_s: float = _TRIP_S,
     ) -> None:
-        patch.setattr(Process, "_travel_s", lambda _: _TRIP_S / 2)
+        self._trip_s = trip_s
+        patch.setattr(Process, "_travel_s", lambda _: trip_s / 2)
         kind = FAMILIES[family]
         if kind.page_entries is not None:
             patch.setitem(FAMILIES, family, replace(kind, page_entries=page_entries))
@@ -54,6 +57,7 @@ class Trips:
                 patch.setattr(SimulatedStore, "delete_tree", _delete_at_once)
         self.loop = SimulationLoop()
         self._world = World(Plan(family=family, old=old), self.loop)
+        self._forgotten = 0
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:
         try:
@@ -64,7 +68,11 @@ class Trips:
     @property
     def taken(self) -> int:
         """How many round trips have passed."""
-        return round(self.loop.now / _TRIP_S)
+        return round(self.loop.now / self._trip_s)
+
+    async def sleep(self, trips: float) -> None:
+        """Do nothing for so many round trips."""
+        await asyncio.sleep(trips * self._trip_s)
 
     async def begun(self, **options: Any) -> Driver:
         """A driver of a job, by default of one that adds files."""
@@ -84,7 +92,7 @@ class Trips:
         Beside each is the round trip in which it was, counted from the first of them.
         """
         found = [
-            (int(event.time_s / _TRIP_S), event.path.removeprefix(_TOP).removeprefix("/"))
+            (int(event.time_s / self._trip_s), event.path.removeprefix(_TOP).removeprefix("/"))
             for event in self._world.trace.events
             if event.what in {"list_tree", "list_children"} and event.path.startswith(_TOP)
         ]
@@ -95,18 +103,27 @@ class Trips:
     def deleted(self, since: int) -> list[int]:
         """The round trips in which files of data were deleted, one for each file."""
         return [
-            int(event.time_s / _TRIP_S)
+            int(event.time_s / self._trip_s)
             for event in self._world.trace.events
             if event.what == "delete"
             and not event.path.startswith(f"{_TOP}/_commit/")
-            and event.time_s >= since * _TRIP_S
+            and event.time_s >= since * self._trip_s
         ]
+
+    def calls(self) -> Counter[str]:
+        """How often each verb was called since :meth:`forget`."""
+        events = self._world.trace.events[self._forgotten :]
+        return Counter(event.what for event in events if event.path)
+
+    def forget(self) -> None:
+        """Count calls from now on."""
+        self._forgotten = len(self._world.trace.events)
 
     def asked(self, since: int) -> list[str]:
         """What was asked after so many round trips, a line for each of them."""
         trips: dict[int, list[str]] = {}
         for event in self._world.trace.events:
-            number = int(event.time_s / _TRIP_S)
+            number = int(event.time_s / self._trip_s)
             if number >= since and event.path:
                 said = f"{event.what} {event.path.removeprefix('bucket/top/')}"
                 trips.setdefault(number, []).append(said)

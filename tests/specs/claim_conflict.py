@@ -69,15 +69,25 @@ class State(NamedTuple):
 Steps: TypeAlias = "Iterator[tuple[str, State]]"
 
 
-def search(jobs: Sequence[SmallJob], conflict: Conflict) -> Found:
-    """Search every interleaving of the jobs, of which those wait for each other that *conflict*."""
-    model = _Model(tuple(jobs), conflict)
+def search(
+    jobs: Sequence[SmallJob], conflict: Conflict, *, remembers_the_idle: bool = False
+) -> Found:
+    """Search every interleaving of the jobs, of which those wait for each other that *conflict*.
+
+    Args:
+        jobs: The jobs, the oldest first.
+        conflict: The rule.
+        remembers_the_idle: Whether a driver looks for jobs without a claim before it claims, and
+            does not look at those again.
+    """
+    model = _Model(tuple(jobs), conflict, "remember" if remembers_the_idle else "claim")
     return explore(model.start(), model.steps, model.wrong)
 
 
 class _Model:
-    def __init__(self, jobs: tuple[SmallJob, ...], conflict: Conflict) -> None:
+    def __init__(self, jobs: tuple[SmallJob, ...], conflict: Conflict, first: str) -> None:
         self.jobs = jobs
+        self.first = first
         self.names = [
             tuple(name.replace("#", str(number)) for name in job.files)
             for number, job in enumerate(jobs)
@@ -85,11 +95,11 @@ class _Model:
         self.conflict = conflict
 
     def start(self) -> State:
-        """Every driver is about to claim."""
+        """Every driver is about to begin."""
         count = len(self.jobs)
         nothing: frozenset[File] = frozenset()
         return State(
-            (("claim", ()),) * count, frozenset(), ("",) * count, frozenset(), nothing,
+            ((self.first, ()),) * count, frozenset(), ("",) * count, frozenset(), nothing,
             nothing, (nothing,) * count,
         )  # fmt: skip
 
@@ -156,13 +166,25 @@ class _Model:
             for label, after in step(state, number, rest):
                 yield f"{number} {label}", after
 
-    def _claim(self, state: State, number: int, _: tuple[object, ...]) -> Steps:
-        yield "claims", _to(state._replace(claims=state.claims | {number}), number, "read")
+    def _remember(self, state: State, number: int, _: tuple[object, ...]) -> Steps:
+        claimed = tuple(sorted(state.claims - {number}))
+        yield f"sees claims of {claimed} alone", _to(state, number, "claim", (claimed,))
 
-    def _read(self, state: State, number: int, _: tuple[object, ...]) -> Steps:
-        others = sorted(state.claims - {number})
-        todo = (other for other in others if self.conflict(self.jobs[number], self.jobs[other]))
-        yield "reads the claims", _to(state, number, "settle", tuple(todo))
+    def _claim(self, state: State, number: int, looked: tuple[tuple[int, ...], ...]) -> Steps:
+        others = tuple(other for other in range(len(self.jobs)) if other != number)
+        (todo,) = looked or (others,)
+        claimed = state._replace(claims=state.claims | {number})
+        yield "claims", _to(claimed, number, "read" if todo else "list", (todo, ()) if todo else ())
+
+    def _read(
+        self, state: State, number: int, rest: tuple[tuple[int, ...], tuple[int, ...]]
+    ) -> Steps:
+        """List one area, or a page of many: its claims say whether the job is in the way."""
+        (other, *todo), found = rest
+        if other in state.claims and self.conflict(self.jobs[number], self.jobs[other]):
+            found = (*found, other)
+        after = ("read", (tuple(todo), found)) if todo else ("settle", found)
+        yield f"lists the area of {other}", _to(state, number, *after)
 
     def _settle(self, state: State, number: int, others: tuple[int, ...]) -> Steps:
         if not others:

@@ -71,6 +71,12 @@ def test_a_weaker_rule_fails(rule: object, jobs: str) -> None:
     assert "can never be finished" in problem or "no order" in problem
 
 
+@pytest.mark.parametrize("jobs", ["OO", "OA", "AO", "HH", "AHO"])
+def test_jobs_that_were_idle_before_the_claim_are_looked_at_again(jobs: str) -> None:
+    small = [JOBS[letter] for letter in jobs]
+    assert search(small, the_rule, remembers_the_idle=True).problem is not None
+
+
 def test_what_the_table_of_jobs_shares() -> None:
     """Hidden files keep their names, and so may meet; what is in sight is each job's own."""
     for job in JOBS.values():

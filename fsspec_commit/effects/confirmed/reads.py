@@ -147,6 +147,30 @@ class StoreReads(Counted):
                 await listing.aclose()
         return found
 
+    @property
+    def lists_in_order(self) -> bool:
+        """Whether :meth:`list_in_order` may have an answer."""
+        return self._store.in_order is not None
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool] | None:
+        """The first files in the directories *first* to *last* of *path*, and whether it is all.
+
+        ``None`` if they cannot be listed so.
+        """
+        ability = self._store.in_order
+        if ability is None:
+            return None
+        try:
+            return await self._ask(
+                "op_list_files", lambda: ability.list_in_order(path, first, last)
+            )
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None
+
     async def read_or_refusal(
         self, path: StorePath, *, limit_bytes: int
     ) -> bytes | StoreError | None:

@@ -21,6 +21,7 @@ class Family:
         capabilities: What its adapter declares.
         page_entries: How many entries a page of a listing has; ``None`` where a listing is one
             call for each directory, in no order.
+        lists_in_order: Whether a page may begin at any name, and names come in order.
         checks_area: Whether the directory that a new file must be in is looked for by the request
             that makes the file; elsewhere not at all.
         deletes_trees: Whether one request deletes a directory with all that is in it; elsewhere
@@ -35,6 +36,7 @@ class Family:
     habits: Habits
     capabilities: Capabilities
     page_entries: int | None = 3
+    lists_in_order: bool = False
     checks_area: bool = False
     deletes_trees: bool = False
     makes_area_first: bool = False
@@ -154,18 +156,25 @@ FAMILIES = {
             checks_area=True,
         ),
         Family(name="gen2", habits=_GEN2, deletes_trees=True, capabilities=capabilities_of(_GEN2)),
-        Family(name="gcs", habits=_GCS, capabilities=capabilities_of(_GCS)),
+        Family(name="gcs", habits=_GCS, lists_in_order=True, capabilities=capabilities_of(_GCS)),
         Family(
             name="s3",
             habits=_S3,
+            lists_in_order=True,
             capabilities=capabilities_of(_S3),
             request_lives_s=1800.0,
             clocks_within_s=900.0,
         ),
-        Family(name="s3-versioned", habits=_VERSIONED, capabilities=capabilities_of(_VERSIONED)),
+        Family(
+            name="s3-versioned",
+            habits=_VERSIONED,
+            lists_in_order=True,
+            capabilities=capabilities_of(_VERSIONED),
+        ),
         Family(
             name="minio",
             habits=_MINIO,
+            lists_in_order=True,
             capabilities=capabilities_of(_MINIO),
             request_lives_s=1800.0,
             clocks_within_s=900.0,

@@ -57,6 +57,7 @@ class SimulatedStore:
         self._random = process.random
         self._ask = ask
         paged = family.has_directories and family.page_entries is not None
+        self.in_order = self if family.lists_in_order else None
         renames = SimulatedRenames(root, bucket, family, process)
         self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if family.has_directories else None
@@ -123,6 +124,19 @@ class SimulatedStore:
             if len(entries) < size:
                 return
             after = entries[-1].path
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool] | None:
+        """A page of the files in the directories *first* to *last* of *path*, by name."""
+        size = self._family.page_entries
+
+        def page() -> tuple[list[StorePath], bool]:
+            found = self._bucket.keys(f"{path}/")
+            keys = [key for key in found if f"{first}/" <= key < f"{last}0"]
+            return keys[:size], size is None or len(keys) <= size
+
+        return await self._request("list_tree", path, page)
 
     async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """Everything directly in *path*."""

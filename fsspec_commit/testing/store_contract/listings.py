@@ -3,8 +3,10 @@
 import asyncio
 from typing import ClassVar
 
+import pytest
+
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry, Expect, Store
+from fsspec_commit.store import Directory, Entry, Expect, ListsInOrder, Store
 from fsspec_commit.testing.store_contract.given import (
     At,
     Given,
@@ -21,8 +23,20 @@ _BEYOND = 10
 """So many files of a long listing are on its second page."""
 
 
+def _in_order(store: Store) -> ListsInOrder:
+    if store.in_order is None:
+        pytest.skip("this store lists in no order, or not from any name on")
+    return store.in_order
+
+
+def _said_so(listed: tuple[list[StorePath], bool] | None) -> tuple[list[StorePath], bool]:
+    if listed is None:
+        pytest.skip("this server lists in an order of its own, which the adapter has noticed")
+    return listed
+
+
 class ListingsContract(Given):
-    """`list_tree` and `list_children`.
+    """`list_tree`, `list_children` and `in_order`.
 
     Attributes:
         page_entries: So many a page of the store's listings holds at most, if there are pages.
@@ -143,6 +157,38 @@ class ListingsContract(Given):
         assert await tree(store, at("d")) == sorted(paths)
         children = [child.path async for child in store.list_children(at("d"))]
         assert len(children) == len(set(children)) == many + 7
+
+    @driven
+    async def test_some_directories_are_listed_in_order(self, store: Store, at: At) -> None:
+        """From the first to the last of them, with all below, and nothing that sorts beside."""
+        listing = _in_order(store)
+        inside = ("b/1", "b/2/x", "bb/1", "c-/1", "c/1", "c/é")
+        for name in ("a/1", "b-/1", *inside, "c0/1", "d/1", "e"):
+            await place_at(store, at(name), b"")
+        listed = await listing.list_in_order(store.root, at("b"), at("c"))
+        _said_so(listed)
+        assert listed == ([at(name) for name in inside], True)
+        nothing = await listing.list_in_order(store.root, at("ca"), at("cb"))
+        assert nothing == ([], True)
+
+    @driven
+    async def test_a_page_in_order_is_a_beginning(self, store: Store, at: At) -> None:
+        """What does not fit is said to be there, and listed from a later directory on."""
+        listing = _in_order(store)
+        directories = [at(f"d/{number:05d}") for number in range(self.page_entries + _BEYOND)]
+        paths = [StorePath(f"{directory}/a") for directory in directories]
+        for start in range(0, len(paths), 100):
+            await asyncio.gather(
+                *(place_at(store, path, b"") for path in paths[start : start + 100])
+            )
+        begun, is_all = _said_so(
+            await listing.list_in_order(at("d"), directories[0], directories[-1])
+        )
+        assert begun == paths[: len(begun)]
+        assert begun
+        assert is_all == (len(begun) == len(paths))
+        rest = await listing.list_in_order(at("d"), directories[-_BEYOND], directories[-2])
+        assert rest == (paths[-_BEYOND:-1], True)
 
     @driven
     async def test_files_may_vanish_during_a_listing(self, store: Store, at: At) -> None:

@@ -22,6 +22,7 @@ from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
     Continuations,
     below,
+    between,
     delete_each,
     first_of,
 )
@@ -96,6 +97,22 @@ class Listing:
             for listed in _items(page):
                 if listed["name"] != prefix:
                     yield self._entry(listed)
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool] | None:
+        """The first files in the directories *first* to *last* of *path*, and whether it is all."""
+        begin, end = below(self._bucket.key(first)), below(self._bucket.key(last))
+        # "0" comes after "/": the first name that is in no way below it.
+        at = {"startOffset": begin, "endOffset": f"{end[:-1]}0"}
+        prefix = below(self._bucket.key(path))
+        page = await self._page(path, prefix=prefix, **at, fields=_NAMES)
+        names = list(_names(page))
+        shown = between(names, begin, end)
+        if shown is None:
+            return None
+        is_whole = not page.get("nextPageToken") or len(shown) < len(names)
+        return [self._bucket.path(name) for name in shown], is_whole
 
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*: one request, unless its answer leaves it open."""

@@ -77,7 +77,7 @@ class GcsStore(HttpStore):
         self.capabilities = capabilities
         self._bucket = found.bucket
         self._listing = Listing(self._bucket, ask, deletions_max=deletions_max)
-        self.bulk_deletion = self._listing
+        self.bulk_deletion = self.in_order = self._listing
         self.files: RenamesFiles | None = GcsFiles(self._bucket)
         super().__init__(
             place.root,

@@ -50,7 +50,7 @@ class HdfsStore:
     # They follow from what a NameNode is, and a cluster runs Hadoop's own.
     capabilities = CAPABILITIES
     in_flight_max = unverified_endpoint = None
-    bulk = bulk_deletion = direct = empty_directories = uploads = None
+    bulk = bulk_deletion = direct = in_order = empty_directories = uploads = None
 
     def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
         self._requests = requests

@@ -1,7 +1,9 @@
 """What listings of buckets and containers have in common: where they go on, and what is refused."""
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
@@ -46,6 +48,18 @@ class Continuations:
     def clear(self) -> None:
         """Begin anew: what was listed before is there no more."""
         self._times.clear()
+
+
+def between(names: Sequence[str], first: str, last: str) -> Sequence[str] | None:
+    """Those of a page in the directories *first* to *last*, where all are listed in order.
+
+    A directory ends in a slash. ``None`` if the page is not in order, or does not start at *first*:
+    some servers do not start where they are told.
+    """
+    if any(one > other for one, other in pairwise([first, *names])):
+        return None
+    # "0" comes after "/": the first name that is in no way below it.
+    return names[: bisect_left(names, f"{last[:-1]}0")]
 
 
 async def delete_each(

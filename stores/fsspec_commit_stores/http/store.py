@@ -8,7 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Capabilities, Directory, Entry, Expect, Expectation
+from fsspec_commit.store import (
+    Capabilities,
+    Directory,
+    Entry,
+    Expect,
+    Expectation,
+    ListsInOrder,
+)
 from fsspec_commit_stores.http.connections import Connections
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
@@ -36,6 +43,7 @@ class HttpStore(ABC):
     """A destination in one bucket or container. One loop's own, like its connections."""
 
     bulk = direct = None
+    in_order: ListsInOrder | None = None
     deletion_operation: str
     """What deletes one file."""
     tree_deletion_operation: str

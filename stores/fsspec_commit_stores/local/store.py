@@ -60,7 +60,7 @@ class LocalStore:
     in_flight_max = unverified_endpoint = None
     # A rename that finds a directory missing costs a disk next to nothing.
     directory_creation = empty_directories = None
-    bulk_deletion = uploads = None
+    bulk_deletion = in_order = uploads = None
 
     def __init__(self, root: StorePath, options: OpenOptions, capabilities: Capabilities) -> None:
         self.root = root

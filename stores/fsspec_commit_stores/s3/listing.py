@@ -16,7 +16,13 @@ from typing import Any
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
-from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations, below, first_of
+from fsspec_commit_stores.http.listings import (
+    ANOTHER_PLACE,
+    Continuations,
+    below,
+    between,
+    first_of,
+)
 from fsspec_commit_stores.s3.answers import Answer, is_overload, reply_of
 from fsspec_commit_stores.s3.contents import etag_of
 from fsspec_commit_stores.s3.requests import Bucket
@@ -125,6 +131,20 @@ class Listing:
                 return directories, files
         why = "files there come and go all the time"
         raise self._bucket.doubt("list_object_versions", path, why)
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool] | None:
+        """The first files in the directories *first* to *last* of *path*, and whether it is all."""
+        begin, end = below(self._bucket.key(first)), below(self._bucket.key(last))
+        prefix = {"Prefix": below(self._bucket.key(path))}
+        page = await self._page("list_objects_v2", path, prefix, {"StartAfter": begin})
+        keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
+        shown = between(keys, begin, end)
+        if shown is None:
+            return None
+        is_whole = not page.get("IsTruncated") or len(shown) < len(keys)
+        return [self._bucket.path(key) for key in shown], is_whole
 
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*: one request, but where a page has nothing on it.

@@ -236,6 +236,15 @@ BUGS = {
     "overlaps only in equal partitions": Bug(
         of_claims.overlaps_only_in_equal_partitions, ("P1", "P9", "P11"), plan=runs.ABOVE
     ),
+    "passes whatever a name says": Bug(
+        of_claims.passes_whatever_a_name_says, ("P1", "P9", "P11"), plan=runs.UNCLAIMED
+    ),
+    "says too little in a name": Bug(
+        of_claims.says_too_little_in_a_name, ("P1", "P9", "P11"), plan=runs.ABOVE
+    ),
+    "passes who has decided": Bug(
+        of_claims.passes_who_has_decided, ("P1", "P2", "P6", "P8", "P9", "P11")
+    ),
     **of_markers.BUGS,
     **of_emptying.BUGS,
     "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),

@@ -72,15 +72,15 @@ def tells_nobody_how_it_ended(patch: pytest.MonkeyPatch) -> None:
 
 
 def refuses_beside_any_other(patch: pytest.MonkeyPatch) -> None:
-    real = claim._those_in_the_way
+    real = claim._clear
 
-    async def those_in_the_way(job: Any, own: Any, others: Any) -> Any:
+    async def clear(job: Any, own: Any, others: Any, deadline: float) -> Any:
         for other in others:
             if other.job_id != own.job_id:
                 raise claim._concurrent(job, JobState(other, "open"))
-        return await real(job, own, others)
+        return await real(job, own, others, deadline)
 
-    patch.setattr(claim, "_those_in_the_way", those_in_the_way)
+    patch.setattr(claim, "_clear", clear)
 
 
 def calls_each_attempt_the_chosen_one(patch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.effects.stored_records import establish
 from fsspec_commit.errors import CommitFailedError, JobNotActiveError, Reply, StoreError
-from fsspec_commit.protocol import abort, claim, decision, driver, job_state, recovery, superseded
+from fsspec_commit.protocol import (
+    abort,
+    claim,
+    decision,
+    driver,
+    job_state,
+    other_jobs,
+    recovery,
+    superseded,
+)
 from fsspec_commit.protocol.job_records import over, read_record, recall_listed
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision
+from fsspec_commit.records.outline import Outline
 from fsspec_commit.store import Expect
 
 if TYPE_CHECKING:
@@ -51,7 +61,7 @@ def lets_appends_pass_with_any_names(patch: pytest.MonkeyPatch) -> None:
 def lets_one_key_pass_twice(patch: pytest.MonkeyPatch) -> None:
     def conflicts(one: Any, other: Any) -> bool:
         return (
-            not claim._only_add(one, other) or (one.reusable_names and other.reusable_names)
+            not (one.only_adds and other.only_adds) or (one.reusable_names and other.reusable_names)
         ) and (
             one.partitions is None
             or other.partitions is None
@@ -59,6 +69,31 @@ def lets_one_key_pass_twice(patch: pytest.MonkeyPatch) -> None:
         )
 
     patch.setattr(claim, "conflicts", conflicts)
+
+
+def passes_whatever_a_name_says(patch: pytest.MonkeyPatch) -> None:
+    """A claim that has an outline is not read."""
+    patch.setattr(Outline, "may_conflict", lambda *_: False)
+
+
+def says_too_little_in_a_name(patch: pytest.MonkeyPatch) -> None:
+    """What a claim touches above a partition of another is not seen in the names."""
+    real = Outline.may_conflict
+
+    def may_conflict(one: Any, other: Any) -> bool:
+        return real(one, other) and (one.depth, one.whole) == (other.depth, other.whole)
+
+    patch.setattr(Outline, "may_conflict", may_conflict)
+
+
+def passes_who_has_decided(patch: pytest.MonkeyPatch) -> None:
+    """Whose claims do not matter any more, as if it had finished."""
+    real = other_jobs.is_passed
+
+    def is_passed(mine: Any, other: Any, children: Any) -> bool:
+        return other.decision in children or real(mine, other, children)
+
+    patch.setattr(other_jobs, "is_passed", is_passed)
 
 
 def overlaps_only_in_equal_partitions(patch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,120 @@
+"""The other jobs of a destination, looked at together, after a claim: which of them are in its way?
+
+The name of a claim says what it holds, and so does a listing that was begun when our claim stood. A
+claim that it does not show came after ours, and so whoever wrote it sees ours. So a job that shows
+none, or none that may conflict, is passed, and nothing of it is read: neither its decision, which
+is about one of those claims or about a later one, nor ``job.json``. Only an area that shows neither
+a claim nor ``job.json`` is looked at more closely, for no listing alone hides a job.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.parallel import all_of
+from fsspec_commit.errors import StoreError
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.protocol.job_state import Children, JobState, read_state
+from fsspec_commit.records.job import JobRecord
+from fsspec_commit.records.outline import Outline
+
+_LISTED_TOGETHER_MAX = 64
+"""Areas that one request lists, where names come in order: of a page each has 15 names."""
+_WORTH_ANOTHER = 8
+"""With fewer areas on a page the others are listed one by one, many at the same time."""
+
+
+def is_passed(mine: Outline, other: JobLayout, children: Children) -> bool:
+    """Whether the names in the area of *other* say that it is not in the way of our claim."""
+    claims = [nonce for nonce in map(other.claim_nonce, children) if nonce is not None]
+    if not claims:
+        return other.spec in children and other.decision not in children
+    theirs = (Outline.told_by(nonce, other.job_id) for nonce in claims)
+    return all(outline is not None and not mine.may_conflict(outline) for outline in theirs)
+
+
+async def those_in_the_way(
+    store: ConfirmedStore,
+    others: Sequence[JobLayout],
+    mine: Outline,
+    in_the_way: Callable[[JobState], bool],
+) -> list[JobLayout]:
+    """The jobs that are in the way now, in the order of *others*, which is that of their names.
+
+    What their records say is dropped: a claim may be a megabyte, and there may be many.
+
+    Args:
+        store: Where the jobs are.
+        others: The jobs.
+        mine: The outline of our claim, which stands.
+        in_the_way: Whether a job is, as its records say.
+    """
+
+    async def is_one(other: JobLayout) -> bool:
+        if other in over and await _is_missing(store, other):
+            return False
+        state = await read_state(
+            store, other, is_passed=lambda children: is_passed(mine, other, children)
+        )
+        return in_the_way(state)
+
+    async def listed(some: Sequence[JobLayout]) -> list[JobLayout]:
+        return await _not_passed(store, mine, some, over) if len(some) > 1 else list(some)
+
+    over: set[JobLayout] = set()
+    together = _LISTED_TOGETHER_MAX if store.lists_in_order else 1
+    parts = list(_cut(others, together))
+    left = list(chain(*await all_of(parts, listed, in_flight_max=store.in_flight_max)))
+    found = await all_of(left, is_one, in_flight_max=store.records_at_once_max)
+    return [other for other, is_in_it in zip(left, found, strict=True) if is_in_it]
+
+
+def _cut(others: Sequence[JobLayout], size: int) -> Iterator[Sequence[JobLayout]]:
+    for start in range(0, len(others), size):
+        yield others[start : start + size]
+
+
+async def _is_missing(store: ConfirmedStore, other: JobLayout) -> bool:
+    """Whether ``job.json`` is not found either, of a job that a listing shows without it."""
+    with suppress(StoreError):
+        return await store.read_or_refusal(other.spec, limit_bytes=JobRecord.limit_bytes) is None
+    return False
+
+
+async def _not_passed(
+    store: ConfirmedStore, mine: Outline, others: Sequence[JobLayout], over: set[JobLayout]
+) -> list[JobLayout]:
+    """Those that must be looked at one by one, after as many were listed together as can be.
+
+    Those that are listed without ``job.json`` are added to *over*.
+    """
+    kept: list[JobLayout] = []
+    rest = others
+    while len(rest) > 1:
+        areas = rest[0].destination.areas
+        page = await store.list_in_order(areas, rest[0].area, rest[-1].area)
+        if page is None:
+            break
+        paths, is_whole = page
+        shown = _by_job(rest[0].destination, paths)
+        # Of the last area on a page there may be more on the next one.
+        seen = rest if is_whole else [one for one in rest if one.job_id < max(shown, default="")]
+        left = [one for one in seen if not is_passed(mine, one, shown.get(one.job_id, ()))]
+        over.update(one for one in left if one.spec not in shown.get(one.job_id, ()))
+        kept += left
+        rest = rest[len(seen) :]
+        if len(seen) < _WORTH_ANOTHER:
+            break
+    return [*kept, *rest]
+
+
+def _by_job(destination: DestinationLayout, paths: Iterable[StorePath]) -> dict[str, Children]:
+    """Of each job on a page the files directly in its area."""
+    shown: dict[str, set[StorePath]] = {}
+    for path in paths:
+        name, _, below = destination.below(destination.areas, path).partition("/")
+        children = shown.setdefault(name, set())
+        if "/" not in below:
+            children.add(path)
+    return dict(shown)
