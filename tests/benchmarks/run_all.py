@@ -29,8 +29,8 @@ ROOT = HERE.parents[1]
 # The quick ones first: what the time limit cuts off is the end.
 ORDER = (
     *("import", "pacing", "task_commit", "memory", "write_dataset", "job_commit"),
-    *("s3_requests", "short_requests", "small_files", "blocks", "throughput", "magic_commit"),
-    *("manifest_commit", "half_core", "listing", "cost_law", "publisher", "scale"),
+    *("s3_requests", "short_requests", "small_files", "blocks", "throughput", "crowds"),
+    *("magic_commit", "manifest_commit", "half_core", "listing", "cost_law", "publisher", "scale"),
     *("spark_jar", "spark_write", "spark_s3"),
 )
 
