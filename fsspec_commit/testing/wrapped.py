@@ -1,14 +1,11 @@
 """A store whose calls all go through one function: the basis of fault injection and recording."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Protocol, Self, TypeVar
+from collections.abc import AsyncIterator
+from typing import Self, TypeVar
 
-from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import (
-    AdoptsUploads,
     Capabilities,
     CompletesUploads,
     Content,
@@ -20,8 +17,6 @@ from fsspec_commit.store import (
     ListsInOrder,
     MakesDirectories,
     OpenOptions,
-    Part,
-    PendingUpload,
     RemovesEmptyDirectories,
     RenamesDirectories,
     RenamesFiles,
@@ -31,6 +26,18 @@ from fsspec_commit.store import (
     Unusable,
     Writer,
     WritesDirectly,
+)
+from fsspec_commit.testing.wrapped_abilities import (
+    Carry,
+    WrappedBulk,
+    WrappedBulkDeletion,
+    WrappedDirectories,
+    WrappedDirectoryCreation,
+    WrappedEmptyRemoval,
+    WrappedFiles,
+    WrappedInOrder,
+    WrappedUploads,
+    all_of_listing,
 )
 
 T = TypeVar("T")
@@ -60,13 +67,6 @@ VERBS = (
     "stored_parts",
 )
 """All calls. ``create`` is a ``put`` with ``Expect.ABSENT``, and ``put`` is any other one."""
-
-
-class Carry(Protocol):
-    """Carries one call to the store: it may count it, delay it, or lose it or its answer."""
-
-    async def __call__(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        """Answer *call*, which is *verb* on *path*; the call may be made later, or never."""
 
 
 class WrappedStore:
@@ -113,49 +113,49 @@ class WrappedStore:
     def files(self) -> RenamesFiles | None:
         """Renaming files."""
         files = self.store.files
-        return None if files is None else _WrappedFiles(files, self._carry)
+        return None if files is None else WrappedFiles(files, self._carry)
 
     @property
     def bulk(self) -> RenamesInBulk | None:
         """Renaming many files; each of them is a call."""
         bulk = self.store.bulk
-        return None if bulk is None else _WrappedBulk(bulk, self._carry)
+        return None if bulk is None else WrappedBulk(bulk, self._carry)
 
     @property
     def bulk_deletion(self) -> DeletesInBulk | None:
         """Deleting many files; each of them is a call, and all are made at once."""
         deletion = self.store.bulk_deletion
-        return None if deletion is None else _WrappedBulkDeletion(deletion, self._carry)
+        return None if deletion is None else WrappedBulkDeletion(deletion, self._carry)
 
     @property
     def in_order(self) -> ListsInOrder | None:
         """Listing files in order."""
         listing = self.store.in_order
-        return None if listing is None else _WrappedInOrder(listing, self._carry)
+        return None if listing is None else WrappedInOrder(listing, self._carry)
 
     @property
     def directories(self) -> RenamesDirectories | None:
         """Renaming directories."""
         directories = self.store.directories
-        return None if directories is None else _WrappedDirectories(directories, self._carry)
+        return None if directories is None else WrappedDirectories(directories, self._carry)
 
     @property
     def empty_directories(self) -> RemovesEmptyDirectories | None:
         """Removing empty directories."""
         removing = self.store.empty_directories
-        return None if removing is None else _WrappedEmptyRemoval(removing, self._carry)
+        return None if removing is None else WrappedEmptyRemoval(removing, self._carry)
 
     @property
     def directory_creation(self) -> MakesDirectories | None:
         """Making directories."""
         making = self.store.directory_creation
-        return None if making is None else _WrappedDirectoryCreation(making, self._carry)
+        return None if making is None else WrappedDirectoryCreation(making, self._carry)
 
     @property
     def uploads(self) -> CompletesUploads | None:
         """Multipart uploads."""
         uploads = self.store.uploads
-        return None if uploads is None else _WrappedUploads(uploads, self._carry)
+        return None if uploads is None else WrappedUploads(uploads, self._carry)
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """The file or directory at *path*, if there is one."""
@@ -180,14 +180,14 @@ class WrappedStore:
     ) -> AsyncIterator[Entry]:
         """Every file below the directory *path*."""
         for entry in await self._carry(
-            "list_tree", path, lambda: _all(self.store.list_tree(path, without=without))
+            "list_tree", path, lambda: all_of_listing(self.store.list_tree(path, without=without))
         ):
             yield entry
 
     async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
         """Everything directly in the directory *path*."""
         for child in await self._carry(
-            "list_children", path, lambda: _all(self.store.list_children(path))
+            "list_children", path, lambda: all_of_listing(self.store.list_children(path))
         ):
             yield child
 
@@ -245,176 +245,6 @@ class _WrappedWriter:
 
     async def discard(self) -> None:
         await self._carry("discard", self._path, self._writer.discard)
-
-
-class _WrappedFiles:
-    def __init__(self, files: RenamesFiles, carry: Carry) -> None:
-        self._files = files
-        self._carry = carry
-
-    async def rename(
-        self,
-        source: StorePath,
-        target: StorePath,
-        *,
-        token: Token | None,
-        expecting: Expectation,
-        within: StorePath,
-    ) -> None:
-        await self._carry(
-            "rename",
-            target,
-            lambda: self._files.rename(
-                source, target, token=token, expecting=expecting, within=within
-            ),
-        )
-
-
-class _WrappedInOrder:
-    """Listing files in order: a call like any other listing below a directory."""
-
-    def __init__(self, listing: ListsInOrder, carry: Carry) -> None:
-        self._listing = listing
-        self._carry = carry
-
-    async def list_in_order(
-        self, path: StorePath, first: StorePath, last: StorePath
-    ) -> tuple[list[StorePath], bool] | None:
-        return await self._carry(
-            "list_tree", path, lambda: self._listing.list_in_order(path, first, last)
-        )
-
-
-class _WrappedBulk:
-    def __init__(self, bulk: RenamesInBulk, carry: Carry) -> None:
-        self._bulk = bulk
-        self._carry = carry
-
-    async def rename_in_bulk(
-        self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
-    ) -> int:
-        for done, (source, target) in enumerate(renames):
-            try:
-                if not await self._renamed(source, target, within):
-                    return done
-            except StoreError:
-                return done
-        return len(renames)
-
-    async def _renamed(self, source: StorePath, target: StorePath, within: StorePath) -> int:
-        return await self._carry(
-            "rename",
-            target,
-            lambda: self._bulk.rename_in_bulk([(source, target)], within=within),
-        )
-
-
-class _WrappedBulkDeletion:
-    def __init__(self, deletion: DeletesInBulk, carry: Carry) -> None:
-        self.files_max = deletion.files_max
-        self._deletion = deletion
-        self._carry = carry
-
-    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
-        deleting = (self._delete(path, within) for path in paths)
-        for answer in await asyncio.gather(*deleting, return_exceptions=True):
-            if answer is not None:
-                raise answer
-
-    async def _delete(self, path: StorePath, within: StorePath) -> None:
-        await self._carry(
-            "delete", path, lambda: self._deletion.delete_files([path], within=within)
-        )
-
-
-class _WrappedDirectories:
-    def __init__(self, directories: RenamesDirectories, carry: Carry) -> None:
-        self._directories = directories
-        self._carry = carry
-
-    async def rename_directory(
-        self, source: StorePath, target: StorePath, *, within: StorePath
-    ) -> None:
-        await self._carry(
-            "rename_directory",
-            target,
-            lambda: self._directories.rename_directory(source, target, within=within),
-        )
-
-
-class _WrappedEmptyRemoval:
-    def __init__(self, removing: RemovesEmptyDirectories, carry: Carry) -> None:
-        self._removing = removing
-        self._carry = carry
-
-    async def remove_empty_directory(self, path: StorePath) -> None:
-        await self._carry(
-            "remove_empty_directory", path, lambda: self._removing.remove_empty_directory(path)
-        )
-
-
-class _WrappedDirectoryCreation:
-    def __init__(self, making: MakesDirectories, carry: Carry) -> None:
-        self._making = making
-        self._carry = carry
-
-    async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
-        await self._carry(
-            "make_directory", path, lambda: self._making.make_directory(path, within=within)
-        )
-
-
-class _WrappedUploads:
-    def __init__(self, uploads: CompletesUploads, carry: Carry) -> None:
-        self.part_bytes = uploads.part_bytes
-        self._uploads = uploads
-        self._carry = carry
-
-    @property
-    def adopting(self) -> AdoptsUploads | None:
-        adopting = self._uploads.adopting
-        return None if adopting is None else _WrappedAdoption(adopting, self._carry)
-
-    async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
-        return await self._carry("start", path, lambda: self._uploads.start(path, nonce))
-
-    async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
-        return await self._carry(
-            "put_part", upload.path, lambda: self._uploads.put_part(upload, number, data)
-        )
-
-    async def complete(self, upload: PendingUpload, *, expecting: Expectation) -> None:
-        await self._carry(
-            "complete",
-            upload.path,
-            lambda: self._uploads.complete(upload, expecting=expecting),
-        )
-
-    async def abort(self, upload: PendingUpload) -> None:
-        await self._carry("abort", upload.path, lambda: self._uploads.abort(upload))
-
-    async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
-        for upload in await self._carry(
-            "pending", prefix, lambda: _all(self._uploads.pending(prefix))
-        ):
-            yield upload
-
-
-class _WrappedAdoption:
-    def __init__(self, adopting: AdoptsUploads, carry: Carry) -> None:
-        self._adopting = adopting
-        self._carry = carry
-        self.told_as = adopting.told_as
-        self.has_bytes_of = adopting.has_bytes_of
-
-    async def stored_parts(self, upload: PendingUpload) -> Sequence[Part] | None:
-        return await self._carry(
-            "stored_parts", upload.path, lambda: self._adopting.stored_parts(upload)
-        )
-
-
-async def _all(listing: AsyncIterator[T]) -> list[T]:
-    return [entry async for entry in listing]
 
 
 _store: type[Store] = WrappedStore

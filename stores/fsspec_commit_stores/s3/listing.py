@@ -9,7 +9,7 @@ also shows what is gone, so directories come from `ListObjectsV2` all the same.
 
 import errno
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from fsspec_commit_stores.http.listings import (
 )
 from fsspec_commit_stores.s3.answers import Answer, is_overload, reply_of
 from fsspec_commit_stores.s3.contents import etag_of
+from fsspec_commit_stores.s3.pages import contents, is_after, keys_on, names_on, next_place
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
 
@@ -36,7 +37,6 @@ _HELD_MAX = 2_000
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
 # After every ASCII name in a directory: what is left to list of it after that is filtered out.
 _LAST = "~"
-_OF_KEYS = ("Contents", "Versions", "DeleteMarkers")
 
 
 class Listing:
@@ -75,7 +75,7 @@ class Listing:
         kept = await self._versions.are_kept()
         pages = self._version_pages if kept else self._object_pages
         async for page in pages(path, Prefix=prefix, left_out=left_out):
-            for listed in _contents(page):
+            for listed in contents(page):
                 key = str(listed["Key"])
                 if not key.endswith("/") and not (left_out and key.startswith(left_out)):
                     yield self._entry(listed)
@@ -197,7 +197,7 @@ class Listing:
                 place = {}
                 continuations.clear()
             else:
-                place = _after(page)
+                place = next_place(page)
                 continuations.check(*place.values())
 
     async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
@@ -271,7 +271,7 @@ class Listing:
         ]
         files = {
             str(listed["Key"]): self._entry(listed)
-            for listed in _contents(page)
+            for listed in contents(page)
             if str(listed["Key"]) != prefix
         }
         return directories, files
@@ -291,7 +291,7 @@ class Listing:
         self, path: StorePath, *, left_out: str | None = None, **parameters: Any
     ) -> AsyncIterator[dict[str, Any]]:
         return self._pages(
-            "list_objects_v2", path, parameters, _after, jump="StartAfter", left_out=left_out
+            "list_objects_v2", path, parameters, next_place, jump="StartAfter", left_out=left_out
         )
 
     def _version_pages(
@@ -330,7 +330,7 @@ class Listing:
         while True:
             asked = partial(self._page, method, path, parameters, place)
             page = await (self._ask(asked) if place else asked())
-            if jumped_from is not None and not _is_after(page, str(place[jump])):
+            if jumped_from is not None and not is_after(page, str(place[jump])):
                 # A server that does not start where it is told: page by page, then.
                 place, jumped_from, left_out = jumped_from, None, None
                 continue
@@ -339,7 +339,7 @@ class Listing:
                 return
             place, jumped_from = following(page), None
             continuations.check(*place.values())
-            last = max(_keys(page), default=b"")
+            last = max(keys_on(page), default=b"")
             if self.is_sorted and left_out is not None and last.startswith(left_out.encode()):
                 past = left_out + _LAST
                 if last < past.encode():
@@ -357,14 +357,9 @@ class Listing:
             StoreError: It was not given, or is of another place.
         """
         page = await self._bucket.send(method, path, **parameters, **place)
-        if not all(name.startswith(parameters["Prefix"]) for name in _names(page)):
+        if not all(name.startswith(parameters["Prefix"]) for name in names_on(page)):
             raise self._bucket.doubt(method, path, ANOTHER_PLACE)
         return page
-
-
-def _after(page: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the page after one of `ListObjectsV2`."""
-    return {"ContinuationToken": page.get("NextContinuationToken")}
 
 
 def _directories(keys: Iterable[str], prefix: str) -> set[str]:
@@ -376,28 +371,3 @@ def _directories(keys: Iterable[str], prefix: str) -> set[str]:
             found.add(key[: end + 1])
             end = key.rfind("/", len(prefix), end)
     return found
-
-
-def _contents(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The objects of a page that stand now."""
-    versions = page.get("Versions") or ()
-    return [*(page.get("Contents") or ()), *(one for one in versions if one.get("IsLatest"))]
-
-
-def _keys(page: Mapping[str, Any]) -> list[bytes]:
-    """Every key on a page, in the form by which S3 sorts them."""
-    shown = (page.get(kind) or () for kind in _OF_KEYS)
-    return [str(one["Key"]).encode() for kind in shown for one in kind]
-
-
-def _names(page: Mapping[str, Any]) -> Iterator[str]:
-    """Every key on a page, and every directory."""
-    for kind in _OF_KEYS:
-        for one in page.get(kind) or ():
-            yield str(one["Key"])
-    for common in page.get("CommonPrefixes") or ():
-        yield str(common["Prefix"])
-
-
-def _is_after(page: Mapping[str, Any], key: str) -> bool:
-    return min(_keys(page), default=b"\xff") > key.encode()
