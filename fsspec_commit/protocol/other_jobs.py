@@ -98,8 +98,10 @@ async def _not_passed(
             break
         paths, is_whole = page
         shown = _by_job(rest[0].destination, paths)
-        # Of the last area on a page there may be more on the next one.
-        seen = rest if is_whole else [one for one in rest if one.job_id < max(shown, default="")]
+        # Of the last directory on a page there may be more on the next one. They sort with their
+        # slash: what only begins like an area, and goes on with "-", comes before that area.
+        last = max((f"{name}/" for name in shown), default="")
+        seen = rest if is_whole else [one for one in rest if f"{one.job_id}/" < last]
         left = [one for one in seen if not is_passed(mine, one, shown.get(one.job_id, ()))]
         over.update(one for one in left if one.spec not in shown.get(one.job_id, ()))
         kept += left
