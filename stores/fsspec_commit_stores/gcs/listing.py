@@ -139,7 +139,7 @@ class Listing:
         continuations = Continuations(self._bucket, _NAME, path)
         at: dict[str, str] = {}
         while True:
-            page = await self._page(path, prefix=prefix, maxResults=_PAGE_MAX, fields=_NAMES, **at)
+            page = await self._page(path, prefix=prefix, fields=_NAMES, **at)
             names = list(_names(page))
             if names and deleted.issuperset(names):
                 why = f"its files come back, or the listing is stale: {names[0]!r}"
@@ -221,6 +221,7 @@ class Listing:
         Raises:
             StoreError: It was not given, or is of another place.
         """
+        query.setdefault("maxResults", _PAGE_MAX)
         target = self._bucket.bucket_target("/o", **query)
         answered = await self._bucket.send(Given(_NAME, "GET", target), path)
         page = self._bucket.decoded(answered, _NAME, path, Page)

@@ -161,6 +161,7 @@ def test_names_are_quoted_to_the_byte(gcs: ScriptedGcs) -> None:
         (
             f"/storage/v1/b/bucket/o?prefix={QUOTED}%2F"
             "&fields=kind%2CnextPageToken%2Cprefixes%2Citems%28name%2Csize%2Cgeneration%29"
+            "&maxResults=1000"
         ),
     ]
 
