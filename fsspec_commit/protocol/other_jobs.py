@@ -8,12 +8,10 @@ a claim nor ``job.json`` is looked at more closely, for no listing alone hides a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import all_of
-from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.job_state import Children, JobState, read_state
 from fsspec_commit.records.job import JobRecord
@@ -52,7 +50,8 @@ async def those_in_the_way(
     """
 
     async def is_one(other: JobLayout) -> bool:
-        if other in over and await _is_missing(store, other):
+        limit_bytes = JobRecord.limit_bytes
+        if other in over and await store.is_not_found(other.spec, limit_bytes=limit_bytes):
             return False
         state = await read_state(
             store, other, is_passed=lambda children: is_passed(mine, other, children)
@@ -73,13 +72,6 @@ async def those_in_the_way(
 def _cut(others: Sequence[JobLayout], size: int) -> Iterator[Sequence[JobLayout]]:
     for start in range(0, len(others), size):
         yield others[start : start + size]
-
-
-async def _is_missing(store: ConfirmedStore, other: JobLayout) -> bool:
-    """Whether ``job.json`` is not found either, of a job that a listing shows without it."""
-    with suppress(StoreError):
-        return await store.read_or_refusal(other.spec, limit_bytes=JobRecord.limit_bytes) is None
-    return False
 
 
 async def _not_passed(

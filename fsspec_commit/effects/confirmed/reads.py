@@ -69,6 +69,15 @@ class StoreReads(Counted):
             return await self.stat(path) is None
         return False
 
+    async def is_not_found(self, path: StorePath, *, limit_bytes: int) -> bool:
+        """Whether a read finds no file at *path*; no, if the store does not say.
+
+        Where there are no directories, :meth:`is_known_missing` would look for one as well.
+        """
+        with suppress(StoreError):
+            return await self.read(path, limit_bytes=limit_bytes) is None
+        return False
+
     async def read(self, path: StorePath, *, limit_bytes: int = RECORD_BYTES_MAX) -> bytes | None:
         """The whole file at *path*, if there is one."""
         content = await self._ask(

@@ -71,6 +71,10 @@ async def known_missing(store: ConfirmedStore) -> bool:
     return await store.is_known_missing(A)
 
 
+async def not_found(store: ConfirmedStore) -> bool:
+    return await store.is_not_found(A, limit_bytes=5)
+
+
 async def stands(store: ConfirmedStore) -> bool | None:
     return await store.stands_if_allowed(A)
 
@@ -92,6 +96,7 @@ async def read(store: ConfirmedStore) -> bytes | StoreError | None:
     ("ask", "verb", "shown", "of_none", "refused"),
     [
         (known_missing, "stat", False, True, False),
+        (not_found, "read", False, True, False),
         (stands, "stat", True, False, None),
         (children, "list_children", [A, f"{ROOT}/d"], [], None),
         (size, "list_tree", 12, 0, 0),
@@ -107,7 +112,7 @@ def test_what_may_not_be_asked_is_no_failure_and_silence_is_one(
     place.fail(verb, REFUSED)
     assert place.use(ask) == refused
     place.fail(verb, SILENT, times=TRIES_MAX)
-    if ask is known_missing:
+    if ask in {known_missing, not_found}:
         assert not place.use(ask)
     else:
         with pytest.raises(StoreError, match="it is unknown"):

@@ -39,10 +39,8 @@ class Pages:
         names = [StorePath(name) for name in self._names if f"{first}/" <= name < f"{last}0"]
         return names[: self._page_entries], len(names) <= self._page_entries
 
-    async def read_or_refusal(self, path: StorePath, *, limit_bytes: int) -> bytes | None:
-        assert path
-        assert limit_bytes
-        return None
+    async def is_not_found(self, path: StorePath, *, limit_bytes: int) -> bool:
+        return bool(path and limit_bytes)
 
 
 @pytest.mark.guarantees("P11")
