@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 CROWD, ABANDONED = 100, 1_000
 MODES: tuple[Mode, ...] = ("append", "overwrite_partitions")
-MOST = 1.3
+MORE = {"s3": 1, "s3-versioned": 5, "gcs": 3, "gen2": 4}
+"""The round trips that a commit takes more for the others, and for the marker that all leave."""
+MORE_PASSING = {"s3": (4, 4), "s3-versioned": (6, 8), "gcs": (4, 6)}
+"""The same at the median, and at most, where others come and go meanwhile."""
 TRIP_S = 0.05
 """As on the way to a bucket: whoever waits for a moment loses less than a round trip."""
 APART = 0.3
@@ -78,7 +81,7 @@ class Crowd:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("family", ["s3", "s3-versioned", "gcs", "gen2"])
+@pytest.mark.parametrize("family", MORE)
 def test_a_hundred_that_commit_at_once(
     monkeypatch: pytest.MonkeyPatch, family: str, mode: Mode
 ) -> None:
@@ -86,7 +89,7 @@ def test_a_hundred_that_commit_at_once(
     [alone] = Crowd(monkeypatch, family, mode, of=1).commit().took
     crowd = Crowd(monkeypatch, family, mode, of=CROWD).commit()
     assert len(crowd.took) == CROWD
-    assert max(crowd.took) <= MOST * alone
+    assert max(crowd.took) <= alone + MORE[family]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -101,7 +104,7 @@ def test_they_cost_few_requests_each(monkeypatch: pytest.MonkeyPatch, mode: Mode
         assert crowd / CROWD <= alone + 2 + marker
 
 
-@pytest.mark.parametrize("family", ["s3", "s3-versioned", "gcs"])
+@pytest.mark.parametrize("family", MORE_PASSING)
 def test_a_hundred_that_come_and_go(monkeypatch: pytest.MonkeyPatch, family: str) -> None:
     """Each sees others that have claimed, decided, published, or are just over.
 
@@ -110,8 +113,9 @@ def test_a_hundred_that_come_and_go(monkeypatch: pytest.MonkeyPatch, family: str
     [alone] = Crowd(monkeypatch, family, "append", of=1).commit().took
     crowd = Crowd(monkeypatch, family, "append", of=CROWD).commit(apart=APART)
     assert len(crowd.took) == CROWD
-    assert median(crowd.took) <= MOST * alone
-    assert max(crowd.took) <= 1.5 * alone
+    of_most, at_most = MORE_PASSING[family]
+    assert median(crowd.took) <= alone + of_most
+    assert max(crowd.took) <= alone + at_most
     assert crowd.calls["delete"] / CROWD <= 12, "not every epoch of all the others"
     assert crowd.epochs <= CROWD / APART / 5
 
