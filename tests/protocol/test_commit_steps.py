@@ -18,13 +18,13 @@ from fsspec_commit.protocol.result import shown_bytes
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
-from fsspec_commit.testing.wrapped_abilities import Carry
 from tests.protocol.in_buckets import started, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+    from fsspec_commit.testing.wrapped_abilities import Carry
     from tests.flat.bucket import Bucket
 
 T = TypeVar("T")
