@@ -1,7 +1,7 @@
 """Opening a destination: its adapter, capabilities, committer and store are wired here alone.
 
 Each opening makes a store of its own, so that the caller's filesystem instance is neither changed
-nor closed.
+nor closed. It may begin with the client of one that was closed before.
 """
 
 import logging
@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from fsspec_commit.client_pool import of_running_loop
 from fsspec_commit.effects.confirm import ask
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.pacing import Pace
@@ -183,7 +184,12 @@ async def open_destination(
 
 
 async def _opened(location: Location, options: OpenOptions, ids: IdSource) -> Store:
-    options = replace(options, storage_options=location.storage_options, ask=_patient(ids))
+    options = replace(
+        options,
+        storage_options=location.storage_options,
+        ask=_patient(ids),
+        clients=of_running_loop(),
+    )
     return await open_store(location.url, options)
 
 

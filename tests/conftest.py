@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from fsspec_commit import client_pool
+from fsspec_commit.sync import bridge
 from fsspec_commit.testing.garbage import only_what_comes
 
 if TYPE_CHECKING:
@@ -81,6 +83,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # Else libraries complain of what was not freed.
+
+
+@pytest.fixture(autouse=True)
+def no_client_is_kept() -> Iterator[None]:
+    """What a test opened is closed when it ends, and not at some time in another one."""
+    yield
+    if client_pool.kept():
+        bridge.run(client_pool.close_idle())
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store.bulk import DeletesInBulk, RenamesInBulk
 from fsspec_commit.store.capabilities import Capabilities
+from fsspec_commit.store.clients import Clients
 from fsspec_commit.store.directories import (
     MakesDirectories,
     RemovesEmptyDirectories,
@@ -71,6 +72,8 @@ class OpenOptions:
             what it is. Not needed where a job's committer was chosen before.
         ask: Repeats the requests that no caller of a verb can repeat: those that an adapter sends
             while it opens, and those for the later pages of a listing.
+        clients: Those of stores that were closed, for an adapter to begin with; ``None`` where each
+            is closed with its store.
     """
 
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -79,6 +82,7 @@ class OpenOptions:
     concurrency: int | None = None
     choosing: bool = False
     ask: Ask = field(default=ask_once, repr=False)
+    clients: Clients | None = field(default=None, repr=False)
 
 
 class Writer(Protocol[W_co]):

@@ -11,16 +11,22 @@ with it every caller, for ever.
 """
 
 import asyncio
+import atexit
 import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
+
+from fsspec_commit.client_pool import end, serve
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_EXIT_S = 5.0
+"""So long an exit waits for clients that are being closed."""
 _log = logging.getLogger("fsspec_commit")
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -36,6 +42,7 @@ def loop() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None:
             running = asyncio.new_event_loop()
+            serve(running, tell_first=_close_at_exit)
             threading.Thread(
                 target=_serve, args=[running], name="fsspec-commit", daemon=True
             ).start()
@@ -50,6 +57,17 @@ def _serve(on: asyncio.AbstractEventLoop) -> None:
             on.run_forever()
         except (KeyboardInterrupt, SystemExit):
             _log.debug("an exit was raised on the loop", exc_info=True)
+
+
+def _close_at_exit() -> None:
+    """Have clients closed that are kept: before libraries do it, who have asked for it by now."""
+    atexit.register(_close_clients)
+
+
+def _close_clients() -> None:
+    if _loop is not None:
+        with suppress(Exception):
+            asyncio.run_coroutine_threadsafe(end(), _loop).result(_EXIT_S)
 
 
 def _renew_lock() -> None:

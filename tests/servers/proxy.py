@@ -27,6 +27,9 @@ class FaultProxy:
     """Listens on 127.0.0.1, in a thread of its own, until it is closed.
 
     `request_type` names a store's operations and failures: S3's unless said otherwise.
+
+    Attributes:
+        connections: How many clients have made.
     """
 
     def __init__(self, server_url: str, request_type: type[Request] = Request) -> None:
@@ -39,6 +42,8 @@ class FaultProxy:
         self._rules: list[Rule] = []
         self._exchanges: list[Exchange] = []
         self._failures: list[Exception] = []
+        self.connections = 0
+        self._open = set[asyncio.Task[None]]()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.endpoint_url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._loop = asyncio.new_event_loop()
@@ -74,6 +79,16 @@ class FaultProxy:
         """How many requests of each action there were, refused ones included."""
         return Counter(exchange.operation for exchange in self.exchanges)
 
+    def drop(self) -> None:
+        """Reset every connection, as a server does with those that are idle."""
+
+        async def dropped() -> None:
+            for task in self._open:
+                task.cancel()
+            await asyncio.gather(*self._open, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(dropped(), self._loop).result()
+
     def close(self) -> None:
         """Reset every connection and end the thread.
 
@@ -100,12 +115,11 @@ class FaultProxy:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        connections = set[asyncio.Task[None]]()
-
         async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            connections.add(task)
+            self._open.add(task)
+            self.connections += 1
             connection = ProxiedConnection(
                 reader,
                 writer,
@@ -121,11 +135,11 @@ class FaultProxy:
             except Exception as error:  # noqa: BLE001  shown when the proxy is closed
                 self._failures.append(error)
             finally:
-                connections.discard(task)
+                self._open.discard(task)
 
         server = await asyncio.start_server(accepted, sock=self._listener, limit=HEAD_LIMIT_BYTES)
         await self._closing.wait()
         server.close()
-        for task in connections:
+        for task in self._open:
             task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
+        await asyncio.gather(*self._open, return_exceptions=True)

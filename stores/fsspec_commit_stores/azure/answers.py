@@ -62,6 +62,9 @@ _STALE = "the access token has expired or is not for this store; log in again"
 _HELD = "a hold or an immutability policy keeps it as it is; lift it, or write elsewhere"
 _MISSING = frozenset({"BlobNotFound", "PathNotFound", "ResourceNotFound", "SourcePathNotFound"})
 _NO_CONTAINER = frozenset({"ContainerNotFound", "FilesystemNotFound"})
+_DISBELIEF = frozenset(
+    {"AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation"}
+)
 _EXISTS = frozenset({"BlobAlreadyExists", "PathAlreadyExists"})
 _CHANGED = frozenset({"ConditionNotMet", "SourceConditionNotMet", "TargetConditionNotMet"})
 _EXPLAINED = {
@@ -154,6 +157,11 @@ class Answer:
         """
         challenge = self.headers.get("www-authenticate", "")
         return self.status == HTTPStatus.UNAUTHORIZED and "insufficient_claims" in challenge
+
+    @property
+    def is_disbelief(self) -> bool:
+        """Whether the store does not believe who asks, whatever is asked."""
+        return self.status == HTTPStatus.UNAUTHORIZED or self.code in _DISBELIEF
 
     @property
     def is_denied(self) -> bool:

@@ -14,9 +14,12 @@ from azure.core.exceptions import AzureError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.places import Place
+from fsspec_commit_stores.http.clients import Client, Close, client_of
 from fsspec_commit_stores.http.opening import POOL, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import invalid_option
 
+_FILES = ("~/.azure/azureProfile.json", "~/.azure/msal_token_cache.json")
+"""Who has logged in by `az login`."""
 _CONNECTION_TIMEOUT_S = 5.0
 _READ_TIMEOUT_S = 25.0
 _AZURE = re.compile(
@@ -87,6 +90,20 @@ def capabilities_of(endpoint: str, *, is_hierarchical: bool, single_writer: bool
 def is_azure(endpoint: str) -> bool:
     """Whether requests go to Azure itself, by the host's name."""
     return _AZURE.fullmatch(urlsplit(endpoint).hostname or "") is not None
+
+
+async def client_for(url: str, place: Place, options: OpenOptions) -> Client[Account]:
+    """The client of an account, whichever container it was used for before; nothing is sent.
+
+    Raises:
+        RequestError: An option makes no sense, or URL and options name two accounts.
+    """
+
+    async def make(given: OpenOptions) -> tuple[Account, Close]:
+        account = account_of(url, place, given)
+        return account, account.close
+
+    return await client_of(url, options, ("azure", place.account, place.host), make, files=_FILES)
 
 
 def account_of(url: str, place: Place, options: OpenOptions) -> Account:

@@ -19,6 +19,7 @@ from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
     raising_store_errors,
+    while_open,
 )
 
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
@@ -68,6 +69,7 @@ class Container(Requests):
         signature = self._connection.credentials.signature
         return f"/{_quoted(path)}" + (f"?{signature}" if signature else "")
 
+    @while_open
     async def request(
         self,
         operation: str,
@@ -90,6 +92,7 @@ class Container(Requests):
 
         Raises:
             RequestFailedError: It was not done, or it is not known.
+            RuntimeError: The store is closed.
         """
         request = OPERATIONS[operation]
         described = self.described(operation, path)
@@ -115,6 +118,8 @@ class Container(Requests):
             if not answer.is_foreign and request.is_success(answer.status, answer.headers):
                 return answer
             told = None if answer.is_foreign else answer
+            if answer.is_foreign or answer.is_disbelief:
+                self.contact.is_sound = False
             failure = RequestFailedError(refused(described, answer, sent), told)
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failure
@@ -130,6 +135,7 @@ class Container(Requests):
         return AzureRequest(request.verb, path, request.permissions, endpoint)
 
     def _unanswered(self, request: AzureRequest, error: UnansweredError) -> RequestFailedError:
+        self.contact.is_sound = False
         first_tries = self.contact.failed(is_timeout=is_timeout(error))
         return RequestFailedError(unanswered(request, error, first_tries=first_tries), None)
 

@@ -8,7 +8,6 @@ last slash is a directory as long as there is such a name.
 
 import errno
 from collections.abc import Awaitable
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Self
 
@@ -36,14 +35,14 @@ from fsspec_commit_stores.azure.listing import BlobListing, PathListing
 from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.namespaces import is_hierarchical, refuse_what_is_kept
-from fsspec_commit_stores.azure.opening import Account, account_of, capabilities_of, is_azure
+from fsspec_commit_stores.azure.opening import Account, capabilities_of, client_for, is_azure
 from fsspec_commit_stores.azure.places import Place, place_of
 from fsspec_commit_stores.azure.renaming import Renames
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import BlockUploads
 from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
-from fsspec_commit_stores.http.connections import Connections, to_open
+from fsspec_commit_stores.http.clients import Client
 from fsspec_commit_stores.http.store import HttpStore, Listing
 
 
@@ -55,15 +54,14 @@ class AzureStore(HttpStore):
 
     def __init__(
         self,
-        account: Account,
+        client: Client[Account],
         place: Place,
         ask: Ask,
         *,
-        connections: Connections,
         is_hierarchical: bool,
         single_writer: bool,
     ) -> None:
-        self._container = Container(account.connection, place.container)
+        self._container = Container(client.made.connection, place.container)
         endpoint = self._container.endpoint
         self.capabilities = capabilities_of(
             endpoint, is_hierarchical=is_hierarchical, single_writer=single_writer
@@ -81,8 +79,7 @@ class AzureStore(HttpStore):
             place.root,
             self._container,
             self._listing,
-            account.close,
-            connections=connections,
+            client,
             is_verified=is_azure(endpoint),
         )
 
@@ -100,24 +97,22 @@ class AzureStore(HttpStore):
                 it is.
         """
         place = place_of(url)
-        with to_open(options.concurrency) as connections:
-            account = account_of(url, place, replace(options, concurrency=connections.most))
-            try:
-                container = Container(account.connection, place.container)
-                hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
-                if options.choosing:
-                    await options.ask(lambda: refuse_what_is_kept(container, place.root))
-            except BaseException:
-                await account.close()
-                raise
-            return cls(
-                account,
-                place,
-                options.ask,
-                connections=connections,
-                is_hierarchical=hierarchical,
-                single_writer=options.single_writer,
-            )
+        client = await client_for(url, place, options)
+        try:
+            container = Container(client.made.connection, place.container)
+            hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
+            if options.choosing:
+                await options.ask(lambda: refuse_what_is_kept(container, place.root))
+        except BaseException:
+            await client.close()
+            raise
+        return cls(
+            client,
+            place,
+            options.ask,
+            is_hierarchical=hierarchical,
+            single_writer=options.single_writer,
+        )
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request; in a flat account one more for what is no file.

@@ -21,10 +21,17 @@ from fsspec_commit_stores.gcs.credentials import Authorization
 from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.http.bodies import WatchedRequest
+from fsspec_commit_stores.http.clients import Client, Close, client_of
 from fsspec_commit_stores.http.opening import POOL, meant_by, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.sessions import Session
 
+_GCLOUD = "~/.config/gcloud"
+_FILES = (
+    *(f"{_GCLOUD}/application_default_credentials.json", f"{_GCLOUD}/active_config"),
+    *(f"{_GCLOUD}/configurations/config_default", f"{_GCLOUD}/properties", "~/.gcs_tokens"),
+)
+"""Who has logged in, and which project is his."""
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
 # What pyarrow, polars and others call options of gcsfs, in small letters and without `google_`.
 _OF_OTHERS = {
@@ -57,21 +64,45 @@ _PROTOCOL = Capabilities(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What a store works with.
+@dataclass(frozen=True, slots=True, repr=False)
+class GcsClient:
+    """What stores send through, whichever bucket they are in.
 
     Attributes:
         filesystem: Of gcsfs; kept, because it closes the session when it is collected.
-        bucket: Its requests.
-        session: What is to be closed at the end.
-        is_google: Whether requests go to Google itself.
+        session: What is to be closed at the end, and how its requests are sent.
+        authorization: Says who asks.
+        location: Where requests go: scheme, host and port.
+        user_project: Who pays, where it is not the bucket's owner.
+        timeout: The user's own.
     """
 
     filesystem: Any
-    bucket: Bucket
-    session: aiohttp.ClientSession
-    is_google: bool
+    session: Session
+    authorization: Authorization
+    location: str
+    user_project: str | None
+    timeout: aiohttp.ClientTimeout | None
+
+    @property
+    def is_google(self) -> bool:
+        """Whether requests go to Google itself."""
+        return is_google(self.location)
+
+    def bucket(self, name: str) -> Bucket:
+        """The requests of a store in one bucket, which nothing is known of yet."""
+        return Bucket(
+            self.session,
+            self.authorization,
+            name,
+            location=self.location,
+            user_project=self.user_project,
+            timeout=self.timeout,
+        )
+
+    async def close(self) -> None:
+        """Close the session while its filesystem lives, which would do it on any loop that runs."""
+        await self.session.close()
 
 
 def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:
@@ -90,7 +121,22 @@ def is_google(location: str) -> bool:
     )
 
 
-async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
+async def client_for(url: str, place: Place, options: OpenOptions) -> Client[GcsClient]:
+    """The client for the user's options, whichever bucket it was used for before.
+
+    Raises:
+        RequestError: An option makes no sense.
+        StoreError: There are no credentials where the options say they are.
+    """
+
+    async def make(given: OpenOptions) -> tuple[GcsClient, Close]:
+        client = await _made(url, place, given)
+        return client, client.close
+
+    return await client_of(url, options, ("gcs",), make, files=_FILES)
+
+
+async def _made(url: str, place: Place, options: OpenOptions) -> GcsClient:
     """A private gcsfs with the user's options, taken apart: its session, credentials and endpoint.
 
     Raises:
@@ -116,15 +162,14 @@ async def opened(url: str, place: Place, options: OpenOptions) -> Opened:
     except Exception as error:  # noqa: BLE001
         failure = no_credentials(described, error)
     else:
-        bucket = Bucket(
+        return GcsClient(
+            filesystem,
             Session(session, why_not=why_not_short or _why_not(filesystem)),
             Authorization(filesystem.credentials.credentials),
-            place.bucket,
-            location=location,
-            user_project=_user_project(filesystem),
-            timeout=timeout,
+            location,
+            _user_project(filesystem),
+            timeout,
         )
-        return Opened(filesystem, bucket, session, is_google(location))
     # Outside, so that the exception of the client, which may hold secrets, is no context of it.
     raise failure
 
@@ -149,11 +194,6 @@ def _known_options() -> frozenset[str]:
         one.name for one in parameters if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
     }
     return frozenset(named | {"skip_instance_cache", "use_instance_cache"}) - {"self"}
-
-
-async def close(found: Opened) -> None:
-    """Close the session while its filesystem lives, which would do it on whatever loop runs."""
-    await found.session.close()
 
 
 def _location(filesystem: Any, url: str) -> str:

@@ -38,6 +38,7 @@ from fsspec_commit_stores.http.requests import (
     Requests,
     endpoint_of,
     raising_store_errors,
+    while_open,
 )
 from fsspec_commit_stores.http.sessions import Session, WholeAnswer
 
@@ -182,6 +183,7 @@ class Bucket(Requests):
         below = f"/upload/storage/v1/b/{self._in_target}/o"
         return self._target(below, {**query, "name": self.key(path)})
 
+    @while_open
     async def request(self, given: Given, path: StorePath) -> Answered:
         """Send one request about *path*, once; once more where the token had to be renewed.
 
@@ -192,14 +194,13 @@ class Bucket(Requests):
         described = self.described(given.name, path)
         if self.contact.is_silent:
             raise RequestFailedError(silent(described), None)
-        if self._session.closed:
-            raise RuntimeError("the store is closed")
         failed: RequestFailedError
         try:
             who = await self._authorization.headers()
         # Credentials are of many kinds, and the user's own may be one of them; so far nothing is
         # sent to the store, whatever it is that they raise.
         except Exception as error:  # noqa: BLE001
+            self.contact.is_sound = False
             failure = not_renewed(described, error, has_answered=self.contact.has_answered)
             failed = RequestFailedError(failure, None)
         else:
@@ -210,6 +211,9 @@ class Bucket(Requests):
             if isinstance(sent, Answered):
                 return sent
             failed = sent
+            answer = failed.answer
+            if answer is None or not answer.is_from_store or failed.is_unauthorized:
+                self.contact.is_sound = False
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
         raise failed
 

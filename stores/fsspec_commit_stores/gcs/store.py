@@ -9,7 +9,6 @@ the first object in them and stay, empty, when it goes; no verb shows them.
 """
 
 from collections.abc import Awaitable
-from dataclasses import replace
 from functools import partial
 from typing import Self
 
@@ -33,17 +32,13 @@ from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.inserting import insert
 from fsspec_commit_stores.gcs.listing import Listing
 from fsspec_commit_stores.gcs.lookup import look_at_file
-from fsspec_commit_stores.gcs.opening import (
-    Opened,
-    capabilities_of,
-    close,
-    opened,
-)
+from fsspec_commit_stores.gcs.opening import GcsClient, capabilities_of, client_for
 from fsspec_commit_stores.gcs.places import place_of
 from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
+from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.gcs.writing import GcsWriter
-from fsspec_commit_stores.http.connections import Connections, to_open
+from fsspec_commit_stores.http.clients import Client
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
@@ -66,16 +61,16 @@ class GcsStore(HttpStore):
 
     def __init__(
         self,
-        found: Opened,
+        client: Client[GcsClient],
+        bucket: Bucket,
         place: Place,
         capabilities: Capabilities,
         ask: Ask,
         *,
-        connections: Connections,
         deletions_max: int,
     ) -> None:
         self.capabilities = capabilities
-        self._bucket = found.bucket
+        self._bucket = bucket
         self._listing = Listing(self._bucket, ask, deletions_max=deletions_max)
         self.bulk_deletion = self.in_order = self._listing
         self.files: RenamesFiles | None = GcsFiles(self._bucket)
@@ -83,9 +78,8 @@ class GcsStore(HttpStore):
             place.root,
             self._bucket,
             self._listing,
-            partial(close, found),
-            connections=connections,
-            is_verified=found.is_google,
+            client,
+            is_verified=client.made.is_google,
         )
 
     @classmethod
@@ -102,23 +96,19 @@ class GcsStore(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        with to_open(options.concurrency) as connections:
+        client = await client_for(url, place, options)
+        try:
+            bucket = client.made.bucket(place.bucket)
+            facts = capabilities_of(
+                is_google=client.made.is_google, single_writer=options.single_writer
+            )
+            if options.choosing:
+                facts = await options.ask(partial(facts_of, bucket, facts, url))
             at_once = options.concurrency or _DELETIONS_MAX
-            found = await opened(url, place, replace(options, concurrency=connections.most))
-            try:
-                facts = capabilities_of(
-                    is_google=found.is_google, single_writer=options.single_writer
-                )
-                if options.choosing:
-                    facts = await options.ask(partial(facts_of, found.bucket, facts, url))
-                return cls(
-                    *(found, place, facts, options.ask),
-                    connections=connections,
-                    deletions_max=at_once,
-                )
-            except BaseException:
-                await close(found)
-                raise
+            return cls(*(client, bucket, place, facts, options.ask), deletions_max=at_once)
+        except BaseException:
+            await client.close()
+            raise
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         """What stands at *path*: one request for a file, a listing of one key for anything else.

@@ -3,7 +3,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _MOST = 512
@@ -12,20 +12,36 @@ _OPEN_FILES = "SC_OPEN_MAX"
 
 
 class Connections:
-    """So many connections of one opened store, each made when a call finds none that is idle.
+    """So many connections of one client, each made when a call finds none that is idle.
 
     Where the caller does not say how many, half of what the process may hold open is left to
-    others, and what other opened stores may hold is theirs; but each store has some.
+    others, and what the clients of other stores may hold is theirs; but each has some.
 
     Attributes:
         most: How many.
+        is_resting: Whether no opened store uses its client just now.
     """
 
     def __init__(self, asked: int | None) -> None:
+        self.is_resting = False
+        self._asked = asked
+        self._pid = os.getpid()
         with _lock:
-            held = sum(one.most for one in _held)
-            self.most: int = asked or max(_LEAST, min(_MOST, _half_of_open_files() - held))
+            self.most: int = asked or _left(one for one in _held if one.is_here)
             _held.add(self)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this process that may hold them: what rests, a forked child never uses."""
+        return not self.is_resting or self._pid == os.getpid()
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether a client that was made now would have no more, if all closed that rest."""
+        with _lock:
+            return self._asked is not None or self.most >= _left(
+                one for one in _held if not one.is_resting and one is not self
+            )
 
     def give_back(self) -> None:
         """Let other stores have them; who drops this object does so as well."""
@@ -45,6 +61,17 @@ def to_open(asked: int | None) -> Iterator[Connections]:
     except BaseException:
         connections.give_back()
         raise
+
+
+def are_short() -> bool:
+    """Whether a client that is made now has fewer connections than one alone."""
+    with _lock:
+        return _left(one for one in _held if one.is_here) < _left(())
+
+
+def _left(held: Iterable[Connections]) -> int:
+    """How many a client may have beside those that *held* may have."""
+    return max(_LEAST, min(_MOST, _half_of_open_files() - sum(one.most for one in held)))
 
 
 _held = weakref.WeakSet[Connections]()

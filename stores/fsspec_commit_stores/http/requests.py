@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from fsspec_commit.errors import Reply, StoreError
@@ -12,6 +12,7 @@ from fsspec_commit_stores.http.failures import RequestDescription, store_error
 
 A = TypeVar("A")
 P = ParamSpec("P")
+R = TypeVar("R", bound="Requests")
 T = TypeVar("T")
 
 
@@ -54,6 +55,27 @@ def raising_store_errors(
     return run
 
 
+def while_open(
+    call: Callable[Concatenate[R, P], Awaitable[T]],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Have *call*, which sends a request, counted as long as that is under way.
+
+    Where the store is closed it raises a ``RuntimeError``: its connections may be another's by now.
+    """
+
+    @wraps(call)
+    async def run(requests: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if requests.is_closed:
+            raise RuntimeError("the store is closed")
+        requests.under_way += 1
+        try:
+            return await call(requests, *args, **kwargs)
+        finally:
+            requests.under_way -= 1
+
+    return run
+
+
 async def unless_missing(request: Awaitable[T]) -> T | None:
     """The answer to *request*; ``None`` when the store says that there is no such thing.
 
@@ -73,10 +95,12 @@ class Contact:
 
     Attributes:
         has_answered: Whether there has been any answer.
+        is_sound: Whether every request was answered, and by who believed who asked.
     """
 
     def __init__(self) -> None:
         self.has_answered = False
+        self.is_sound = True
         self._first_tries = 0
         self._is_silent = False
 
@@ -102,12 +126,21 @@ class Requests(ABC):
         name: Its bucket or container.
         endpoint: Where they go, without user and path.
         contact: Whether anybody answers there.
+        under_way: How many requests are not answered yet.
+        is_closed: Whether no more are sent.
     """
 
     def __init__(self, name: str, endpoint: str) -> None:
         self.name = name
         self.endpoint = endpoint
         self.contact = Contact()
+        self.under_way = 0
+        self.is_closed = False
+
+    def close(self) -> bool:
+        """Send nothing more; say whether another store may go on with the connections."""
+        self.is_closed = True
+        return self.contact.is_sound and not self.under_way
 
     def path(self, key: str) -> StorePath:
         """The bucket and *key*."""

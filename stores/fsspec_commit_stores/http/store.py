@@ -4,7 +4,7 @@ import asyncio
 import errno
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any, Protocol
 
 from fsspec_commit.layout import StorePath
@@ -16,14 +16,12 @@ from fsspec_commit.store import (
     Expectation,
     ListsInOrder,
 )
-from fsspec_commit_stores.http.connections import Connections
+from fsspec_commit_stores.http.clients import Client, Close
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
     raising_store_errors,
 )
-
-Close = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Listing(Protocol):
@@ -54,31 +52,28 @@ class HttpStore(ABC):
         root: StorePath,
         requests: Requests,
         listing: Listing,
-        close: Close,
+        client: Client[Any],
         *,
-        connections: Connections,
         is_verified: bool,
     ) -> None:
-        """Begin to hold connections.
+        """Begin to hold *client*.
 
         Args:
             root: Bucket and prefix.
             requests: Those to the bucket.
             listing: Lists it.
-            close: Closes the connections.
-            connections: How many there may be.
+            client: The connections.
             is_verified: Whether what the service documents holds at the endpoint.
         """
         self.root = root
-        self.in_flight_max = connections.most
-        self._connections = connections
+        self.in_flight_max = client.connections.most
         self.unverified_endpoint = None if is_verified else f"{requests.endpoint}/{requests.name}"
         self._requests = requests
         self._listed = listing
-        self._close = close
+        self._client = client
         # A job that could not even be aborted is let go of with its store still open.
         loop = asyncio.get_running_loop()
-        self._unclosed = weakref.finalize(self, _close_later, close, loop)
+        self._unclosed = weakref.finalize(self, _close_later, client.close, loop)
         self._unclosed.atexit = False
 
     @abstractmethod
@@ -152,12 +147,9 @@ class HttpStore(ABC):
         """Nothing, where tokens have one form."""
 
     async def close(self) -> None:
-        """Close the connections; once is enough."""
+        """Leave the connections to the next opening, or close them; once is enough."""
         if self._unclosed.detach() is not None:
-            try:
-                await self._close()
-            finally:
-                self._connections.give_back()
+            await self._client.let_go(is_sound=self._requests.close())
 
 
 def _close_later(close: Close, loop: asyncio.AbstractEventLoop) -> None:

@@ -10,6 +10,7 @@ never passed on, it is nobody's cause, and of an answer only the error's code is
 
 import errno
 import socket
+from http import HTTPStatus
 
 import aiohttp
 from botocore import exceptions as sdk
@@ -27,7 +28,15 @@ from fsspec_commit_stores.http.failures import (
     timed_out,
     unreachable,
 )
-from fsspec_commit_stores.s3.answers import answer_of, is_overload, number_of, reply_of, why_of
+from fsspec_commit_stores.s3.answers import (
+    Answer,
+    answer_of,
+    is_overload,
+    is_refusal_of_its_own,
+    number_of,
+    reply_of,
+    why_of,
+)
 
 # Of a host that restarts as well: an ingress shows a certificate of its own meanwhile.
 _PASSING = (sdk.CredentialRetrievalError, sdk.MetadataRetrievalError, sdk.SSLError)
@@ -99,6 +108,22 @@ def failed(
         )
     failure = _unanswered(request, error, has_left=has_left)
     return after_first_tries(failure, first_tries, is_passing=isinstance(error, _PASSING))
+
+
+def is_of_all(error: BaseException, answer: Answer | None) -> bool:
+    """Whether what failed a request may fail any other of the same client.
+
+    Args:
+        error: What the client raised.
+        answer: What of it the store has said.
+    """
+    if answer is None or answer.is_foreign:
+        return True
+    if getattr(error, "operation_name", "") in _FETCHING_CREDENTIALS:
+        return True
+    is_refusal = reply_of(answer) is Reply.REFUSED
+    is_bare = not answer.has_code and answer.status == HTTPStatus.BAD_REQUEST
+    return is_refusal and (is_bare or not is_refusal_of_its_own(answer))
 
 
 def is_timeout(error: BaseException) -> bool:

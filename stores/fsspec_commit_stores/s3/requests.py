@@ -19,14 +19,15 @@ from fsspec_commit_stores.http.requests import (
     Requests,
     endpoint_of,
     raising_store_errors,
+    while_open,
 )
 from fsspec_commit_stores.s3.answers import Answer, answer_of
 from fsspec_commit_stores.s3.checksums import CRC32, calculated_bytes_max, with_crc32
-from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
+from fsspec_commit_stores.s3.failures import S3Request, failed, is_of_all, is_timeout
 from fsspec_commit_stores.s3.operations import OPERATIONS
 from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.sending import Sending
-from fsspec_commit_stores.s3.templates.calls import calls_of
+from fsspec_commit_stores.s3.templates.calls import Calls
 
 # Meant for the data: a record that is archived, or cached on the way, is one that nobody can read.
 _OF_DATA = frozenset(
@@ -90,7 +91,7 @@ class Bucket(Requests):
         *,
         parameters: Mapping[str, Any],
         checksum: str | None,
-        by_template: bool = True,
+        call: Calls,
     ) -> None:
         """Send through *client*.
 
@@ -99,12 +100,12 @@ class Bucket(Requests):
             name: The bucket.
             parameters: What the user wants in every request that knows it, such as encryption.
             checksum: The algorithm to protect uploads by, unless the user names one.
-            by_template: Whether frequent requests may be made without botocore.
+            call: Calls the client's methods.
         """
         super().__init__(name, endpoint_of(client.meta.endpoint_url))
         self.checksum = parameters.get("ChecksumAlgorithm", checksum)
         self._calculated_bytes_max = calculated_bytes_max(self.endpoint)
-        self._call = calls_of(client, name, by_template=by_template)
+        self._call = call
         self._model = client.meta.service_model
         self._wanted = dict(parameters)
         self._known: dict[str, frozenset[str]] = {}
@@ -115,8 +116,9 @@ class Bucket(Requests):
         """Whether the installed service model has *parameter*."""
         return parameter in self._parameters(method)
 
+    @while_open
     async def request(
-        self, method: str, path: StorePath, *, as_record: bool = False, **parameters: Any
+        self, /, method: str, path: StorePath, *, as_record: bool = False, **parameters: Any
     ) -> dict[str, Any]:
         """Send one request about *path*, once; what takes a key gets that of *path*.
 
@@ -129,6 +131,7 @@ class Bucket(Requests):
         Raises:
             RequestFailedError: It was not done, or it is not known.
             StoreError: One of ours is unknown to the installed botocore (`Reply.REFUSED`).
+            RuntimeError: The store is closed.
         """
         told = self._told(method, path, parameters, as_record=as_record)
         if self.contact.is_silent:
@@ -175,6 +178,7 @@ class Bucket(Requests):
     send = raising_store_errors(request)
     """Send one request for a caller that treats every failure alike: as a `StoreError`."""
 
+    @while_open
     async def body(self, answer: Mapping[str, Any], path: StorePath) -> bytes:
         """Read all that *answer* carries.
 
@@ -233,6 +237,8 @@ class Bucket(Requests):
         answer = answer_of(error)
         if answer is not None and not answer.is_foreign:
             self.contact.has_answered = True
+        if is_of_all(error, answer):
+            self.contact.is_sound = False
         first_tries = self.contact.failed(is_timeout=has_left and is_timeout(error))
         failure = failed(request, error, first_tries=first_tries, has_left=has_left)
         return RequestFailedError(failure, answer)

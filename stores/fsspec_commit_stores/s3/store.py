@@ -7,8 +7,6 @@ itself. There are no links, and no renames but in directory buckets.
 
 import errno
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Self
 
@@ -27,9 +25,10 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
-from fsspec_commit_stores.http.connections import Connections, to_open
+from fsspec_commit_stores.http.clients import Client
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.store import HttpStore
+from fsspec_commit_stores.s3.clients import S3Client, client_for
 from fsspec_commit_stores.s3.contents import condition_of, metadata_of, nonce_of
 from fsspec_commit_stores.s3.deleting import delete
 from fsspec_commit_stores.s3.listing import Listing
@@ -37,11 +36,8 @@ from fsspec_commit_stores.s3.lookup import check_shown
 from fsspec_commit_stores.s3.opening import (
     capabilities_of,
     checksum_of,
-    close,
-    filesystem_of,
     parameters_of,
     part_bytes_of,
-    wants_templates,
 )
 from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified, place_of
 from fsspec_commit_stores.s3.provenance import is_aws
@@ -66,24 +62,21 @@ class S3Store(HttpStore):
 
     def __init__(
         self,
-        filesystem: Any,
-        client: Any,
+        client: Client[S3Client],
         place: Place,
         capabilities: Capabilities,
         ask: Ask,
         *,
-        connections: Connections,
         part_bytes: int | None,
-        by_template: bool,
     ) -> None:
-        self._filesystem = filesystem
+        sdk = client.made.sdk
         self._capabilities = capabilities
         self._bucket = Bucket(
-            client,
+            sdk,
             place.bucket,
-            parameters=parameters_of(filesystem),
-            checksum=checksum_of(client),
-            by_template=by_template,
+            parameters=parameters_of(client.made.filesystem),
+            checksum=checksum_of(sdk),
+            call=client.made.call,
         )
         self._is_directory_bucket = is_directory_bucket(place.bucket)
         kept = False if self._is_directory_bucket else None
@@ -103,12 +96,11 @@ class S3Store(HttpStore):
             place.root,
             self._bucket,
             self._listing,
-            partial(close, filesystem),
-            connections=connections,
+            client,
             is_verified=is_verified(place.bucket, self._bucket.endpoint),
         )
         # The caller's own s3fs may have been given fewer.
-        self.in_flight_max = min(self.in_flight_max, client.meta.config.max_pool_connections)
+        self.in_flight_max = min(self.in_flight_max, sdk.meta.config.max_pool_connections)
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
@@ -123,27 +115,25 @@ class S3Store(HttpStore):
                 also that the store cannot be reached or refuses them.
         """
         place = place_of(url)
-        with to_open(options.concurrency) as connections:
-            options = replace(options, concurrency=connections.most)
-            wanted_bytes, by_template = part_bytes_of(url, options), wants_templates(url, options)
-            filesystem, client = await options.ask(lambda: filesystem_of(url, place, options))
-            endpoint = str(client.meta.endpoint_url)
+        wanted_bytes = part_bytes_of(url, options)
+        client = await client_for(url, place, options)
+        try:
+            endpoint = str(client.made.sdk.meta.endpoint_url)
             grows = is_verified(place.bucket, endpoint)
             part_bytes = wanted_bytes or (None if grows else PART_BYTES)
             facts = capabilities_of(place.bucket, endpoint, single_writer=options.single_writer)
-            store = cls(
-                *(filesystem, client, place, facts, options.ask),
-                connections=connections,
-                part_bytes=part_bytes,
-                by_template=by_template,
-            )
-            if options.choosing:
-                try:
-                    await options.ask(store._versions.are_kept)
-                except BaseException:
-                    await store.close()
-                    raise
-            return store
+            store = cls(*(client, place, facts, options.ask), part_bytes=part_bytes)
+        except BaseException:
+            await client.close()
+            raise
+        if options.choosing:
+            try:
+                await options.ask(store._versions.are_kept)
+            except BaseException:
+                store._bucket.contact.is_sound = False
+                await store.close()
+                raise
+        return store
 
     @property
     def capabilities(self) -> Capabilities:

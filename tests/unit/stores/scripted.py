@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Mapping
 
+    from fsspec_commit.store.clients import Clients
     from tests.unit.stores.bucket import FakeBucket
     from tests.unit.stores.verbs import Verb
 
@@ -131,7 +132,13 @@ class Scripted(Responder, Generic[StoreT]):
         return self._opened[0] if self._opened else self.open()
 
     def open(
-        self, url: str = "", *, choosing: bool = False, single_writer: bool = False, **options: Any
+        self,
+        url: str = "",
+        *,
+        choosing: bool = False,
+        single_writer: bool = False,
+        clients: Clients | None = None,
+        **options: Any,
     ) -> StoreT:
         """One more, by *options* beside the `account`; it is closed with the server."""
         given = OpenOptions(
@@ -139,6 +146,7 @@ class Scripted(Responder, Generic[StoreT]):
             choosing=choosing,
             single_writer=single_writer,
             ask=ask_twice,
+            clients=clients,
         )
         store = self.run(self.adapter.open(url or self.url_of_store, given))
         self._opened.append(store)

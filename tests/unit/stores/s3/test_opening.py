@@ -117,10 +117,10 @@ def test_the_filesystem_is_private(s3: ScriptedS3) -> None:
     options: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": s3.url}
     mine = fsspec.filesystem("s3", **options)
     store = s3.open(**options)
-    assert store._filesystem is not mine
+    assert store._client.made.filesystem is not mine
     assert fsspec.filesystem("s3", **options) is mine
-    assert store._filesystem.asynchronous
-    assert not store._filesystem.dircache.use_listings_cache
+    assert store._client.made.filesystem.asynchronous
+    assert not store._client.made.filesystem.dircache.use_listings_cache
     s3fs.S3FileSystem.clear_instance_cache()
 
 
@@ -210,7 +210,7 @@ class TestCapabilities:
 class TestRequests:
     def test_the_pool_is_as_wide_as_what_is_in_flight(self, s3: ScriptedS3) -> None:
         def config(store: S3Store) -> Any:
-            return store._filesystem._s3.meta.config
+            return store._client.made.sdk.meta.config
 
         store = s3.open()
         assert config(store).max_pool_connections == store.in_flight_max

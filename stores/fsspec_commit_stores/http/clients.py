@@ -1,0 +1,106 @@
+"""The client of an opened store: one that was kept when another was closed, or a new one.
+
+What is new with each opening: the facts about bucket and account, all that was seen and counted,
+how long an endpoint is waited for that has never answered. What may pass on: connections, what was
+found out of credentials, and how requests are put together.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from fsspec.config import conf
+
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.http.client_keys import key_of
+from fsspec_commit_stores.http.connections import Connections, are_short, to_open
+from fsspec_commit_stores.http.opening import is_wanted
+
+T = TypeVar("T")
+Close = Callable[[], Coroutine[Any, Any, None]]
+Make = Callable[[OpenOptions], Awaitable[tuple[T, Close]]]
+
+_KEPT = "kept_clients"
+
+
+class Client(Generic[T]):
+    """What one opened store sends its requests through; it has it for itself.
+
+    Attributes:
+        made: What the adapter has made.
+        connections: How many there may be.
+        made_s: When, by the clock on the wall.
+    """
+
+    def __init__(
+        self,
+        made: T,
+        close: Close,
+        connections: Connections,
+        keep: Callable[["Client[T]"], bool] | None = None,
+    ) -> None:
+        """Hold *made*, which *close* closes, and *keep* keeps for the next."""
+        self.made = made
+        self.connections = connections
+        self.made_s = time.time()
+        self._close = close
+        self._keep = keep
+
+    async def let_go(self, *, is_sound: bool) -> None:
+        """Leave it to the next opening; or close it, if it is not *is_sound*."""
+        if is_sound and self._keep is not None:
+            self.connections.is_resting = True
+            if self._keep(self):
+                return
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, and let other clients have them."""
+        try:
+            await self._close()
+        finally:
+            self.connections.give_back()
+
+
+async def client_of(
+    url: str,
+    options: OpenOptions,
+    made_from: tuple[object, ...],
+    make: Make[T],
+    *,
+    files: Iterable[str] = (),
+) -> Client[T]:
+    """A client for the store at *url* that nobody else uses.
+
+    Args:
+        url: For messages.
+        options: The user's.
+        made_from: The kind of client, and what of the URL it is made from.
+        make: Makes a client, with as many connections as the options that it is called with say.
+        files: Where the client looks by itself for who asks.
+
+    Raises:
+        RequestError: The option that forbids it is neither on nor off.
+        Exception: Whatever *make* raises.
+    """
+    kept = options.clients if is_wanted(url, options, _KEPT) else None
+    given = {name: value for name, value in options.storage_options.items() if name != _KEPT}
+    options = replace(options, storage_options=given)
+    keep = None
+    if kept is not None:
+        key = key_of(*made_from, options.concurrency, conf, options=given, files=files)
+        if key is not None:
+            found = kept.take(key)
+            if isinstance(found, Client) and found.connections.are_enough:
+                found.connections.is_resting = False
+                return found
+            if found is not None:
+                await found.close()
+            keep = partial(kept.keep, key)
+        if options.concurrency is None and are_short():
+            await kept.close()
+    with to_open(options.concurrency) as connections:
+        made, close = await make(replace(options, concurrency=connections.most))
+        return Client(made, close, connections, keep)

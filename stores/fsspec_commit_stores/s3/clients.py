@@ -1,0 +1,48 @@
+"""The client of a store in one bucket, and what is learnt with it of how requests are made."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import s3fs
+
+from fsspec_commit.store import OpenOptions
+from fsspec_commit_stores.http.clients import Client, Close, client_of
+from fsspec_commit_stores.http.places import Place
+from fsspec_commit_stores.s3.opening import close, filesystem_of, wants_templates
+from fsspec_commit_stores.s3.templates.calls import Calls, calls_of
+
+_FILES = ("~/.aws/config", "~/.aws/credentials", "~/.boto", "/etc/boto.cfg")
+"""Where botocore looks for credentials, a region and a profile."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class S3Client:
+    """What stores in one bucket send through.
+
+    Attributes:
+        filesystem: Of s3fs, with the user's options.
+        sdk: Its client, of aiobotocore.
+        call: Calls its methods, as far as that was learnt without botocore.
+    """
+
+    filesystem: s3fs.S3FileSystem
+    sdk: Any
+    call: Calls
+
+
+async def client_for(url: str, place: Place, options: OpenOptions) -> Client[S3Client]:
+    """The client for the user's options and one bucket, whichever destination it was used for.
+
+    Raises:
+        RequestError: An option makes no sense.
+        StoreError: There are no credentials where the options say they are.
+    """
+    by_template = wants_templates(url, options)
+
+    async def make(given: OpenOptions) -> tuple[S3Client, Close]:
+        filesystem, sdk = await given.ask(lambda: filesystem_of(url, place, given))
+        call = calls_of(sdk, place.bucket, by_template=by_template)
+        return S3Client(filesystem, sdk, call), partial(close, filesystem)
+
+    return await client_of(url, options, ("s3", place.bucket), make, files=_FILES)

@@ -1,0 +1,229 @@
+"""Clients that nobody uses: which are kept, for how long, and that each is closed once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fsspec_commit import client_pool
+from fsspec_commit.client_pool import AGE_S, IDLE_MAX, IDLE_S, ClientPool
+from fsspec_commit.sync import bridge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class FakeClient:
+    """Counts how often it was closed."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.made_s = time.time()
+        self.closed = 0
+        self._error = error
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+        self.closed += 1
+        if self._error is not None:
+            raise self._error
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture
+def pool(runner: asyncio.Runner) -> Iterator[ClientPool]:
+    pool = ClientPool(runner.get_loop())
+    yield pool
+    runner.run(pool.close())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock on the wall: its last reading."""
+    readings = [time.time()]
+    monkeypatch.setattr(time, "time", lambda: readings[-1])
+    return readings
+
+
+async def rest() -> None:
+    """Until all that was begun has ended."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_a_client_has_one_user_at_a_time(pool: ClientPool) -> None:
+    one, other = FakeClient(), FakeClient()
+    assert pool.keep(b"a", one)
+    assert pool.keep(b"a", other)
+    assert pool.take(b"b") is None
+    assert {pool.take(b"a"), pool.take(b"a")} == {one, other}
+    assert pool.take(b"a") is None
+    assert (one.closed, other.closed, len(pool)) == (0, 0, 0)
+
+
+def test_the_last_that_was_kept_is_the_next_that_is_used(pool: ClientPool) -> None:
+    """Its connections are most likely still open."""
+    for client in [FakeClient() for _ in range(3)]:
+        pool.keep(b"a", client)
+    assert pool.take(b"a") is client
+
+
+def test_of_too_many_the_one_that_has_rested_longest_is_closed(
+    runner: asyncio.Runner, pool: ClientPool
+) -> None:
+    clients = [FakeClient() for _ in range(IDLE_MAX + 2)]
+
+    async def keep() -> None:
+        for number, client in enumerate(clients):
+            pool.keep(f"{number % 3}".encode(), client)
+            await asyncio.sleep(0.001)
+        await rest()
+
+    runner.run(keep())
+    assert [client.closed for client in clients] == [1, 1] + [0] * IDLE_MAX
+    assert len(pool) == IDLE_MAX
+
+
+def test_what_nobody_takes_is_closed_in_time(
+    runner: asyncio.Runner, pool: ClientPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_pool, "IDLE_S", 0.01)
+    client = FakeClient()
+
+    async def wait() -> None:
+        pool.keep(b"a", client)
+        await asyncio.sleep(0.05)
+
+    runner.run(wait())
+    assert (client.closed, len(pool)) == (1, 0)
+
+
+@pytest.mark.parametrize("later_s", [IDLE_S + 1, -1])
+def test_a_process_that_slept_uses_no_old_connections(
+    runner: asyncio.Runner, pool: ClientPool, clock: list[float], later_s: float
+) -> None:
+    """A laptop, or a container that was frozen: the loop's clock stood still."""
+    client = FakeClient()
+    pool.keep(b"a", client)
+    clock.append(clock[-1] + later_s)
+
+    async def take() -> None:
+        assert pool.take(b"a") is None
+        await rest()
+
+    runner.run(take())
+    assert client.closed == 1
+
+
+def test_none_is_used_for_ever(pool: ClientPool, clock: list[float]) -> None:
+    """What changes and tells nobody, as the address of a store, is found out at last."""
+    client = FakeClient()
+    used_s = 0.0
+    while used_s <= AGE_S:
+        assert pool.keep(b"a", client)
+        assert pool.take(b"a") is client
+        used_s += IDLE_S / 2
+        clock.append(clock[0] + used_s)
+    assert not pool.keep(b"a", client)
+
+
+def test_closing_waits_for_all_and_a_failure_is_no_error(
+    runner: asyncio.Runner, pool: ClientPool
+) -> None:
+    clients = [FakeClient(), FakeClient(OSError("secret")), FakeClient()]
+    for client in clients:
+        pool.keep(b"a", client)
+    runner.run(pool.close())
+    runner.run(pool.close())
+    assert [client.closed for client in clients] == [1, 1, 1]
+    assert pool.keep(b"a", FakeClient())
+
+
+def test_at_its_end_it_keeps_no_more(runner: asyncio.Runner, pool: ClientPool) -> None:
+    runner.run(pool.end())
+    assert not pool.keep(b"a", FakeClient())
+
+
+def test_each_loop_has_its_own_and_one_that_has_ended_none() -> None:
+    async def own() -> ClientPool | None:
+        return client_pool.of_running_loop()
+
+    assert asyncio.run(own()) is None
+    of_bridge = bridge.run(own())
+    assert of_bridge is not None
+    with asyncio.Runner() as runner:
+        ended = client_pool.serve(runner.get_loop())
+        assert runner.run(own()) is ended is not of_bridge
+    with asyncio.Runner() as runner:
+        other = client_pool.serve(runner.get_loop())
+        assert ended not in client_pool._pools.values()
+        assert {of_bridge, other} <= set(client_pool._pools.values())
+    del client_pool._pools[other._loop]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_takes_none_of_its_parent_s_and_closes_none() -> None:
+    client = FakeClient()
+
+    async def keep() -> bool:
+        pool = client_pool.of_running_loop()
+        return pool is not None and pool.keep(b"a", client)
+
+    async def take() -> object:
+        pool = client_pool.of_running_loop()
+        assert pool is not None
+        return pool.take(b"a")
+
+    assert bridge.run(keep())
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            bridge._close_clients()
+            bridge.run(client_pool.close_idle())
+            if client_pool.kept() == 0 and bridge.run(take()) is None and not client.closed:
+                status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert bridge.run(take()) is client
+
+
+def test_all_are_closed_at_exit_once() -> None:
+    program = """
+        import asyncio, time
+        from fsspec_commit import client_pool
+        from fsspec_commit.sync import bridge
+
+        class Client:
+            made_s = time.time()
+            async def close(self):
+                await asyncio.sleep(0.01)
+                print("closed")
+
+        async def keep():
+            client_pool.of_running_loop().keep(b"a", Client())
+
+        bridge.run(keep())
+        bridge.run(keep())
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("closed\nclosed\n", "", 0)
