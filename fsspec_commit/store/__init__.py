@@ -19,6 +19,7 @@ from fsspec_commit.store.abilities import (
     WritesDirectly,
 )
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities, Evidence
+from fsspec_commit.store.clients import Client, Clients
 from fsspec_commit.store.values import (
     Content,
     Directory,
@@ -36,6 +37,8 @@ __all__ = [
     "Ask",
     "AtomicRename",
     "Capabilities",
+    "Client",
+    "Clients",
     "CompletesUploads",
     "Content",
     "DeletesInBulk",

@@ -3,7 +3,8 @@
 One task of the same process writes one file of 1 KB, or a hundred, to a server of the project's own
 that is 50 ms away, and called by a name of the service that it stands for (`block_driver.py`). A
 later job of a process is one whose process has committed others there, the first one is the first
-of its process, which has imported the store's SDK already. Each opens the store by itself.
+of its process, which has imported the store's SDK already. A later job begins with the client that
+the one before has left; beside it stands one that makes its own (`kept_clients=False`).
 
 The bound is the round trips in a row that `tests/protocol/test_round_trips.py` counts, and more
 where files go in several batches; the opening of the store is not among them. What each part of a
@@ -52,6 +53,7 @@ LATER: dict[Mode, str] = {
     "overwrite": "overwrite, a later job",
 }
 FIRST = "append, the first job"
+ANEW = "append, a later job with a client of its own"
 FIRST_MODE: Mode = "append"
 ROUNDS = 3
 WARMUPS = 3
@@ -105,6 +107,7 @@ def compare(report: Report, name: str, options: argparse.Namespace) -> None:
         server = PLACES[name].server(stack)
         blocks, (here, there) = SlowBlocks(server, latency_s), server.new_destinations()
         driver = stack.enter_context(BlockDriver(server, here))
+        anew = stack.enter_context(BlockDriver(server, here, keeps_clients=False))
         report.add(f"{name}: import of the SDK", Sample((driver.import_s,)), unit="s")
         size = (f"-Dbytes={BYTES}",)
         jvms = peers(stack, report, server, options, tuned_only=True, jvm_options=size)
@@ -119,6 +122,8 @@ def compare(report: Report, name: str, options: argparse.Namespace) -> None:
                 sides[title] = partial(blocks.ours, driver, url, files, mode)
                 sides[title](Blocks())  # so that each has another one before it
             url = f"{here}-{files}-{FIRST_MODE}"
+            sides[ANEW] = partial(blocks.ours, anew, f"{url}-anew", files, FIRST_MODE)
+            sides[ANEW](Blocks())
             sides[FIRST] = partial(first_block, blocks, server, url, files)
             for title, jvm in jvms.items():
                 sides[title] = partial(blocks.theirs, jvm, f"{there}-{files}", files)
@@ -152,16 +157,18 @@ def describe(
     place, of = PLACES[name], f"{name}, {files} {'file' if files == 1 else 'files'}"
     for title, mode in {
         **{title: mode for mode, title in LATER.items()},
+        ANEW: FIRST_MODE,
         FIRST: FIRST_MODE,
     }.items():
         sample, trips = samples[title], Trips.of(place, files, mode)
         bound = Sample((sum(trips) * latency_s,) * len(sample.values))
-        goal = None if title == FIRST else place.goals_s[files]
+        goal = place.goals_s[files] if title in LATER.values() else None
         report.add(f"{of}: {title}", sample, unit="s", at_most=goal)
         report.compare(f"{of}: {title} / its {sum(trips)} round trips", sample, bound)
         report.note(f"{of}: {title}: {where(found[title], trips, latency_s)}")
     ours = LATER[FIRST_MODE]
-    for title in samples.keys() - {FIRST, *LATER.values()}:
+    report.compare(f"{of}: {ours} / {ANEW}", samples[ours], samples[ANEW])
+    for title in samples.keys() - {ANEW, FIRST, *LATER.values()}:
         report.add(f"{of}: {title}", samples[title], unit="s")
         report.compare(f"{of}: {title} / {ours}", samples[title], samples[ours])
 

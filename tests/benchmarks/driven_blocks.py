@@ -42,9 +42,12 @@ class Blocks:
 class BlockDriver:
     """A process of `block_driver.py`, new, which ends with its `with` block."""
 
-    def __init__(self, server: SlowServer, url: str, **options: Any) -> None:
+    def __init__(
+        self, server: SlowServer, url: str, *, keeps_clients: bool = True, **options: Any
+    ) -> None:
         protocol = url.partition("://")[0]
-        options = {"storage_options": server.vouched_options, **options}
+        storage_options = {**server.vouched_options, "kept_clients": keeps_clients}
+        options = {"storage_options": storage_options, **options}
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "tests.benchmarks.block_driver"),

@@ -12,14 +12,18 @@ import pytest
 
 from fsspec_commit.client_pool import IDLE_MAX, ClientPool
 from fsspec_commit.errors import RequestError
+from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.http import connections
+from fsspec_commit_stores.s3 import S3Store
 from tests.unit.stores.responder import CLOSED, Answer
 from tests.unit.stores.scripted import failure_of
 from tests.unit.stores.verbs import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from tests.unit.stores.s3.scripted import ScriptedS3
     from tests.unit.stores.scripted import Scripted
 
 PLAIN: dict[str, dict[str, Any]] = {"ScriptedGcs": {"token": "anon"}}
@@ -222,6 +226,38 @@ def test_credentials_that_are_an_object_are_asked_anew_by_each(
     cloud.failure_of(put(store))
     cloud.run(store.close())
     assert len(pool) == 0
+
+
+@pytest.mark.parametrize("where", ["file", "environment"])
+def test_a_rotated_key_is_heard_by_the_next_job(
+    s3: ScriptedS3,
+    runner: asyncio.Runner,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    where: str,
+) -> None:
+    """Neither is an option, and both are what a long process is rotated by."""
+    file = tmp_path / "credentials"
+    s3.always(s3.error(*s3.busy))
+    pool = ClientPool(runner.get_loop())
+    said = []
+    for key in ("ONE", "ONE", "TWO"):
+        if where == "environment":
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
+        else:
+            monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(file))
+            text = f"[default]\naws_access_key_id={key}\naws_secret_access_key=planted-secret\n"
+            if not file.exists() or file.read_text() != text:
+                file.write_text(text)
+        options = OpenOptions(storage_options={"endpoint_url": s3.url}, clients=pool)
+        store = s3.run(S3Store.open("s3://bucket/out", options))
+        s3.failure_of(put(store))
+        s3.run(store.close())
+        said.append(s3.asked[-1].headers["authorization"].partition("Credential=")[2][:3])
+    assert said == ["ONE", "ONE", "TWO"]
+    assert len(pool) == 2
+    s3.run(pool.end())
 
 
 def test_nothing_that_is_kept_shows_a_secret(cloud: Scripted[Any], pool: ClientPool) -> None:
