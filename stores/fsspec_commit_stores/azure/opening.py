@@ -18,7 +18,11 @@ from fsspec_commit_stores.http.clients import Client, Close, client_of
 from fsspec_commit_stores.http.opening import POOL, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import invalid_option
 
-_FILES = ("~/.azure/azureProfile.json", "~/.azure/msal_token_cache.json")
+_FILES = tuple(
+    f"{directory}/{name}"
+    for directory in ("~/.azure", "$AZURE_CONFIG_DIR")
+    for name in ("azureProfile.json", "msal_token_cache.json")
+)
 """Who has logged in by `az login`."""
 _CONNECTION_TIMEOUT_S = 5.0
 _READ_TIMEOUT_S = 25.0

@@ -26,10 +26,16 @@ from fsspec_commit_stores.http.opening import POOL, meant_by, private, served, w
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.sessions import Session
 
-_GCLOUD = "~/.config/gcloud"
 _FILES = (
-    *(f"{_GCLOUD}/application_default_credentials.json", f"{_GCLOUD}/active_config"),
-    *(f"{_GCLOUD}/configurations/config_default", f"{_GCLOUD}/properties", "~/.gcs_tokens"),
+    *(
+        f"{directory}/{name}"
+        for directory in ("~/.config/gcloud", "$CLOUDSDK_CONFIG")
+        for name in (
+            *("application_default_credentials.json", "active_config", "configurations"),
+            "properties",
+        )
+    ),
+    "~/.gcs_tokens",
 )
 """Who has logged in, and which project is his."""
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")

@@ -8,6 +8,7 @@ from hashlib import blake2b
 _SECRET = os.urandom(32)
 """Of this process: without it nobody finds out what a key was made from, also by trying."""
 _PLAIN = (bool, bytes, float, int, str, type(None))
+_SEQUENCES = (list, tuple)
 _PATH_BYTES_MAX = 4096
 
 
@@ -17,23 +18,38 @@ def key_of(
     """The key of a client; ``None`` where it cannot be known whether another would be the same.
 
     Every variable of the environment counts, and the state of each file that is named by one of
-    them, by an option, or in *files*: any of them may say who asks. What the key is made from
-    cannot be told from it.
+    them, by an option, or in *files*: any of them may say who asks. A name is read as SDKs read it:
+    from the working directory, with `~` and variables in it. What the key is made from cannot be
+    told from it.
 
     Args:
         made_from: Which client it is, in plain values.
         options: The user's options. Of what is not plain, such as a session of his own, nobody
             knows whether it is still the same.
-        files: Where the client looks by itself.
+        files: Where the client looks by itself; of a directory, all files that stand right in it.
     """
     text = _text([*made_from, options])
     if text is None:
         return None
-    environment = sorted(os.environ.items())
-    named = {*files, *_texts(options), *(text for _, text in environment if text.startswith("/"))}
-    states = [state for path in sorted(named) if (state := _state(path)) is not None]
+    # Not `items()`, which fails where another thread takes away a variable meanwhile.
+    environment = sorted((name, os.environ.get(name, "")) for name in list(os.environ))
+    named = {*_texts(options), *_texts([text for _, text in environment])}
+    states = [_state(path) for path in sorted(named)] + [_states(path) for path in files]
     whole = repr((text, environment, states)).encode("utf-8", "surrogateescape")
     return blake2b(whole, key=_SECRET).digest()
+
+
+def own(options: Mapping[str, object]) -> dict[str, object]:
+    """The same *options*, of which there is a key, in which nobody else changes anything."""
+    return {name: _own(value) for name, value in options.items()}
+
+
+def _own(value: object) -> object:
+    if isinstance(value, Mapping):
+        return own(value)
+    if isinstance(value, list | tuple):
+        return type(value)(_own(one) for one in value)
+    return value
 
 
 def _text(value: object) -> str | None:
@@ -43,7 +59,7 @@ def _text(value: object) -> str | None:
     if isinstance(value, Mapping):
         pairs = sorted(value.items(), key=lambda pair: repr(pair[0]))
         texts, kind = [_text([name, held]) for name, held in pairs], "mapping"
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and type(value) in _SEQUENCES:
         texts, kind = [_text(one) for one in value], type(value).__name__
     else:
         return None
@@ -64,12 +80,28 @@ def _texts(value: object) -> Iterable[str]:
             yield from _texts(held)
 
 
-def _state(path: str) -> tuple[str, int, int, int] | None:
+def _states(path: str) -> list[tuple[object, ...] | None]:
+    """What stands at *path*, and, if that is a directory, right in it."""
+    path = _expanded(path)
+    try:
+        within = sorted(os.listdir(path))  # noqa: PTH208  # text in, text out
+    except (OSError, ValueError):
+        within = []
+    return [_state(one) for one in (path, *(f"{path}/{name}" for name in within))]
+
+
+def _state(path: str) -> tuple[object, ...] | None:
     """Which content stands at *path*, if that is a file."""
     try:
-        status = os.stat(os.path.expanduser(path))  # noqa: PTH111, PTH116  # text in, text out
+        status = os.stat(_expanded(path))  # noqa: PTH116  # text in, text out
     except (OSError, ValueError):
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    return path, status.st_ino, status.st_mtime_ns, status.st_size
+    # Only the last says that it was written anew, where somebody has set back the one before.
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return path, status.st_dev, status.st_ino, status.st_size, *times
+
+
+def _expanded(path: str) -> str:
+    return os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111  # text in, text out

@@ -12,8 +12,11 @@ from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.s3.opening import close, filesystem_of, wants_templates
 from fsspec_commit_stores.s3.templates.calls import Calls, calls_of
 
-_FILES = ("~/.aws/config", "~/.aws/credentials", "~/.boto", "/etc/boto.cfg")
-"""Where botocore looks for credentials, a region and a profile."""
+_FILES = (
+    *("~/.aws/config", "~/.aws/credentials", "~/.boto", "/etc/boto.cfg"),
+    *("~/.aws/sso/cache", "~/.aws/login/cache", "$AWS_LOGIN_CACHE_DIRECTORY"),
+)
+"""Where botocore looks for credentials, a region, a profile, and who has logged in."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

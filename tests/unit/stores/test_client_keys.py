@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsspec_commit_stores.http.client_keys import key_of
+from fsspec_commit_stores.http.client_keys import key_of, own
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.text() | st.binary()
@@ -109,6 +111,93 @@ def test_a_file_that_says_who_asks_counts_by_its_content(
     replaced = key()
     file.write_text("three")
     assert len({missing, written, replaced, key()}) == 4
+
+
+@pytest.mark.parametrize("named", ["~/key.json", "$WHERE/key.json", "key.json", "./key.json"])
+@pytest.mark.parametrize("by", ["option", "environment", "adapter"])
+def test_a_file_counts_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, by: str
+) -> None:
+    """So the SDKs read `AWS_SHARED_CREDENTIALS_FILE` and `GOOGLE_APPLICATION_CREDENTIALS`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("WHERE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    if by == "environment":
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", named)
+    options = {"token": named} if by == "option" else {}
+    files = [named] if by == "adapter" else []
+    file = tmp_path / "key.json"
+    file.write_text("one")
+    before = key_of(options=options, files=files)
+    assert key_of(options=options, files=files) == before
+    file.write_text("another")
+    assert key_of(options=options, files=files) != before
+
+
+def test_a_relative_name_is_another_file_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = set()
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "key.json").write_text(place[:3])
+        monkeypatch.chdir(tmp_path / place)
+        keys.add(key_of(options={"token": "key.json"}))
+    assert len(keys) == 2
+
+
+def test_a_file_counts_that_is_written_anew_in_its_place_with_its_old_time(tmp_path: Path) -> None:
+    """As `rsync --inplace --times` does it, or `cp --preserve`."""
+    file = tmp_path / "credentials"
+    file.write_text("one")
+    status = file.stat()
+    before = key_of(options={"token": str(file)})
+    while file.stat().st_ctime_ns == status.st_ctime_ns:
+        file.write_text("two")
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert file.stat().st_mtime_ns == status.st_mtime_ns
+    assert key_of(options={"token": str(file)}) != before
+
+
+def test_of_a_directory_of_logins_each_file_counts(tmp_path: Path) -> None:
+    """`aws sso login` leaves a file named by a digest in one."""
+    keys = {key_of(options={}, files=[str(tmp_path)])}
+    (tmp_path / "a.json").write_text("one")
+    keys.add(key_of(options={}, files=[str(tmp_path)]))
+    (tmp_path / "a.json").write_text("another")
+    keys.add(key_of(options={}, files=[str(tmp_path)]))
+    (tmp_path / "a.json").unlink()
+    assert key_of(options={}, files=[str(tmp_path)]) in keys
+    assert len(keys) == 3
+
+
+def test_a_variable_that_goes_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread of the program may change its environment at any moment."""
+
+    class Environment(dict[str, str]):
+        def __iter__(self) -> Iterator[str]:
+            names = list(dict.__iter__(self))
+            self.pop("GOING", None)
+            return iter(names)
+
+    monkeypatch.setattr(os, "environ", Environment(STAYING="a", GOING="b"))
+    assert key_of(options={}) is not None
+
+
+def test_a_tuple_of_another_class_may_do_as_it_likes() -> None:
+    class Pair(NamedTuple):
+        one: str
+
+    assert key_of(options={"key": Pair("a")}) is None
+
+
+@given(st.dictionaries(st.text(), VALUES))
+def test_own_options_are_the_same_and_share_nothing(options: dict[str, Any]) -> None:
+    shared = {"held": options, "in": [options], "also in": (options, MappingProxyType(options))}
+    ours = own(shared)
+    assert key_of(options=ours) == key_of(options=shared)
+    options["later"] = "another"
+    assert key_of(options=ours) != key_of(options=shared)
 
 
 def test_nothing_is_told_by_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
