@@ -5,8 +5,10 @@ how long an endpoint is waited for that has never answered. What may pass on: co
 found out of credentials, and how requests are put together.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -14,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from fsspec.config import conf
 
 from fsspec_commit.store import OpenOptions
-from fsspec_commit_stores.http.client_keys import key_of
+from fsspec_commit_stores.http.client_keys import key_of, own
 from fsspec_commit_stores.http.connections import Connections, are_short, to_open
 from fsspec_commit_stores.http.opening import is_wanted
 
@@ -87,20 +89,27 @@ async def client_of(
     """
     kept = options.clients if is_wanted(url, options, _KEPT) else None
     given = {name: value for name, value in options.storage_options.items() if name != _KEPT}
-    options = replace(options, storage_options=given)
     keep = None
     if kept is not None:
         key = key_of(*made_from, options.concurrency, conf, options=given, files=files)
         if key is not None:
+            # So that the loop hears first of the connections that the server has closed: it may
+            # have been kept from it for as long as nobody used them.
+            await asyncio.sleep(0)
             found = kept.take(key)
             if isinstance(found, Client) and found.connections.are_enough:
                 found.connections.is_resting = False
                 return found
             if found is not None:
-                await found.close()
+                # What comes of that is nothing to who opens; it may be at odds with its network.
+                with suppress(Exception):
+                    await found.close()
             keep = partial(kept.keep, key)
+            # The client reads them as long as it lives, and what it was made from is its key.
+            given = own(given)
         if options.concurrency is None and are_short():
             await kept.close()
     with to_open(options.concurrency) as connections:
-        made, close = await make(replace(options, concurrency=connections.most))
+        most = connections.most
+        made, close = await make(replace(options, storage_options=given, concurrency=most))
         return Client(made, close, connections, keep)

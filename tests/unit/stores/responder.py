@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, TypeAlias
@@ -67,7 +68,7 @@ class Responder:
         self.answering: Answering = lambda _: Answer()
         self.received: list[Received] = []
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self.tls)
@@ -98,10 +99,15 @@ class Responder:
             for one in self.received
         ]
 
+    def hang_up(self) -> None:
+        """Close all connections now, though no loop has heard of it."""
+        for writer in self._connections.values():
+            writer.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._connections[task] = writer
         self.connections += 1
         try:
             while await self._serve(reader, writer):
@@ -109,7 +115,7 @@ class Responder:
         except (OSError, asyncio.IncompleteReadError):
             pass  # the client has gone
         finally:
-            self._connections.discard(task)
+            self._connections.pop(task, None)
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

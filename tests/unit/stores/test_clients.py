@@ -11,7 +11,7 @@ import fsspec.config
 import pytest
 
 from fsspec_commit.client_pool import IDLE_MAX, ClientPool
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import Reply, RequestError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.http import connections
 from fsspec_commit_stores.s3 import S3Store
@@ -71,6 +71,32 @@ def test_the_next_store_goes_on_with_the_connections(
         used(cloud, pool)
         assert len(pool) == 1
     assert cloud.connections == before + 1
+
+
+def test_a_connection_that_was_closed_while_the_loop_was_busy_is_not_used(
+    cloud: Scripted[Any], pool: ClientPool
+) -> None:
+    """As by a computation between two jobs, after which both are there to be looked at."""
+    used(cloud, pool)
+    before = len(cloud.received)
+    plain = PLAIN.get(type(cloud).__name__, {})
+    given = {**cloud.account(cloud.url), **plain}
+    options = OpenOptions(storage_options=given, clients=pool)
+
+    async def put_at_once() -> Reply:
+        store = await cloud.adapter.open(cloud.url_of_store, options)
+        assert len(pool) == 0
+        error = await failure_of(put(store))
+        await store.close()
+        return error.reply
+
+    async def next_job() -> Reply:
+        cloud.hang_up()
+        # Begun by another thread before the loop looks at what has come.
+        return await asyncio.create_task(put_at_once())
+
+    assert cloud.run(next_job()) is Reply.NOT_DONE
+    assert len(cloud.received) == before + 1
 
 
 def test_without_a_pool_each_closes_its_own(cloud: Scripted[Any], pool: ClientPool) -> None:
@@ -260,6 +286,26 @@ def test_a_rotated_key_is_heard_by_the_next_job(
     s3.run(pool.end())
 
 
+def test_options_that_are_changed_after_the_opening_are_not_those_of_another(
+    s3: ScriptedS3, runner: asyncio.Runner
+) -> None:
+    """A service may have one mapping, and put the key of each customer into it."""
+    s3.always(s3.error(*s3.busy))
+    pool = ClientPool(runner.get_loop())
+    held = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": "of-one"}
+    said = []
+    for given in (held, {**held}):
+        options = {"s3_additional_kwargs": given, **s3.account(s3.url)}
+        wanted = OpenOptions(storage_options=options, clients=pool)
+        store = s3.run(S3Store.open("s3://bucket/out", wanted))
+        s3.failure_of(put(store))
+        s3.run(store.close())
+        said.append(s3.asked[-1].headers["x-amz-server-side-encryption-aws-kms-key-id"])
+        held["SSEKMSKeyId"] = "of-another"
+    assert said == ["of-one", "of-one"]
+    s3.run(pool.end())
+
+
 def test_nothing_that_is_kept_shows_a_secret(cloud: Scripted[Any], pool: ClientPool) -> None:
     for options in cloud.secret_options():
         used(cloud, pool, **options)
@@ -287,3 +333,26 @@ def test_what_rests_takes_no_connections_from_another_store(
     cloud.run(other.close())
     assert len(pool) == 2
     assert opened(cloud, pool).in_flight_max == 512  # Not what would do with less.
+
+
+def test_a_client_that_cannot_be_closed_keeps_nobody_from_opening(
+    cloud: Scripted[Any], pool: ClientPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def allow(connections_max: int) -> None:
+        held = sum(one.most for one in connections._held)
+        limit = 2 * (held + connections_max)
+        monkeypatch.setattr(os, "sysconf", {"SC_OPEN_MAX": limit}.__getitem__)
+
+    async def fail() -> None:
+        raise OSError("planted-secret")
+
+    allow(64)
+    small = opened(cloud, pool)
+    client = small._client
+    cloud.run(small.close())
+    close = client._close
+    monkeypatch.setattr(client, "_close", fail)
+    allow(512)
+    assert opened(cloud, pool)._client is not client
+    assert client.connections not in connections._held
+    cloud.run(close())
