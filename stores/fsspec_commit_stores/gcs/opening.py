@@ -139,7 +139,10 @@ async def client_for(url: str, place: Place, options: OpenOptions) -> Client[Gcs
         client = await _made(url, place, given)
         return client, client.close
 
-    return await client_of(url, options, ("gcs",), make, files=_FILES)
+    # Of a text, gcsfs looks by itself whether it is a file.
+    token = options.storage_options.get("token")
+    files = (*_FILES, token) if isinstance(token, str) else _FILES
+    return await client_of(url, options, ("gcs",), make, files=files)
 
 
 async def _made(url: str, place: Place, options: OpenOptions) -> GcsClient:

@@ -1,6 +1,7 @@
 """By what a client is known: another key wherever anything differs that it was made from."""
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -10,6 +11,12 @@ _SECRET = os.urandom(32)
 _PLAIN = (bool, bytes, float, int, str, type(None))
 _SEQUENCES = (list, tuple)
 _PATH_BYTES_MAX = 4096
+_PATH = re.compile(
+    r"(?:/|\.\.?/|~/|\$\w+/|\$\{\w+\}/).*"
+    r"|.*\.(?:cert?|cfg|conf|crt|ini|json|key|p12|pem|pfx|toml|txt|ya?ml)",
+    re.DOTALL,
+)
+_NAMES_OF_PATHS = ("BUNDLE", "CERT", "CONFIG", "CREDENTIALS", "FILE", "PATH")
 
 
 def key_of(
@@ -18,9 +25,9 @@ def key_of(
     """The key of a client; ``None`` where it cannot be known whether another would be the same.
 
     Every variable of the environment counts, and the state of each file that is named by one of
-    them, by an option, or in *files*: any of them may say who asks. A name is read as SDKs read it:
+    them, by an option, or in *files*: any of them may say who asks. A path is read as SDKs read it:
     from the working directory, with `~` and variables in it. What the key is made from cannot be
-    told from it.
+    told from it, and nobody is asked for a file by a text that is no path.
 
     Args:
         made_from: Which client it is, in plain values.
@@ -33,7 +40,7 @@ def key_of(
         return None
     # Not `items()`, which fails where another thread takes away a variable meanwhile.
     environment = sorted((name, os.environ.get(name, "")) for name in list(os.environ))
-    named = {*_texts(options), *_texts([text for _, text in environment])}
+    named = {*_paths("", options), *_paths("", dict(environment))}
     states = [_state(path) for path in sorted(named)] + [_states(path) for path in files]
     whole = repr((text, environment, states)).encode("utf-8", "surrogateescape")
     return blake2b(whole, key=_SECRET).digest()
@@ -67,17 +74,22 @@ def _text(value: object) -> str | None:
     return f"{kind}({', '.join(known)})" if len(known) == len(texts) else None
 
 
-def _texts(value: object) -> Iterable[str]:
-    """Every text in *value* that could be a path."""
+def _paths(name: str, value: object) -> Iterable[str]:
+    """Every text in *value*, which is called *name*, that says that it is a path.
+
+    Any other may be a secret: the working directory may be on a server, which would be asked for
+    a file of that name, and it may be watched who asks for files that are not there.
+    """
     if isinstance(value, str):
-        if 0 < len(value) < _PATH_BYTES_MAX:
+        says_so = _PATH.fullmatch(value) or name.upper().endswith(_NAMES_OF_PATHS)
+        if says_so and 0 < len(value) < _PATH_BYTES_MAX:
             yield value
     elif isinstance(value, Mapping):
-        for held in value.values():
-            yield from _texts(held)
+        for called, held in value.items():
+            yield from _paths(str(called), held)
     elif isinstance(value, list | tuple):
         for held in value:
-            yield from _texts(held)
+            yield from _paths(name, held)
 
 
 def _states(path: str) -> list[tuple[object, ...] | None]:

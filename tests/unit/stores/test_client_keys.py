@@ -191,6 +191,26 @@ def test_a_tuple_of_another_class_may_do_as_it_likes() -> None:
     assert key_of(options={"key": Pair("a")}) is None
 
 
+def test_nobody_is_asked_for_a_file_by_the_name_of_a_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The working directory may be on a server, and what is asked there in a log."""
+    asked: list[str] = []
+
+    def look(path: str) -> Any:
+        asked.append(path)
+        raise FileNotFoundError
+
+    secrets = ["planted-secret", "planted/Sec+ret/key=", "~planted", "$planted", "pw.planted"]
+    environment = {f"PLANTED_{number}": secret for number, secret in enumerate(secrets)}
+    monkeypatch.setattr(os, "environ", {**environment, "OF_A_FILE": "named"})
+    monkeypatch.setattr(os, "stat", look)
+    monkeypatch.setattr(os, "listdir", look)
+    options = {"secret": secrets[0], "client_kwargs": {"token": secrets}, "verify": "ca.pem"}
+    assert key_of(options=options) is not None
+    assert sorted(asked) == ["ca.pem", "named"]
+
+
 @given(st.dictionaries(st.text(), VALUES))
 def test_own_options_are_the_same_and_share_nothing(options: dict[str, Any]) -> None:
     shared = {"held": options, "in": [options], "also in": (options, MappingProxyType(options))}
