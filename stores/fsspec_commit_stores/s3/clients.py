@@ -11,6 +11,7 @@ from fsspec_commit_stores.http.clients import Client, Close, client_of
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.s3.opening import close, filesystem_of, wants_templates
 from fsspec_commit_stores.s3.templates.calls import Calls, calls_of
+from fsspec_commit_stores.s3.templates.handlers import all_are_watched
 
 _FILES = (
     *("~/.aws/config", "~/.aws/credentials", "~/.boto", "/etc/boto.cfg"),
@@ -48,4 +49,6 @@ async def client_for(url: str, place: Place, options: OpenOptions) -> Client[S3C
         call = calls_of(sdk, place.bucket, by_template=by_template)
         return S3Client(filesystem, sdk, call), partial(close, filesystem)
 
-    return await client_of(url, options, ("s3", place.bucket), make, files=_FILES)
+    # By that it is decided, once, how its methods are called; a tracer may come between two jobs.
+    made_from = ("s3", place.bucket, all_are_watched())
+    return await client_of(url, options, made_from, make, files=_FILES)

@@ -38,8 +38,7 @@ class Handlers:
     @classmethod
     def of(cls, client: Any) -> Self | None:
         """Those of *client*; ``None`` where they cannot be looked at, or its calls are watched."""
-        call = vars(AioBaseClient).get("_make_api_call")
-        is_watched = not inspect.isfunction(call) or "_make_api_call" in vars(client)
+        is_watched = all_are_watched() or "_make_api_call" in vars(client)
         emitter = getattr(client.meta.events, "_emitter", None)
         handlers = getattr(emitter, "_handlers", None)
         if (
@@ -66,3 +65,8 @@ class Handlers:
                 if module.partition(".")[0] not in _OURS:
                     return str(module)
         return ""
+
+
+def all_are_watched() -> bool:
+    """Whether somebody has wrapped the method from which the calls of all clients go."""
+    return not inspect.isfunction(vars(AioBaseClient).get("_make_api_call"))

@@ -10,6 +10,7 @@ import pytest
 from aiobotocore.client import AioBaseClient
 from aiobotocore.session import AioSession
 
+from fsspec_commit.client_pool import ClientPool
 from fsspec_commit.errors import RequestError
 from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit_stores.s3 import S3Store, sending
@@ -198,25 +199,46 @@ class TestHandlers:
         self, s3: ScriptedS3, sent: SentByTemplate, caplog: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """So tracers do."""
-        seen: list[str] = []
-
-        class Traced:
-            def __init__(self, wrapped: Callable[..., Any]) -> None:
-                self._wrapped = wrapped
-
-            def __get__(self, client: Any, _: object = None) -> Any:
-                def call(name: str, parameters: Any) -> Any:
-                    seen.append(name)
-                    return self._wrapped(client, name, parameters)
-
-                return call
-
-        monkeypatch.setattr(AioBaseClient, "_make_api_call", Traced(AioBaseClient._make_api_call))
+        seen = traced(monkeypatch)
         s3.run(put(s3.open()))
         assert seen == ["PutObject"]
         assert sent.count == 0
         [told] = why_left(caplog)
         assert "calls of the client are watched" in told
+
+    def test_who_begins_to_trace_between_two_jobs_sees_all_of_the_second(
+        self, s3: ScriptedS3, runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Which could go on with the client of the first."""
+        pool = ClientPool(runner.get_loop())
+        seen: list[str] = []
+        for is_traced in (False, True):
+            seen = traced(monkeypatch) if is_traced else seen
+            store = s3.open(clients=pool)
+            s3.run(put(store))
+            s3.run(store.close())
+        assert seen == ["PutObject"]
+        assert len(s3.received) == len(pool) == 2
+        s3.run(pool.end())
+
+
+def traced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of all calls from now on, as a tracer sees them."""
+    seen: list[str] = []
+
+    class Traced:
+        def __init__(self, wrapped: Callable[..., Any]) -> None:
+            self._wrapped = wrapped
+
+        def __get__(self, client: Any, _: object = None) -> Any:
+            def call(name: str, parameters: Any) -> Any:
+                seen.append(name)
+                return self._wrapped(client, name, parameters)
+
+            return call
+
+    monkeypatch.setattr(AioBaseClient, "_make_api_call", Traced(AioBaseClient._make_api_call))
+    return seen
 
 
 class TestLearning:
