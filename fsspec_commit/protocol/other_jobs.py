@@ -69,9 +69,11 @@ async def those_in_the_way(
     return [other for other, is_in_it in zip(left, found, strict=True) if is_in_it]
 
 
-def _cut(others: Sequence[JobLayout], size: int) -> Iterator[Sequence[JobLayout]]:
-    for start in range(0, len(others), size):
-        yield others[start : start + size]
+def _cut(others: Sequence[JobLayout], size_max: int) -> Iterator[Sequence[JobLayout]]:
+    """As few parts as there must be, alike in size: one of its own would wait for the others."""
+    parts = -(-len(others) // size_max)
+    for part in range(parts):
+        yield others[part * len(others) // parts : (part + 1) * len(others) // parts]
 
 
 async def _not_passed(
