@@ -103,7 +103,7 @@ def test_what_a_server_has_closed_meanwhile_sends_nothing_twice(
     assert_no_leftovers(place.url, **place.how)
 
 
-@on("ministack")
+@on_each
 def test_a_forked_child_makes_its_own_and_leaves_the_parent_s_alone(remote: Remote) -> None:
     """However it ends, and though both would find the same client."""
     place = remote.place()

@@ -2,7 +2,6 @@
 
 import base64
 import re
-import weakref
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
@@ -15,7 +14,7 @@ from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
 from fsspec_commit_stores.azure.connections import Connection, Endpoints, Limits
 from fsspec_commit_stores.azure.places import Place
 from fsspec_commit_stores.http.clients import Client, Close, client_of
-from fsspec_commit_stores.http.opening import POOL, private, served, why_not_short_of
+from fsspec_commit_stores.http.opening import POOL, forget, private, served, why_not_short_of
 from fsspec_commit_stores.http.places import invalid_option
 
 _FILES = tuple(
@@ -144,7 +143,7 @@ def _account(
     url: str, place: Place, options: OpenOptions, filesystem: Any, why_not_short: str
 ) -> Account:
     client = filesystem.service_client
-    _forget(filesystem)
+    forget(filesystem)
     if place.account is not None and client.account_name not in {None, place.account}:
         why = f"it names the account {place.account!r}, and the credentials are for"
         raise invalid_option(url, f"{why} {client.account_name!r}")
@@ -165,16 +164,6 @@ def _check_key(url: str, client: Any) -> None:
     except ValueError:
         why = "account_key=, or the AccountKey of connection_string=, is not base64 as keys are"
         raise invalid_option(url, f"{why}: copy all of it") from None
-
-
-def _forget(filesystem: Any) -> None:
-    """Detach what would keep this instance until exit, to be closed on a loop that has ended."""
-    # Copied in one step: going through the entries makes objects, that sets off the garbage
-    # collector, and that removes the entries of others.
-    registered = getattr(weakref.finalize, "_registry", {}).copy()
-    for finalizer, found in registered.items():
-        if found.weakref() is filesystem:
-            finalizer.detach()
 
 
 def _endpoints(client: Any, connection_string: str | None) -> Endpoints:

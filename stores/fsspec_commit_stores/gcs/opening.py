@@ -22,7 +22,14 @@ from fsspec_commit_stores.gcs.failures import GcsRequest, no_credentials
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.http.bodies import WatchedRequest
 from fsspec_commit_stores.http.clients import Client, Close, client_of
-from fsspec_commit_stores.http.opening import POOL, meant_by, private, served, why_not_short_of
+from fsspec_commit_stores.http.opening import (
+    POOL,
+    forget,
+    meant_by,
+    private,
+    served,
+    why_not_short_of,
+)
 from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.sessions import Session
 
@@ -75,7 +82,6 @@ class GcsClient:
     """What stores send through, whichever bucket they are in.
 
     Attributes:
-        filesystem: Of gcsfs; kept, because it closes the session when it is collected.
         session: What is to be closed at the end, and how its requests are sent.
         authorization: Says who asks.
         location: Where requests go: scheme, host and port.
@@ -83,7 +89,6 @@ class GcsClient:
         timeout: The user's own.
     """
 
-    filesystem: Any
     session: Session
     authorization: Authorization
     location: str
@@ -107,7 +112,7 @@ class GcsClient:
         )
 
     async def close(self) -> None:
-        """Close the session while its filesystem lives, which would do it on any loop that runs."""
+        """Close the session."""
         await self.session.close()
 
 
@@ -172,7 +177,6 @@ async def _made(url: str, place: Place, options: OpenOptions) -> GcsClient:
         failure = no_credentials(described, error)
     else:
         return GcsClient(
-            filesystem,
             Session(session, why_not=why_not_short or _why_not(filesystem)),
             Authorization(filesystem.credentials.credentials),
             location,
@@ -231,6 +235,7 @@ async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
     wanted.setdefault("request_class", WatchedRequest)
     filesystem.session_kwargs = wanted
     session: aiohttp.ClientSession = await filesystem._set_session()  # noqa: SLF001  # no other way
+    forget(filesystem)
     session._retry_connection = False  # noqa: SLF001  # aiohttp has no public switch
     return session
 

@@ -1,6 +1,7 @@
 """What opening a store has in common: the user's options, and what is known without asking."""
 
 import asyncio
+import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,20 @@ def private(options: OpenOptions) -> dict[str, Any]:
         "skip_instance_cache": True,
         "use_listings_cache": False,
     }
+
+
+def forget(filesystem: Any) -> None:
+    """Detach what would close the connections of *filesystem* at an exit, or when it is collected.
+
+    It would do so on a loop that has ended; and at the exit of a forked child, where it takes its
+    parent's sockets away from its parent's selector: that would wait in vain for what they bring.
+    """
+    # Copied in one step: going through the entries makes objects, that sets off the garbage
+    # collector, and that removes the entries of others.
+    registered = getattr(weakref.finalize, "_registry", {}).copy()
+    for finalizer, found in registered.items():
+        if found.weakref() is filesystem:
+            finalizer.detach()
 
 
 def is_wanted(url: str, options: OpenOptions, name: str) -> bool:
