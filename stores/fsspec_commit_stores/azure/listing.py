@@ -18,8 +18,8 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
-from fsspec_commit_stores.azure.documents import xml_root
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
+from fsspec_commit_stores.http.documents import xml_root
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
     Continuations,

@@ -18,9 +18,9 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expectation, Part, PendingUpload, Token
 from fsspec_commit_stores.azure.contents import condition_of, metadata_of, token_of
-from fsspec_commit_stores.azure.documents import xml_root
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container
+from fsspec_commit_stores.http.documents import xml_root
 
 _PLACEHOLDER = b"\0"
 _LIST = "text/xml; charset=utf-8"
