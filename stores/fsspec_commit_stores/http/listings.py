@@ -11,6 +11,7 @@ from fsspec_commit_stores.http.requests import FailedRequestError, Requests
 
 ANOTHER_PLACE = "it was answered with the listing of another place; check the proxy, and its cache"
 """Why such a page is not believed: one half of a sentence."""
+NAMELESS = "the store listed something without its name"
 NOT_WHERE = "the store says that there is more, and not where"
 
 _SHOWN_MAX = 10

@@ -18,6 +18,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Ask, Directory, Entry
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
+    NAMELESS,
     Continuations,
     below,
     between,
@@ -354,11 +355,15 @@ class Listing:
         another one; what that shows would be deleted, or taken for a file of the destination.
 
         Raises:
-            StoreError: It was not given, or is of another place.
+            StoreError: It was not given, is of another place, or does not say what it lists.
         """
         page = await self._bucket.send(method, path, **parameters, **place)
-        if not all(name.startswith(parameters["Prefix"]) for name in names_on(page)):
-            raise self._bucket.doubt(method, path, ANOTHER_PLACE)
+        prefix = parameters["Prefix"]
+        for name in names_on(page):
+            if not name:
+                raise self._bucket.doubt(method, path, NAMELESS)
+            if not name.startswith(prefix):
+                raise self._bucket.doubt(method, path, ANOTHER_PLACE)
         return page
 
 

@@ -46,7 +46,7 @@ async def _listed(bucket: Bucket, path: StorePath) -> Mapping[str, Any] | None:
     key = bucket.key(path)
     page = await bucket.send("list_objects_v2", path, Prefix=key, MaxKeys=1)
     contents: list[Mapping[str, Any]] = page.get("Contents") or []
-    return next((listed for listed in contents if listed["Key"] == key), None)
+    return next((listed for listed in contents if listed.get("Key") == key), None)
 
 
 def _is_of(listed: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> bool:

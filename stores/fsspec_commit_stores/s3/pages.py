@@ -24,12 +24,12 @@ def keys_on(page: Mapping[str, Any]) -> list[bytes]:
 
 
 def names_on(page: Mapping[str, Any]) -> Iterator[str]:
-    """Every key on a page, and every directory."""
+    """Every key on a page, and every directory; empty where the page does not say which."""
     for kind in _KINDS:
         for one in page.get(kind) or ():
-            yield str(one["Key"])
+            yield str(one.get("Key") or "")
     for common in page.get("CommonPrefixes") or ():
-        yield str(common["Prefix"])
+        yield str(common.get("Prefix") or "")
 
 
 def is_after(page: Mapping[str, Any], key: str) -> bool:

@@ -18,7 +18,7 @@ from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect, Expectation, Part, PendingUpload, Token
-from fsspec_commit_stores.http.listings import ANOTHER_PLACE, Continuations
+from fsspec_commit_stores.http.listings import ANOTHER_PLACE, NAMELESS, Continuations
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.contents import condition_of, etag_of, match_of, metadata_of
@@ -273,7 +273,7 @@ class S3Uploads:
 
         Raises:
             RequestFailedError: A page was not given.
-            StoreError: It cannot be said where the next one begins.
+            StoreError: It cannot be said where the next one begins, or what is listed.
         """
         place: dict[str, Any] = {}
         continuations = Continuations(self._bucket, "list_multipart_uploads", path)
@@ -282,6 +282,8 @@ class S3Uploads:
         while True:
             page = await self._page(path, below, place, before)
             uploads = page.get("Uploads") or ()
+            if not all(one.get("Key") and one.get("UploadId") for one in uploads):
+                raise self._bucket.doubt("list_multipart_uploads", path, NAMELESS)
             named = [
                 _Listed(_decoded(page, str(one["Key"])), str(one["UploadId"]), _begun(one))
                 for one in uploads

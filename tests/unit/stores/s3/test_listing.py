@@ -80,6 +80,37 @@ def test_a_file_that_is_listed_without_an_etag_is_an_error(s3: ScriptedS3) -> No
         assert caught.value.reply is Reply.REFUSED
 
 
+UNNAMED = {
+    "a file": ("ListBucketResult", "<Contents><Size>1</Size><ETag>e</ETag></Contents>"),
+    "an empty name": ("ListBucketResult", "<Contents><Key/><ETag>e</ETag></Contents>"),
+    "a directory": ("ListBucketResult", "<CommonPrefixes/>"),
+    "a version": ("ListVersionsResult", "<Version><IsLatest>true</IsLatest></Version>"),
+    "an upload": ("ListMultipartUploadsResult", "<Upload><UploadId>u</UploadId></Upload>"),
+    "an upload's id": ("ListMultipartUploadsResult", "<Upload><Key>out/a</Key></Upload>"),
+}
+
+
+@pytest.mark.parametrize("listed", UNNAMED.values(), ids=UNNAMED)
+def test_what_is_listed_without_its_name_is_an_error(
+    s3: ScriptedS3, listed: tuple[str, str]
+) -> None:
+    """It was a `KeyError`, of which nobody is told what was asked of whom."""
+    document, one = listed
+    versions = [tag("Status", "Enabled")] if document == "ListVersionsResult" else []
+    s3.answering = lambda request: (
+        xml("VersioningConfiguration", *versions)
+        if "versioning" in request.query
+        else xml(document, one)
+    )
+    of_uploads = document == "ListMultipartUploadsResult"
+    for path in (PATH, StorePath("bucket")):
+        store = s3.store
+        asked = uploads(store).pending(path) if of_uploads else store.list_tree(path, without=None)
+        with pytest.raises(StoreError, match="without its name") as caught:
+            s3.run(all_of(asked))
+        assert caught.value.reply is Reply.UNKNOWN
+
+
 def test_a_tree_is_deleted_page_by_page_from_the_front(s3: ScriptedS3) -> None:
     bucket = S3Bucket("out/t/", "out/t/a", "out/t/b c", "out/t/d/&<e>", "out/t/f\rg", "out/t0")
     s3.answering = bucket
