@@ -9,6 +9,7 @@ import s3fs
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.http.clients import Client, Close, client_of
 from fsspec_commit_stores.http.places import Place
+from fsspec_commit_stores.s3.long_answers import read_long_answers
 from fsspec_commit_stores.s3.opening import close, filesystem_of, wants_templates
 from fsspec_commit_stores.s3.templates.calls import Calls, calls_of
 from fsspec_commit_stores.s3.templates.handlers import all_are_watched
@@ -47,6 +48,7 @@ async def client_for(url: str, place: Place, options: OpenOptions) -> Client[S3C
     async def make(given: OpenOptions) -> tuple[S3Client, Close]:
         filesystem, sdk = await given.ask(lambda: filesystem_of(url, place, given))
         call = calls_of(sdk, place.bucket, by_template=by_template)
+        read_long_answers(sdk, by_template=by_template)
         return S3Client(filesystem, sdk, call), partial(close, filesystem)
 
     # By that it is decided, once, how its methods are called; a tracer may come between two jobs.

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from copy import copy
-from datetime import datetime
 from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any
@@ -18,7 +16,6 @@ from botocore import exceptions as sdk
 from botocore import handlers
 from botocore.hooks import EventAliaser
 from botocore.loaders import Loader
-from botocore.utils import parse_timestamp
 
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.store import AtomicRename, Capabilities, OpenOptions
@@ -28,6 +25,7 @@ from fsspec_commit_stores.http.places import Place, invalid_option
 from fsspec_commit_stores.http.renewal import Renewal
 from fsspec_commit_stores.s3.connections import LEAVE_ASKED_FROM_BYTES, SendingOnce
 from fsspec_commit_stores.s3.credentials import chain_of
+from fsspec_commit_stores.s3.documents import moment_of
 from fsspec_commit_stores.s3.failures import S3Request, failed, is_timeout
 from fsspec_commit_stores.s3.places import is_directory_bucket, is_verified
 from fsspec_commit_stores.s3.provenance import note_form
@@ -244,19 +242,10 @@ def _session(options: Mapping[str, Any]) -> RenewingOnce:
     session.set_default_client_config(_Configuration(http_session_cls=SendingOnce))
     session.register("before-call.s3", _not_redirected, unique_id=_ONCE)
     parsers = session.get_component("response_parser_factory")
-    parsers.set_parser_defaults(timestamp_parser=_moment)
+    parsers.set_parser_defaults(timestamp_parser=moment_of)
     if session.get_config_variable("data_path") is None:
         session.register_component("data_loader", _LOADER)
     return session
-
-
-def _moment(text: Any) -> datetime:
-    """When a listed file was written. botocore tries every form, and a page has a thousand."""
-    if isinstance(text, str) and text.endswith("Z"):
-        with suppress(ValueError):
-            return datetime.fromisoformat(text)
-    moment: datetime = parse_timestamp(text)
-    return moment
 
 
 def _name_sender(filesystem: s3fs.S3FileSystem) -> None:

@@ -55,7 +55,9 @@ def note_form(
     For its event ``before-parse``.
     """
     body = response_dict["body"]
-    customized_response_dict[FORM] = _form(body) if isinstance(body, bytes) else STREAMED
+    form = _form(body) if isinstance(body, bytes) else STREAMED
+    # Once: by whoever reads it in botocore's place nothing is left of it.
+    customized_response_dict.setdefault(FORM, form)
 
 
 class Provenance:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import fsspec
 import pytest
 import s3fs
-from botocore.utils import parse_timestamp
 
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.ids import Nonce
@@ -17,7 +16,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.selection import choose
 from fsspec_commit.store import AtomicRename, Expect, OpenOptions
 from fsspec_commit.store.registry import adapter
-from fsspec_commit_stores.s3 import S3Store, opening
+from fsspec_commit_stores.s3 import S3Store
 from fsspec_commit_stores.s3.renaming import S3Renames
 from tests.unit.stores.responder import Answer, Received
 from tests.unit.stores.s3.answers import MARK, error, tag, xml
@@ -330,27 +329,6 @@ class TestReading:
         s3.script(Answer(404, headers=MARK), Answer(200, b"<ListBucketResult/>", MARK))
         assert s3.run(s3.store.stat(PATH)) is None
         assert s3.operations() == ["HEAD", "GET list-type max-keys"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2026-11-24T02:02:42Z",
-        "2026-11-24T02:02:42.123Z",
-        "2026-11-24T02:02:42.123456789Z",
-        "2026-11-24T03:02:42+01:00",
-        "Tue, 24 Nov 2026 02:02:42 GMT",
-        "1795485762",
-    ],
-)
-def test_a_moment_is_what_botocore_makes_of_it(text: str) -> None:
-    ours, theirs = opening._moment(text), parse_timestamp(text)
-    assert (ours, ours.utcoffset()) == (theirs, theirs.utcoffset())
-
-
-def test_what_is_no_moment_is_refused_as_botocore_does() -> None:
-    with pytest.raises(ValueError, match="Invalid timestamp"):
-        opening._moment("todayZ")
 
 
 def test_a_client_that_knows_no_renames_renames_nothing(

@@ -16,7 +16,8 @@ from tests.unit.stores.s3.answers import MARK, tag
 from tests.unit.stores.s3.verbs import UPLOAD
 from tests.unit.stores.verbs import NONCE, PATH, uploads
 
-_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+ADDRESS = re.compile(" at 0x[0-9a-f]+")
+"""Of an object in this process."""
 NAMESPACE = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 ETAG = {"ETag": '"e1"', **MARK}
 
@@ -78,7 +79,7 @@ async def call(frequent: Frequent, store: S3Store) -> Any:
 async def outcome_of(call: Awaitable[Any]) -> str:
     """All that a caller, and a user, is told."""
     try:
-        return _ADDRESS.sub("", f"{await call!r}")
+        return ADDRESS.sub("", f"{await call!r}")
     except StoreError as error:
         cause = error.__cause__ or error.__context__
         number = (error.errno, error.retry_after_s, error.can_go_on)
