@@ -26,7 +26,15 @@ from fsspec_commit_stores.http.listings import (
 )
 from fsspec_commit_stores.s3.answers import Answer, is_overload, reply_of
 from fsspec_commit_stores.s3.contents import etag_of
-from fsspec_commit_stores.s3.pages import contents, is_after, keys_on, names_on, next_place
+from fsspec_commit_stores.s3.pages import (
+    ENCODED,
+    contents,
+    decode,
+    is_after,
+    keys_on,
+    names_on,
+    next_place,
+)
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
 
@@ -357,7 +365,8 @@ class Listing:
         Raises:
             StoreError: It was not given, is of another place, or does not say what it lists.
         """
-        page = await self._bucket.send(method, path, **parameters, **place)
+        page = await self._bucket.send(method, path, **ENCODED, **parameters, **place)
+        decode(page)
         prefix = parameters["Prefix"]
         for name in names_on(page):
             if not name:

@@ -1,9 +1,48 @@
 """What one page of a listing shows, as `ListObjectsV2` or `ListObjectVersions` answers it."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote_plus
+
+ENCODED: Mapping[str, Any] = {"EncodingType": "url"}
+"""The parameters by which names are asked for that XML cannot say. Who asks so decodes them."""
 
 _KINDS = ("Contents", "Versions", "DeleteMarkers")
+_NAMES = (*((kind, "Key") for kind in _KINDS), ("CommonPrefixes", "Prefix"))
+
+
+def decode(page: dict[str, Any]) -> None:
+    """Decode the names on a page that says that they are encoded.
+
+    As botocore would, where nobody asks but botocore: it begins with each name anew.
+    """
+    if not is_encoded(page):
+        return
+    for kind, field in _NAMES:
+        for one in page.get(kind) or ():
+            if field in one:
+                one[field] = decoded(one[field])
+    if "NextKeyMarker" in page:
+        page["NextKeyMarker"] = decoded(page["NextKeyMarker"])
+
+
+def is_encoded(page: Mapping[str, Any]) -> bool:
+    """Whether a page says so of its names."""
+    return bool(page.get("EncodingType") == ENCODED["EncodingType"])
+
+
+def decoded(name: str) -> str:
+    """An encoded *name*. Of files in one directory all but the name is decoded once."""
+    directory, slash, last = name.rpartition("/")
+    if "%" in last or "+" in last:
+        last = unquote_plus(last)
+    return f"{_decoded_directory(directory)}{slash}{last}"
+
+
+@lru_cache(maxsize=1024)
+def _decoded_directory(directory: str) -> str:
+    return unquote_plus(directory)
 
 
 def next_place(page: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
-from urllib.parse import unquote_plus
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
@@ -22,6 +21,7 @@ from fsspec_commit_stores.http.listings import ANOTHER_PLACE, NAMELESS, Continua
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.contents import condition_of, etag_of, match_of, metadata_of
+from fsspec_commit_stores.s3.pages import ENCODED, decoded, is_encoded
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.s3.versions import Versions
@@ -315,7 +315,7 @@ class S3Uploads:
             before: The last key that was listed whole: all of the next one is listed again.
         """
         method = "list_multipart_uploads"
-        listing: dict[str, Any] = {"Prefix": below, "EncodingType": "url"}
+        listing: dict[str, Any] = {"Prefix": below, **ENCODED}
         try:
             return await self._bucket.request(method, path, **listing, **place)
         except RequestFailedError as error:
@@ -333,7 +333,7 @@ class S3Uploads:
 
 def _decoded(page: Mapping[str, Any], text: str) -> str:
     """A key of a page; encoded where the answer says so, as botocore leaves it."""
-    return unquote_plus(text) if page.get("EncodingType") == "url" else text
+    return decoded(text) if is_encoded(page) else text
 
 
 def _begun(listed: Mapping[str, Any]) -> datetime | None:
