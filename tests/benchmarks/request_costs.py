@@ -12,6 +12,7 @@ import sys
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fsspec_commit.ids import Nonce
@@ -35,6 +36,10 @@ REQUESTS = {
 BY_TEMPLATE, BY_BOTOCORE = "by template", "by botocore"
 WAYS = {BY_TEMPLATE: True, BY_BOTOCORE: False}
 
+PAGE = 1_000
+"""Files on a page of a listing, as many as S3 shows at once."""
+
+_PARTITION = 50
 _DATA = bytes(100)
 _NONCE = Nonce("0" * 32)
 
@@ -59,15 +64,39 @@ def costs_of(server: SlowS3, measure: Measure, *, files: int, rounds: int) -> Co
     return asyncio.run(_costs(server, measure, files, rounds))
 
 
+def costs_of_pages(server: SlowS3, measure: Measure, *, rounds: int) -> dict[str, list[float]]:
+    """What a page of a listing costs each way, round by round: of `PAGE` files in partitions."""
+    return asyncio.run(_costs_of_pages(server, measure, rounds))
+
+
+async def _costs_of_pages(server: SlowS3, measure: Measure, rounds: int) -> dict[str, list[float]]:
+    costs: dict[str, list[float]] = {way: [] for way in WAYS}
+    async with AsyncExitStack() as stack:
+        stores = await _stores(server, stack)
+        put = partial(stores[BY_TEMPLATE].put, data=b"", expecting=Expect.ABSENT, within=None)
+        root = stores[BY_TEMPLATE].root
+        for above in range(PAGE // _PARTITION):
+            names = (f"day={above:02d}/part-{file:05d}.parquet" for file in range(_PARTITION))
+            await asyncio.gather(*(put(StorePath(f"{root}/{name}")) for name in names))
+        for number in range(1 + rounds):
+            for way, store in stores.items():
+                cost, found = await measure(_listed(store))
+                if found != PAGE:
+                    message = f"{found} of {PAGE} files were listed"
+                    raise RuntimeError(message)
+                if number:
+                    costs[way].append(cost)
+    return costs
+
+
+async def _listed(store: S3Store) -> int:
+    return len([entry async for entry in store.list_tree(store.root, without=None)])
+
+
 async def _costs(server: SlowS3, measure: Measure, files: int, rounds: int) -> Costs:
-    url = f"s3://{server.new_bucket()}/out"
     costs = Costs()
     async with AsyncExitStack() as stack:
-        stores = {}
-        for way, by_template in WAYS.items():
-            options = {**server.storage_options, "request_templates": by_template}
-            stores[way] = await S3Store.open(url, OpenOptions(storage_options=options))
-            stack.push_async_callback(stores[way].close)
+        stores = await _stores(server, stack)
         for number in range(1 + rounds):
             for way, store in stores.items():
                 paths = [
@@ -78,6 +107,17 @@ async def _costs(server: SlowS3, measure: Measure, files: int, rounds: int) -> C
                     if number:
                         costs.by_way[way][name].append(cost / files)
     return costs
+
+
+async def _stores(server: SlowS3, stack: AsyncExitStack) -> Mapping[str, S3Store]:
+    """By the way that each goes, two at one new destination, which *stack* closes."""
+    url = f"s3://{server.new_bucket()}/out"
+    stores = {}
+    for way, by_template in WAYS.items():
+        options = {**server.storage_options, "request_templates": by_template}
+        stores[way] = await S3Store.open(url, OpenOptions(storage_options=options))
+        stack.push_async_callback(stores[way].close)
+    return stores
 
 
 async def _round(
