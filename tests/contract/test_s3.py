@@ -7,6 +7,7 @@ whether it is so; what one of them does not do is a row in `tests/servers/gaps.p
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,14 @@ class OnServer(OnBucket):
         if isinstance(calls, TemplatedCalls):
             known = calls._templates._known
             assert [shape for shape, template in known.items() if template is None] == []
+
+    @pytest.fixture(autouse=True)
+    def no_page_is_left_to_botocore(self, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+        """So that what is shown here is shown of pages that are read by the adapter."""
+        caplog.set_level(logging.DEBUG, "fsspec_commit")
+        yield
+        told = [one.getMessage() for one in caplog.get_records("call")]
+        assert [one for one in told if "read by botocore: one is" in one] == []
 
 
 class TestFrequentRequests(OnServer):
