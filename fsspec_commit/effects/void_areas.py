@@ -40,6 +40,17 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
     return True
 
 
+async def delete_emptied(store: ConfirmedStore, layout: JobLayout) -> None:
+    """Delete the area of *layout* if nothing is in it.
+
+    For a caller who has written a record there, and taken it back, since the job is over: where a
+    file is written with its directories, whether they are there or not (Gen2), his write has made
+    the area anew. Elsewhere there is nothing to do.
+    """
+    if store.removes_empty:
+        await store.delete_empty(layout.area, deletion.of_void_area(layout))
+
+
 def may_be_taken(store: ConfirmedStore) -> bool:
     """Whether the area of a job that just begins may be renamed, so that its driver must look."""
     return store.directories is not None and not store.removes_empty

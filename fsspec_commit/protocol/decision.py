@@ -3,6 +3,7 @@
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.stored_records import establish
+from fsspec_commit.effects.void_areas import delete_emptied
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
@@ -55,6 +56,7 @@ async def _take_back(store: ConfirmedStore, layout: JobLayout) -> None:
         raise CommitStateUnknownError(message, job_id=layout.job_id, path=layout.spec)
     if layout.decision in listed:
         await store.delete_or_leave(layout.decision, deletion.of_own_decision(layout))
+        await delete_emptied(store, layout)
 
 
 def settled_as(layout: JobLayout, other: Standing[Decision] | None) -> JobNotActiveError:

@@ -153,6 +153,14 @@ class SupersededContract(Given):
         assert caught.value.outcome == "committed", caught.value
         place.assert_committed(*TASKS)
 
+    def test_a_twin_commits_before_a_commit(self, place: Place) -> None:
+        """It is the same commit, or the driver is told that it came too late; nothing is left."""
+        job, messages = self._ready(place)
+        place.driver(job.spec).commit(messages)
+        with suppress(fc.JobNotActiveError):
+            job.commit(messages)
+        place.assert_committed(*TASKS)
+
     @gives_up_files
     @pytest.mark.parametrize("kind", ["applied_late", "hang", "error_but_applied"])
     @pytest.mark.parametrize("ending", ["commit", "abort"])
