@@ -34,6 +34,7 @@ from fsspec_commit_stores.s3.pages import (
     keys_on,
     names_on,
     next_place,
+    text_in,
 )
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
@@ -307,8 +308,8 @@ class Listing:
         self, path: StorePath, *, left_out: str | None = None, **parameters: Any
     ) -> AsyncIterator[dict[str, Any]]:
         def following(page: Mapping[str, Any]) -> dict[str, Any]:
-            at = {"KeyMarker": page.get("NextKeyMarker")}
-            version = page.get("NextVersionIdMarker")
+            at = {"KeyMarker": text_in(page, "NextKeyMarker")}
+            version = text_in(page, "NextVersionIdMarker")
             return {**at, "VersionIdMarker": version} if version else at
 
         return self._pages(

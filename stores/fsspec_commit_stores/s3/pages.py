@@ -21,10 +21,15 @@ def decode(page: dict[str, Any]) -> None:
         return
     for kind, field in _NAMES:
         for one in page.get(kind) or ():
-            if field in one:
-                one[field] = decoded(one[field])
-    if "NextKeyMarker" in page:
-        page["NextKeyMarker"] = decoded(page["NextKeyMarker"])
+            _decode(one, field)
+    _decode(page, "NextKeyMarker")
+
+
+def _decode(told: dict[str, Any], field: str) -> None:
+    """Decode one *field*, if it is there; of one that is there twice botocore makes no text."""
+    name = told.get(field)
+    if isinstance(name, str):
+        told[field] = decoded(name)
 
 
 def is_encoded(page: Mapping[str, Any]) -> bool:
@@ -47,7 +52,13 @@ def _decoded_directory(directory: str) -> str:
 
 def next_place(page: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of the page after one of `ListObjectsV2`."""
-    return {"ContinuationToken": page.get("NextContinuationToken")}
+    return {"ContinuationToken": text_in(page, "NextContinuationToken")}
+
+
+def text_in(told: Mapping[str, Any], field: str) -> str:
+    """What a *field* says; nothing where it is not there, or is there twice, as no text then."""
+    text = told.get(field)
+    return text if isinstance(text, str) else ""
 
 
 def contents(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -63,12 +74,12 @@ def keys_on(page: Mapping[str, Any]) -> list[bytes]:
 
 
 def names_on(page: Mapping[str, Any]) -> Iterator[str]:
-    """Every key on a page, and every directory; empty where the page does not say which."""
+    """Every key on a page, and every directory; empty where the page does not say which one."""
     for kind in _KINDS:
         for one in page.get(kind) or ():
-            yield str(one.get("Key") or "")
+            yield text_in(one, "Key")
     for common in page.get("CommonPrefixes") or ():
-        yield str(common.get("Prefix") or "")
+        yield text_in(common, "Prefix")
 
 
 def is_after(page: Mapping[str, Any], key: str) -> bool:

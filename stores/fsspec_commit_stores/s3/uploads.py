@@ -21,7 +21,7 @@ from fsspec_commit_stores.http.listings import ANOTHER_PLACE, NAMELESS, Continua
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.s3.answers import is_refusal_of_its_own
 from fsspec_commit_stores.s3.contents import condition_of, etag_of, match_of, metadata_of
-from fsspec_commit_stores.s3.pages import ENCODED, decoded, is_encoded
+from fsspec_commit_stores.s3.pages import ENCODED, decoded, is_encoded, text_in
 from fsspec_commit_stores.s3.provenance import headers_of, is_marked
 from fsspec_commit_stores.s3.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.s3.versions import Versions
@@ -282,7 +282,7 @@ class S3Uploads:
         while True:
             page = await self._page(path, below, place, before)
             uploads = page.get("Uploads") or ()
-            if not all(one.get("Key") and one.get("UploadId") for one in uploads):
+            if not all(text_in(one, "Key") and text_in(one, "UploadId") for one in uploads):
                 raise self._bucket.doubt("list_multipart_uploads", path, NAMELESS)
             named = [
                 _Listed(_decoded(page, str(one["Key"])), str(one["UploadId"]), _begun(one))
@@ -293,7 +293,7 @@ class S3Uploads:
                     yield one
             if not page.get("IsTruncated"):
                 return
-            last = _decoded(page, str(page.get("NextKeyMarker") or ""))
+            last = _decoded(page, text_in(page, "NextKeyMarker"))
             following: dict[str, Any] = {"KeyMarker": last}
             if page.get("NextUploadIdMarker"):
                 following["UploadIdMarker"] = str(page["NextUploadIdMarker"])
@@ -326,7 +326,7 @@ class S3Uploads:
             listing["KeyMarker"] = before
         page = await self._bucket.request(method, path, **listing)
         last = place["KeyMarker"]
-        if page.get("IsTruncated") and _decoded(page, str(page.get("NextKeyMarker") or "")) <= last:
+        if page.get("IsTruncated") and _decoded(page, text_in(page, "NextKeyMarker")) <= last:
             raise failed
         return page
 

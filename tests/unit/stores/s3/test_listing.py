@@ -19,6 +19,9 @@ from tests.unit.stores.s3.bucket import S3Bucket
 from tests.unit.stores.verbs import all_of, uploads
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fsspec_commit_stores.s3 import S3Store
     from tests.unit.stores.s3.scripted import ScriptedS3
 
 PATH = StorePath("bucket/out")
@@ -80,6 +83,28 @@ def test_a_file_that_is_listed_without_an_etag_is_an_error(s3: ScriptedS3) -> No
         assert caught.value.reply is Reply.REFUSED
 
 
+def answer_all(s3: ScriptedS3, document: str, *inside: str) -> None:
+    """By one *document*; if that is of versions, the bucket keeps them."""
+    kept = [tag("Status", "Enabled")] if document == "ListVersionsResult" else []
+    s3.answering = lambda request: (
+        xml("VersioningConfiguration", *kept)
+        if "versioning" in request.query
+        else xml(document, *inside)
+    )
+
+
+def listing_by(
+    s3: ScriptedS3, document: str, path: StorePath, store: S3Store | None = None
+) -> AsyncIterator[object]:
+    """What is answered by such a *document*."""
+    asked = store or s3.store
+    pending: AsyncIterator[object] = uploads(asked).pending(path)
+    of_files: AsyncIterator[object] = asked.list_tree(path, without=None)
+    return pending if document == "ListMultipartUploadsResult" else of_files
+
+
+ENCODED = "<EncodingType>url</EncodingType>"
+TWO_KEYS = "<Key>out/a</Key><Key>out/b</Key>"
 UNNAMED = {
     "a file": ("ListBucketResult", "<Contents><Size>1</Size><ETag>e</ETag></Contents>"),
     "an empty name": ("ListBucketResult", "<Contents><Key/><ETag>e</ETag></Contents>"),
@@ -87,6 +112,21 @@ UNNAMED = {
     "a version": ("ListVersionsResult", "<Version><IsLatest>true</IsLatest></Version>"),
     "an upload": ("ListMultipartUploadsResult", "<Upload><UploadId>u</UploadId></Upload>"),
     "an upload's id": ("ListMultipartUploadsResult", "<Upload><Key>out/a</Key></Upload>"),
+    "two names": ("ListBucketResult", f"<Contents>{TWO_KEYS}<ETag>e</ETag></Contents>"),
+    "two encoded": ("ListBucketResult", f"{ENCODED}<Contents>{TWO_KEYS}<ETag>e</ETag></Contents>"),
+    "two of a directory": (
+        "ListBucketResult",
+        f"{ENCODED}<CommonPrefixes><Prefix>out/a/</Prefix><Prefix>out/b/</Prefix></CommonPrefixes>",
+    ),
+    "two of a version": ("ListVersionsResult", f"{ENCODED}<Version>{TWO_KEYS}</Version>"),
+    "two of an upload": (
+        "ListMultipartUploadsResult",
+        f"{ENCODED}<Upload>{TWO_KEYS}<UploadId>u</UploadId></Upload>",
+    ),
+    "two ids": (
+        "ListMultipartUploadsResult",
+        "<Upload><Key>out/a</Key><UploadId>u</UploadId><UploadId>v</UploadId></Upload>",
+    ),
 }
 
 
@@ -94,20 +134,33 @@ UNNAMED = {
 def test_what_is_listed_without_its_name_is_an_error(
     s3: ScriptedS3, listed: tuple[str, str]
 ) -> None:
-    """It was a `KeyError`, of which nobody is told what was asked of whom."""
+    """It was a `KeyError`, of which nobody is told what was asked of whom.
+
+    So is what has two names, of which botocore tells the elements.
+    """
     document, one = listed
-    versions = [tag("Status", "Enabled")] if document == "ListVersionsResult" else []
-    s3.answering = lambda request: (
-        xml("VersioningConfiguration", *versions)
-        if "versioning" in request.query
-        else xml(document, one)
-    )
-    of_uploads = document == "ListMultipartUploadsResult"
+    answer_all(s3, document, one)
     for path in (PATH, StorePath("bucket")):
-        store = s3.store
-        asked = uploads(store).pending(path) if of_uploads else store.list_tree(path, without=None)
         with pytest.raises(StoreError, match="without its name") as caught:
-            s3.run(all_of(asked))
+            s3.run(all_of(listing_by(s3, document, path)))
+        assert caught.value.reply is Reply.UNKNOWN
+
+
+GOING_ON = {
+    "files": ("ListBucketResult", "NextContinuationToken"),
+    "versions": ("ListVersionsResult", "NextKeyMarker"),
+    "uploads": ("ListMultipartUploadsResult", "NextKeyMarker"),
+}
+
+
+@pytest.mark.parametrize("listed", GOING_ON.values(), ids=GOING_ON)
+def test_a_page_goes_on_at_one_place(s3: ScriptedS3, listed: tuple[str, str]) -> None:
+    """At none or two it is an error, and not the end; two were a `TypeError`."""
+    document, place = listed
+    for places in ("", f"<{place}/>", f"<{place}>a</{place}><{place}>b</{place}>"):
+        answer_all(s3, document, ENCODED, "<IsTruncated>true</IsTruncated>", places)
+        with pytest.raises(StoreError, match="more, and not where") as caught:
+            s3.run(all_of(listing_by(s3, document, PATH)))
         assert caught.value.reply is Reply.UNKNOWN
 
 
