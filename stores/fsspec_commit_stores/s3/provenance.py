@@ -26,6 +26,8 @@ _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*<(?:[\w.-]+:)?([\w.-]+)[\s/>]",
     re.DOTALL,
 )
+_IS_TRUNCATED = b"IsTruncated"
+_SAYS_WHETHER_TRUNCATED = re.compile(rb"<(?:[^<>\s/:]+:)?IsTruncated[\s/>]")
 FORM = "fsspec_commit.form"
 STREAMED = "a stream"
 _EMPTY = ""
@@ -93,6 +95,18 @@ class Provenance:
 def _form(body: bytes) -> str:
     """The name of a document; of what is none, what no document is called."""
     found = _ROOT.match(body)
+    if _is_doubly_truncated(body):
+        return "a page that says twice whether there is more"
     if found is not None:
         return found[1].decode(errors="replace")
     return "no document" if body.strip() else _EMPTY
+
+
+def _is_doubly_truncated(body: bytes) -> bool:
+    """Whether a page says twice whether there is more: to botocore that is "no", whatever it says.
+
+    Once is one tag or two, which is counted in no time; a file may be called so as well.
+    """
+    if body.count(_IS_TRUNCATED) <= 2:  # noqa: PLR2004  # see above
+        return False
+    return len(_SAYS_WHETHER_TRUNCATED.findall(body)) > 1

@@ -164,6 +164,22 @@ def test_a_page_goes_on_at_one_place(s3: ScriptedS3, listed: tuple[str, str]) ->
         assert caught.value.reply is Reply.UNKNOWN
 
 
+@pytest.mark.parametrize("document", [listed[0] for listed in GOING_ON.values()], ids=GOING_ON)
+@pytest.mark.parametrize("by_template", [True, False])
+def test_a_page_says_once_whether_there_is_more(
+    s3: ScriptedS3, document: str, by_template: bool
+) -> None:
+    """To botocore "true" twice is "false": what is on the pages after it was not listed."""
+    store = s3.open(request_templates=by_template)
+    for last in ("<IsTruncated>false</IsTruncated>", "<IsTruncated/>", "<IsTruncated a='b'/>"):
+        answer_all(s3, document, "<IsTruncated>true</IsTruncated>", last)
+        with pytest.raises(StoreError, match="not S3 has answered") as caught:
+            s3.run(all_of(listing_by(s3, document, PATH, store)))
+        assert caught.value.reply is Reply.UNKNOWN
+    answer_all(s3, document, "<Name>IsTruncated&gt;</Name>", "<IsTruncated>false</IsTruncated>")
+    assert s3.run(all_of(listing_by(s3, document, PATH, store))) == []
+
+
 def test_a_tree_is_deleted_page_by_page_from_the_front(s3: ScriptedS3) -> None:
     bucket = S3Bucket("out/t/", "out/t/a", "out/t/b c", "out/t/d/&<e>", "out/t/f\rg", "out/t0")
     s3.answering = bucket
