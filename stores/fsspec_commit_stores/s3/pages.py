@@ -8,6 +8,9 @@ from urllib.parse import unquote_plus
 ENCODED: Mapping[str, Any] = {"EncodingType": "url"}
 """The parameters by which names are asked for that XML cannot say. Who asks so decodes them."""
 
+# A key has so many bytes, and three characters each where it is encoded.
+_KEPT_LENGTH_MAX = 3 * 1024
+
 _KINDS = ("Contents", "Versions", "DeleteMarkers")
 _NAMES = (*((kind, "Key") for kind in _KINDS), ("CommonPrefixes", "Prefix"))
 
@@ -42,7 +45,9 @@ def decoded(name: str) -> str:
     directory, slash, last = name.rpartition("/")
     if "%" in last or "+" in last:
         last = unquote_plus(last)
-    return f"{_decoded_directory(directory)}{slash}{last}"
+    is_kept = len(directory) <= _KEPT_LENGTH_MAX
+    above = _decoded_directory(directory) if is_kept else unquote_plus(directory)
+    return f"{above}{slash}{last}"
 
 
 @lru_cache(maxsize=1024)

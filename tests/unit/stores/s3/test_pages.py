@@ -11,6 +11,7 @@ from botocore.handlers import decode_list_object_v2, decode_list_object_versions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsspec_commit_stores.s3 import pages
 from fsspec_commit_stores.s3.pages import decode, decoded
 
 names = st.lists(
@@ -27,6 +28,15 @@ names = st.lists(
 @given(names)
 def test_a_name_is_decoded_as_a_whole(name: str) -> None:
     assert decoded(name) == unquote_plus(name)
+
+
+def test_what_no_store_calls_a_file_is_not_kept() -> None:
+    """Else one page of a server gone wrong would fill the memory for good."""
+    before = pages._decoded_directory.cache_info().misses
+    longest = f"%2B{'x' * 3_069}"
+    assert decoded(f"{longest}/a") == f"{unquote_plus(longest)}/a"
+    assert decoded(f"{longest}x/+") == f"{unquote_plus(longest)}x/ "
+    assert pages._decoded_directory.cache_info().misses == before + 1
 
 
 ONE = [{"Key": "a%2Bb+c/d%3D1/e%20f"}, {"Key": "+%"}]
