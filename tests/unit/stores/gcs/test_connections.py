@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
+from gcsfs.core import GCSFileSystem
 from google.auth.compute_engine import Credentials as OfTheMachine
 from google.auth.compute_engine import _metadata
 from google.auth.exceptions import RefreshError, TransportError
@@ -231,10 +232,11 @@ def test_credentials_that_cannot_be_had(
 ) -> None:
     """Whatever kind of failure that is: nothing was sent, and the message is ours."""
 
-    def failing(**_: object) -> None:
-        raise failure("planted-secret")
+    class Failing(GCSFileSystem):  # type: ignore[misc]  # it has no types
+        def __init__(self, **_: object) -> None:
+            raise failure("planted-secret")
 
-    monkeypatch.setattr(gcs_opening, "GCSFileSystem", failing)
+    monkeypatch.setattr(gcs_opening, "GCSFileSystem", Failing)
     with pytest.raises(StoreError, match="no credentials could be had") as caught:
         gcs.open()
     assert caught.value.reply is REFUSED
