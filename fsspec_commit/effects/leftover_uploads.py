@@ -272,7 +272,8 @@ class LeftoverUploads:
 
         jobs = _jobs_among(await self._store.list_usable(destination.areas), destination)
         others = [layout for layout in map(destination.job, jobs) if layout != but]
-        await for_each(others, look, in_flight_max=self._store.in_flight_max)
+        # Each of them reads as many records at once as may be in flight.
+        await for_each(others, look, in_flight_max=self._store.records_at_once_max)
         return None if unknown else recorded
 
     async def _recorded(

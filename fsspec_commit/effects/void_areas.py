@@ -41,14 +41,14 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
 
 
 async def delete_emptied(store: ConfirmedStore, layout: JobLayout) -> None:
-    """Delete the area of *layout* if nothing is in it.
+    """Try to delete the area of *layout*, if nothing is in it; it does no harm if it stays.
 
     For a caller who has written a record there, and taken it back, since the job is over: where a
     file is written with its directories, whether they are there or not (Gen2), his write has made
     the area anew. Elsewhere there is nothing to do.
     """
     if store.removes_empty:
-        await store.delete_empty(layout.area, deletion.of_void_area(layout))
+        await store.delete_empty_or_leave(layout.area, deletion.of_void_area(layout))
 
 
 def may_be_taken(store: ConfirmedStore) -> bool:

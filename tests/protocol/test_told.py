@@ -22,7 +22,16 @@ from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
-from tests.protocol.in_virtual_time import Clock, Fails, Hides, Stop, opened, started, wrote
+from tests.protocol.in_virtual_time import (
+    Clock,
+    Fails,
+    Hides,
+    Stop,
+    opened,
+    started,
+    straight,
+    wrote,
+)
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -170,6 +179,31 @@ def test_who_aborts_is_told_that_the_job_is_committed(bucket: Bucket) -> None:
         assert (caught.value.outcome, caught.value.stage) == ("committed", "decide")
         assert job.settle_command("resume") in notes(caught.value)
         await resume_job(job)
+
+    run(main())
+
+
+@pytest.mark.guarantees("P5")
+@pytest.mark.parametrize("bucket", ["gen2"], indirect=True)
+@pytest.mark.parametrize("error", [None, StoreError("no answer")], ids=["refused", "unanswered"])
+def test_who_aborts_too_late_is_told_so_whatever_he_leaves(
+    bucket: Bucket, error: StoreError | None
+) -> None:
+    """His decision has made the area anew: it goes, and, if it cannot, he is told no otherwise."""
+
+    async def main() -> None:
+        driver = await started(url(bucket), Clock())
+        area = driver.started().layout.area
+        assert await driver.commit([await wrote(driver, "a.txt")], wait_s=0)
+        told = []
+        for hook in (straight, Fails("remove_empty_directory", area, error)):
+            late = await by_another(driver, bucket, Clock(), hook)
+            with pytest.raises(JobNotActiveError) as caught:
+                await abort_job(late, by="an aborter")
+            told.append((caught.value.outcome, str(caught.value)))
+            assert bucket.keys(f"{area}/") == []
+            assert (area in bucket.directories) == (hook is not straight)
+        assert told[0] == told[1]
 
     run(main())
 

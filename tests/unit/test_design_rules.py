@@ -194,7 +194,8 @@ class TestRule4Deletion:
                 assert "permit" in first, f"{node.name}: {first}"
         assert checked == {
             *("delete", "delete_or_leave", "delete_if_same"),
-            *("delete_tree", "delete_tree_or_leave", "delete_empty", "delete_listed"),
+            *("delete_tree", "delete_tree_or_leave", "delete_listed"),
+            *("delete_empty", "delete_empty_or_leave"),
         }
 
 

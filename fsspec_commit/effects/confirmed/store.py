@@ -322,6 +322,11 @@ class ConfirmedStore(StoreReads):
 
         return await confirm(Effect(apply, observe, "deleting", path), self._pace)
 
+    async def delete_empty_or_leave(self, path: StorePath, permit: Permit) -> None:
+        """Try to delete a directory that does no harm if it stays, if nothing is in it."""
+        with suppress(StoreError, CommitStateUnknownError):
+            await self.delete_empty(path, permit)
+
     async def delete_tree_or_leave(self, path: StorePath, permit: Permit) -> None:
         """Try to delete a directory that does no harm if it stays."""
         with suppress(StoreError, CommitStateUnknownError):

@@ -25,6 +25,7 @@ from fsspec_commit_stores.http.listings import (
     between,
     delete_each,
     first_of,
+    past,
 )
 
 _NAME = "objects.list"
@@ -103,8 +104,7 @@ class Listing:
     ) -> tuple[list[StorePath], bool] | None:
         """The first files in the directories *first* to *last* of *path*, and whether it is all."""
         begin, end = below(self._bucket.key(first)), below(self._bucket.key(last))
-        # "0" comes after "/": the first name that is in no way below it.
-        at = {"startOffset": begin, "endOffset": f"{end[:-1]}0"}
+        at = {"startOffset": begin, "endOffset": past(end)}
         prefix = below(self._bucket.key(path))
         page = await self._page(path, prefix=prefix, **at, fields=_NAMES)
         names = list(_names(page))

@@ -59,8 +59,12 @@ def between(names: Sequence[str], first: str, last: str) -> Sequence[str] | None
     """
     if any(one > other for one, other in pairwise([first, *names])):
         return None
-    # "0" comes after "/": the first name that is in no way below it.
-    return names[: bisect_left(names, f"{last[:-1]}0")]
+    return names[: bisect_left(names, past(last))]
+
+
+def past(directory: str) -> str:
+    """The first name after all that are below *directory*, which ends in a slash: "0" is next."""
+    return f"{directory[:-1]}0"
 
 
 async def delete_each(

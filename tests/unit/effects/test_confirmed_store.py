@@ -161,9 +161,13 @@ def entry_of(path: StorePath, token: str = "t") -> Entry:
         lambda store: store.delete_tree(ELSEWHERE, PERMIT),
         lambda store: store.delete_or_leave(ELSEWHERE, PERMIT),
         lambda store: store.delete_tree_or_leave(ELSEWHERE, PERMIT),
+        lambda store: store.delete_empty_or_leave(ELSEWHERE, PERMIT),
         lambda store: store.delete_listed([PATH, ELSEWHERE], PERMIT, within=AREA),
     ],
-    ids=["a file", "a listed file", "a directory", "a file or not", "a directory or not", "many"],
+    ids=[
+        *("a file", "a listed file", "a directory", "a file or not", "a directory or not"),
+        *("an empty one or not", "many"),
+    ],
 )
 @pytest.mark.guarantees("P10")
 def test_nothing_is_sent_that_is_not_permitted(
