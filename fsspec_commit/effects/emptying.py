@@ -35,8 +35,8 @@ async def contents_of(store: ConfirmedStore, layout: JobLayout, *, is_published:
     """
     if not store.deleted_at_once_max:
         return frozenset({layout.published} if is_published else ())
-    found = await store.list_few(layout.area, files_max=store.deleted_at_once_max)
-    return None if found is None else frozenset(file.path for file in found)
+    found = await store.paths_of_few(layout.area, files_max=store.deleted_at_once_max)
+    return None if found is None else frozenset(found)
 
 
 async def empty(

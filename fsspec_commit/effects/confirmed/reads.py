@@ -143,14 +143,21 @@ class StoreReads(Counted):
             if isinstance(listing, AsyncGenerator):
                 await listing.aclose()
 
-    async def list_few(self, path: StorePath, *, files_max: int) -> list[Entry] | None:
-        """Every file below the directory *path*; ``None`` if there are more than *files_max*."""
-        listing, found = self.list_tree(path), list[Entry]()
+    async def paths_of_few(self, path: StorePath, *, files_max: int) -> list[StorePath] | None:
+        """Every file below the directory *path*; ``None`` if there are more than *files_max*.
+
+        By their names alone where the store can list those: what a listing of a bucket with
+        versions says of them takes a permission of its own.
+        """
+        paths, is_whole = await self.list_in_order(path, path, path) or ([], False)
+        if is_whole or len(paths) >= files_max:
+            return paths if is_whole and len(paths) <= files_max else None
+        listing, found = self.list_tree(path), list[StorePath]()
         try:
             async for entry in listing:
                 if len(found) == files_max:
                     return None
-                found.append(entry)
+                found.append(entry.path)
         finally:
             if isinstance(listing, AsyncGenerator):
                 await listing.aclose()

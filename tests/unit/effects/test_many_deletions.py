@@ -112,10 +112,43 @@ def test_few_files_are_listed_and_of_many_no_more_than_shows_that(
     assert place.use(_most) == FlatStore.files_max
 
 
+@pytest.mark.parametrize(
+    ("page", "files_max", "expected"),
+    [
+        ((PATHS, True), 3, (PATHS, 1)),
+        ((PATHS, True), 2, (None, 1)),
+        ((PATHS[:2], False), 2, (None, 1)),
+        ((PATHS[:1], False), 3, (PATHS, 2)),
+        (None, 3, (PATHS, 2)),
+    ],
+    ids=["all", "too many", "and more", "cut short", "not in order"],
+)
+def test_they_are_listed_by_name_where_that_is_one_request(
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    page: tuple[list[StorePath], bool] | None,
+    files_max: int,
+    expected: tuple[list[StorePath] | None, int],
+) -> None:
+    """A listing of versions takes a permission of its own, on S3, and no end of a job needs one."""
+    monkeypatch.setattr(FlatStore, "in_order", InOrder(page))
+    found = place.use(lambda store: _listed(store, files_max))
+    assert (found, len(place.calls)) == expected
+
+
+class InOrder:
+    """Shows one page, whatever it is asked for."""
+
+    def __init__(self, page: tuple[list[StorePath], bool] | None) -> None:
+        self._page = page
+
+    async def list_in_order(self, *_: StorePath) -> tuple[list[StorePath], bool] | None:
+        return self._page
+
+
 async def _most(store: ConfirmedStore) -> int:
     return store.deleted_at_once_max
 
 
 async def _listed(store: ConfirmedStore, files_max: int) -> list[StorePath] | None:
-    found = await store.list_few(AREA, files_max=files_max)
-    return None if found is None else [entry.path for entry in found]
+    return await store.paths_of_few(AREA, files_max=files_max)
