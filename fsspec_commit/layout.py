@@ -301,17 +301,15 @@ class JobLayout:
 
     def attempt_recorded_by(self, path: StorePath) -> AttemptId | None:
         """The attempt that has recorded an upload at *path*, if one has."""
-        if not path.startswith(f"{self.uploads}/"):
-            return None
         attempt_id = path.rpartition("/")[0].rpartition("/")[2]
-        return AttemptId(attempt_id) if ATTEMPT_ID.fullmatch(attempt_id) else None
+        is_one = path.startswith(f"{self.uploads}/") and ATTEMPT_ID.fullmatch(attempt_id)
+        return AttemptId(attempt_id) if is_one else None
 
     def is_upload_record(self, path: StorePath) -> bool:
         """Whether a listed file of the area records a pending upload."""
-        start, end = self.prepared_success("").removesuffix(PENDING), PENDING
-        return path.startswith(f"{self.uploads}/") or (
-            path.startswith(start) and path.endswith(end) and "/" not in path[len(start) :]
-        )
+        name = path.removeprefix(self.prepared_success("").removesuffix(PENDING))
+        is_of_marker = name != path and name.endswith(PENDING) and "/" not in name
+        return is_of_marker or path.startswith(f"{self.uploads}/")
 
     @property
     def manifests(self) -> StorePath:
@@ -372,6 +370,12 @@ class AttemptLayout:
         return StorePath(f"{self.job.area}/manifests/{self.task_id}/{self.attempt_id}")
 
     @property
+    def shared_directories(self) -> list[StorePath]:
+        """The directories of the area in which other attempts write as well, the deepest first."""
+        shared = [StorePath(f"{self.job.area}/{TASKS}"), self.job.manifests]
+        return [*(StorePath(f"{one}/{self.task_id}") for one in shared), *shared]
+
+    @property
     def manifest_name(self) -> str:
         """The manifest's path relative to the directory of all work areas, as messages hold it."""
         return f"{self.job.job_id}/manifests/{self.task_id}/{self.attempt_id}"
@@ -386,10 +390,7 @@ class AttemptLayout:
         return StorePath(f"{self.uploads}/{nonce}")
 
     def sealed_files(self, directory: str, working_names: Iterable[str]) -> list[StorePath]:
-        """The paths of files of a committed attempt, from their names in its *directory*.
-
-        *directory* is :attr:`working_name` or :attr:`committed_name`.
-        """
+        """The paths of files in *directory*: :attr:`working_name` or :attr:`committed_name`."""
         beginning = f"{self.job.area}/{directory}"
         return [StorePath(f"{beginning}/{name}") for name in working_names]
 

@@ -173,14 +173,18 @@ WriteFile(a) ==
     /\ life = "begun" /\ (Committer # "magic" => TakesRecords(store))
     /\ Attempt(a, {"idle"}, "written", [store EXCEPT !.sources = @ \cup {a}])
 
-(* v1 renames the working directory, which needs the area; the others look for job.json. *)
+(* v1 renames the working directory, which needs the area, and then creates the manifest. The others
+   look for job.json beside that: the manifest may stand before the look is answered. *)
 SealAttempt(a) ==
-    Attempt(a, {"written"}, IF store.job THEN "sealed" ELSE "failed", store)
+    \/ Attempt(a, {"written"}, IF store.job THEN "sealed" ELSE "failed", store)
+    \/ Attempt(a, {"created"}, IF store.job THEN "stored" ELSE "failed", store)
 
 CreateManifest(a) ==
+    LET from == IF Committer = "v1" THEN {"sealed"} ELSE {"written", "sealed"}
+        to == IF step[a] = "sealed" THEN "stored" ELSE "created" IN
     IF TakesRecords(store)
-    THEN Attempt(a, {"sealed"}, "stored", [store EXCEPT !.manifests = @ \cup {a}])
-    ELSE Attempt(a, {"sealed"}, "failed", store)
+    THEN Attempt(a, from, to, [store EXCEPT !.manifests = @ \cup {a}])
+    ELSE Attempt(a, from, "failed", store)
 
 SendMessage(a) == Collect = "messages" /\ Attempt(a, {"stored"}, "sent", store)
 
@@ -192,7 +196,7 @@ CreatePointer(a) ==
 
 DiscardAttempt(a) ==
     LET unlooked == ~Rule("Who has begun to commit discards nothing that may be chosen") IN
-    /\ \/ step[a] \in {"written", "sealed", "failed", "lost"}
+    /\ \/ step[a] \in {"written", "sealed", "created", "failed", "lost"}
        \/ step[a] = "stored" /\ (Collect = "messages" \/ unlooked)
        \/ step[a] = "sent" /\ Collect = "store" /\ unlooked
     /\ Attempt(a, {step[a]}, "discarded",

@@ -118,6 +118,13 @@ class AttemptOutput(Protocol):
     async def seal(self, rows: int | None) -> bytes:
         """Fix the set of files, so that late writers cannot change it, and return its manifest."""
 
+    async def is_active(self) -> bool:
+        """Whether the job is not over; asked beside the creation of the manifest.
+
+        An attempt whose sealing has shown that, or whose manifest needs the job's area, asks
+        nothing.
+        """
+
     async def discard(self) -> None:
         """Remove everything of the attempt."""
 

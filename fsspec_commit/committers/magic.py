@@ -137,16 +137,15 @@ class MagicAttempt:
             await self._record(name, upload, self._store.ids.nonce())
 
     async def seal(self, rows: int | None) -> bytes:
-        """Abort every upload that belongs to no finished file, and list the others.
-
-        Raises:
-            JobNotActiveError: The job was settled meanwhile.
-        """
+        """Abort every upload that belongs to no finished file, and list the others."""
         for stray in list(self._begun.values()):
             await self._abort(stray)
-        await _check_active(self._store, self._layout.job, "commit_task")
         ids = self._store.ids
         return PendingSet(self._layout, ids.nonce(), ids.now(), self._files(), rows).encode()
+
+    async def is_active(self) -> bool:
+        """Look for ``job.json``: whoever has ended the job may not have seen the last uploads."""
+        return await self._store.stat(self._layout.job.spec) is not None
 
     async def discard(self) -> None:
         """Remove everything of the attempt: uploads, their records, and the list of them."""

@@ -12,7 +12,7 @@ from fsspec_commit.committers.renaming import RenamingCommitter
 from fsspec_commit.committers.working_files import WorkingFiles
 from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.stored_records import inactive
+from fsspec_commit.effects.void_areas import delete_emptied
 from fsspec_commit.errors import CommitFailedError
 from fsspec_commit.layout import AttemptLayout
 from fsspec_commit.names import Target
@@ -26,6 +26,8 @@ class ManifestAttempt(WorkingFiles):
     name since: the token in the manifest would be gone. So a name is not written again after a
     request of its writer was not answered.
     """
+
+    _is_late = False
 
     def writer(self, name: Target) -> FileWriter:
         """Write one file through the loop.
@@ -50,17 +52,19 @@ class ManifestAttempt(WorkingFiles):
         self._finished.pop(name, None)
 
     async def seal(self, rows: int | None) -> bytes:
-        """List the files in a manifest.
-
-        Raises:
-            JobNotActiveError: The job was settled meanwhile.
-        """
-        job = self._layout.job
-        if await self._store.stat(job.spec) is None:
-            task_id = self._layout.task_id
-            doing = f"task {task_id} cannot commit: "
-            raise inactive(job, "commit_task", doing=doing, task_id=task_id)
+        """List the files in a manifest."""
         return self.manifest(rows, directory=self._layout.working_name)
+
+    async def is_active(self) -> bool:
+        """Look for ``job.json``: nothing else here says that the area is gone."""
+        self._is_late = await self._store.stat(self._layout.job.spec) is None
+        return not self._is_late
+
+    async def discard(self) -> None:
+        """Remove everything of the attempt, and the directories that it has made too late."""
+        await super().discard()
+        if self._is_late:
+            await delete_emptied(self._store, self._layout.job, self._layout.shared_directories)
 
 
 class ManifestCommitter(RenamingCommitter):

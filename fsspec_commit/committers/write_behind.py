@@ -163,6 +163,10 @@ class WriteBehind:
             raise not_stored(*next(iter(self._failed.items())))
         return await self._output.seal(rows)
 
+    async def is_active(self) -> bool:
+        """Whether the job is not over."""
+        return await self._output.is_active()
+
     async def stop(self) -> None:
         """Take no more files; send nothing more of those on their way, and wait for what is sent.
 

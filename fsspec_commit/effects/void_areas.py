@@ -12,6 +12,8 @@ the rename, the area is put back. There a driver that starts a job looks for ``j
 creating it, and takes another id if it is not there.
 """
 
+from collections.abc import Sequence
+
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.emptying import Contents, empty_by_tree
@@ -40,15 +42,23 @@ async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
     return True
 
 
-async def delete_emptied(store: ConfirmedStore, layout: JobLayout) -> None:
+async def delete_emptied(
+    store: ConfirmedStore, layout: JobLayout, below: Sequence[StorePath] = ()
+) -> None:
     """Try to delete the area of *layout*, if nothing is in it; it does no harm if it stays.
 
-    For a caller who has written a record there, and taken it back, since the job is over: where a
-    file is written with its directories, whether they are there or not (Gen2), his write has made
-    the area anew. Elsewhere there is nothing to do.
+    For a caller who has written there, and taken it back, since the job is over: where a file is
+    written with its directories, whether they are there or not (Gen2), his write has made the area
+    anew. Elsewhere there is nothing to do.
+
+    Args:
+        store: Where it is.
+        layout: The job.
+        below: The directories in the area that he may have made, the deepest first.
     """
     if store.removes_empty:
-        await store.delete_empty_or_leave(layout.area, deletion.of_void_area(layout))
+        for directory in (*below, layout.area):
+            await store.delete_empty_or_leave(directory, deletion.of_void_area(layout))
 
 
 def may_be_taken(store: ConfirmedStore) -> bool:

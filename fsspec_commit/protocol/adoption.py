@@ -80,6 +80,7 @@ class _Written:
         self._output = output
         self._files = files
         self.finished = output.finished
+        self.is_active = output.is_active
 
     async def seal(self, rows: int | None) -> bytes:
         await self._output.adopt(self._files)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from fsspec_commit.committers import NewFile
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.parallel import both
 from fsspec_commit.effects.stored_records import establish, inactive, recall
 from fsspec_commit.errors import (
     CommitFailedError,
@@ -25,6 +26,9 @@ class Sealable(Protocol):
 
     async def seal(self, rows: int | None) -> bytes:
         """Fix the set of files, so that late writers cannot change it, and return its manifest."""
+
+    async def is_active(self) -> bool:
+        """Whether the job is not over; asks nothing where sealing has shown that."""
 
     def finished(self) -> Sequence[NewFile]:
         """The files in the manifest, in the order of their names."""
@@ -96,8 +100,11 @@ async def _write_manifest(
             "tasks"
         )
         raise RequestError(message, kind="manifest_too_large", task_id=layout.task_id)
-    standing = await store.create(layout.manifest, manifest, within=layout.job.area)
-    if standing is None or (standing != manifest and not is_as_good(standing)):
+    # Beside each other: a manifest counts by its message alone, and there is none yet.
+    standing, is_active = await both(
+        store.create(layout.manifest, manifest, within=layout.job.area), output.is_active()
+    )
+    if not is_active or standing is None or (standing != manifest and not is_as_good(standing)):
         raise _inactive(layout)
     sent = TaskCommit(
         task_id=layout.task_id,

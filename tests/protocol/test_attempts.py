@@ -92,6 +92,44 @@ def test_one_whose_job_was_settled_meanwhile_is_told_so(bucket: Bucket, verb: st
     assert str(error).startswith(f"task {TASK} cannot commit: job ")
 
 
+@pytest.mark.guarantees("P6")
+@pytest.mark.parametrize("bucket", ["versioned", "gcs", "gen2"], indirect=True)
+def test_one_that_comes_late_takes_back_what_it_has_made(bucket: Bucket) -> None:
+    """Its manifest is on its way while it looks; where that makes directories, these go as well."""
+
+    async def main() -> None:
+        driver = await started(url(bucket), Clock())
+        job = driver.started()
+        layout, output = await began(job)
+        await driver.abort()
+        with pytest.raises(JobNotActiveError):
+            await committed(job, layout, output)
+        assert bucket.get(layout.manifest) is not None
+        await output.discard()
+
+    run(main())
+    assert bucket.keys("") == []
+    assert bucket.uploads == {}
+    assert not [path for path in bucket.directories if "/_commit/" in path]
+
+
+@pytest.mark.guarantees("P6")
+@pytest.mark.parametrize("bucket", ["gen2"], indirect=True)
+def test_one_that_comes_late_leaves_what_others_have_made(bucket: Bucket) -> None:
+    async def main() -> None:
+        driver = await started(url(bucket), Clock())
+        job = driver.started()
+        mine, other = [await began(job) for _ in range(2)]
+        await driver.abort()
+        for layout, output in (mine, other):
+            with pytest.raises(JobNotActiveError):
+                await committed(job, layout, output)
+        await mine[1].discard()
+        assert bucket.keys("") == [other[0].manifest]
+
+    run(main())
+
+
 def test_one_whose_job_is_open_is_told_what_failed(bucket: Bucket) -> None:
     async def main() -> CommitError:
         async def fail() -> None:

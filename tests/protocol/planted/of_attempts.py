@@ -119,10 +119,11 @@ def records_no_uploads(patch: pytest.MonkeyPatch) -> None:
 
 
 def uploads_for_a_job_that_is_over(patch: pytest.MonkeyPatch) -> None:
-    async def check(*_: Any) -> None:
-        pass
+    async def check(*_: Any) -> bool:
+        return True
 
     patch.setattr(magic, "_check_active", check)
+    patch.setattr(magic.MagicAttempt, "is_active", check)
 
 
 def publishes_every_attempt(patch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 from fsspec_commit.errors import Reply, StoreError
@@ -61,7 +62,8 @@ class Trouble:
             return await self._fail(f"{self.kind} at {verb} of {path!r}", call)
         finally:
             for one in late:
-                await one()
+                with suppress(ValueError):  # A writer has let go of its data: it was discarded.
+                    await one()
 
     async def _fail(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
         is_first = self._left == 0
