@@ -111,8 +111,8 @@ S3 = Requests(
     ),
     questions=(
         At("ListObjectsV2", ""),
+        At("ListObjectsV2", "", nth=2),
         At("ListObjectVersions", ""),
-        At("ListObjectVersions", "", nth=2),
         At("HeadObject", "/job.json"),
         At("HeadObject", "_SUCCESS"),
         At("GetObject", "/done/"),
