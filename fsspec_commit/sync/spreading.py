@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import PurePath
+from traceback import extract_tb
 
 from fsspec_commit.errors import CommitError, RecordError
 from fsspec_commit.ids import SYSTEM_IDS
@@ -74,6 +76,15 @@ async def _run(spec: JobSpec, piece: Slice) -> SliceAnswer:
             return await run_slice(or_damaged(to, to.bind, spec.record), piece)
     except (CommitError, ImportError) as error:
         return SliceAnswer(number=piece.number, failure=str(error) or type(error).__name__)
+    except Exception as error:  # noqa: BLE001  # clusters log the text of what a task raises
+        return SliceAnswer(number=piece.number, failure=_without_text(error))
+
+
+def _without_text(error: Exception) -> str:
+    """What it is, and where it was raised; its text may hold a secret."""
+    *_, raised = extract_tb(error.__traceback__)
+    place = f"{PurePath(raised.filename).name}:{raised.lineno}"
+    return f"{type(error).__name__} at {place}, which nothing here foresees"
 
 
 class _Spread:

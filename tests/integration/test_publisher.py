@@ -204,6 +204,22 @@ def test_p8_whatever_a_publisher_raises_the_driver_publishes(
     assert "4 of 4 slices were lost elsewhere, and are done here" in caplog.text
 
 
+def test_p1_what_nobody_foresees_is_told_without_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is not raised: executors of clusters log what is, and show it on their pages."""
+
+    async def unforeseen(*_: object) -> None:
+        raise ValueError("hush")
+
+    monkeypatch.setattr("fsspec_commit.sync.spreading.run_slice", unforeseen)
+    with caplog.at_level(logging.DEBUG):
+        write(tmp_path, mode="append", publisher=InTurn())
+    assert caplog.text.count("done here: ValueError at test_publisher.py:") == TASKS
+    assert "hush" not in caplog.text
+    assert contents(tmp_path) == expected("append")
+
+
 def test_p8_a_width_that_is_no_number_is_not_believed(tmp_path: Path) -> None:
     publisher = InTurn()
     publisher.width = "many"  # type: ignore[attr-defined]  # a mistake
