@@ -46,7 +46,9 @@ nitpicky = True
 # The type `bytes` beside fields of ours of that name; what is missing is still an error.
 suppress_warnings = ["ref.python"]
 STANDARD = "_io|asyncio|collections|contextlib|datetime|enum|io|os|pathlib|types|typing"
-OTHERS = "fsspec|hypothesis|msgspec|pyarrow|pa|ds|pandas|pyspark|pytest|rich|typer|upath"
+OTHERS = (
+    "distributed|fsspec|hypothesis|msgspec|pyarrow|pa|ds|pandas|pyspark|pytest|rich|typer|upath"
+)
 nitpick_ignore_regex = [
     (r"py:.*", rf"({STANDARD}|{OTHERS})(\..*)?"),
     # Names of a plain text, where an annotation would say what kind of text is meant.
@@ -58,7 +60,7 @@ nitpick_ignore_regex = [
     # Short names in annotations that are imported for the type checker only.
     (
         r"py:class",
-        r"(AbstractFileSystem|Callback|DataFrame|SparkSession(\.Builder)?|Any|Self|UPath|UniversalPath|Unpack|ArrowStreamExportable)",
+        r"(AbstractFileSystem|Callback|Client|DataFrame|SparkSession(\.Builder)?|Any|Self|UPath|UniversalPath|Unpack|ArrowStreamExportable)",
     ),
 ]
 

@@ -91,6 +91,7 @@ __all__ = [
     "abort",
     "clean",
     "committed_files",
+    "dask",
     "dataset",
     "explain",
     "hadoop_jobs",
@@ -106,6 +107,7 @@ __all__ = [
 
 
 if TYPE_CHECKING:
+    from fsspec_commit.engines import dask as dask
     from fsspec_commit.engines import spark as spark
     from fsspec_commit.engines.arrow import write_dataset
     from fsspec_commit.engines.dataset import dataset
@@ -128,10 +130,10 @@ else:
                     name=error.name,
                 ) from error
             return write_dataset if name == "write_dataset" else dataset
-        if name == "spark":
-            from fsspec_commit.engines import spark
+        if name in {"dask", "spark"}:
+            from fsspec_commit.engines import dask, spark
 
-            return spark
+            return dask if name == "dask" else spark
         if name == "__version__":
             from importlib.metadata import version
 

@@ -72,9 +72,9 @@ class JobOptions(TypedDict, total=False):
             of files once the job is decided, and will be committed whatever happens next;
             ``relative_update`` as files are published.
         publisher: Who publishes slices of a job with many files once it is decided, beside its
-            driver: an executor of ``concurrent.futures``, ``fc.spark.publisher(spark)``, or
-            anything with a ``map`` (:class:`Publisher`); in the driver only, and without effect
-            with ``durability="full"``.
+            driver: an executor of ``concurrent.futures``, ``fc.spark.publisher(spark)``,
+            ``fc.dask.publisher(client)``, or anything with a ``map`` (:class:`Publisher`); in the
+            driver only, and without effect with ``durability="full"``.
     """
 
     mode: Mode
@@ -232,7 +232,12 @@ def check_publisher(publisher: object) -> None:
         what = f"the class {kind}" if is_class else f"of type {kind}"
         raise _invalid(
             f"publisher= is {what}, which has no map(function, texts): give an executor, such as "
-            "ProcessPoolExecutor(4), or fc.spark.publisher(spark)"
+            "ProcessPoolExecutor(4), fc.spark.publisher(spark) or fc.dask.publisher(client)"
+        )
+    if hasattr(publisher, "get_executor"):
+        raise _invalid(
+            "publisher= is a client whose map gives futures, and no answers: for one of Dask, "
+            "publisher=fc.dask.publisher(client)"
         )
 
 

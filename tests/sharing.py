@@ -1,9 +1,10 @@
-"""Who runs what in a parallel run: tests of the HDFS cluster, and of Spark, go to few workers.
+"""Who runs what in a parallel run: tests of HDFS, of Spark and of Dask go to few workers.
 
 A cluster is three JVMs. To start one takes eight seconds of a core, to warm it up some more, and
 its heartbeats take twenty in a run of a quarter of an hour. So by day one worker of four runs all
 its tests, first and one after the other. By night they take too long for that. A Spark session is
-a JVM that takes ten seconds until it is warm: by day one worker runs its tests.
+a JVM that takes ten seconds until it is warm: by day one worker runs its tests. A cluster of Dask
+takes a few, and its tests are run by one worker, too.
 
 A scheduler knows tests by name alone. A test of the cluster that none could tell stops the run.
 """
@@ -24,7 +25,7 @@ WORKERS_PER_CLUSTER = 4
 _CLUSTER = "hdfs_clusters"
 _ON_CLUSTER = re.compile(r"hdfs", re.IGNORECASE)
 _WITHOUT = "tests/unit/"
-_ON_SPARK = "tests/spark/"
+_SHARED = {"spark": "tests/spark/", "dask": "tests/dask/"}
 
 
 def is_on_cluster(nodeid: str) -> bool:
@@ -33,9 +34,9 @@ def is_on_cluster(nodeid: str) -> bool:
 
 
 def unit_of(nodeid: str, *, workers: int) -> str:
-    """What is given to a worker at once: a test, all those of one cluster, or all of Spark's."""
+    """What is given to a worker at once: a test, all of one cluster, all of Spark or of Dask."""
     if not is_on_cluster(nodeid):
-        return "spark" if nodeid.startswith(_ON_SPARK) else nodeid
+        return next((name for name, place in _SHARED.items() if nodeid.startswith(place)), nodeid)
     clusters = max(1, workers // WORKERS_PER_CLUSTER)
     return f"cluster {crc32(nodeid.encode()) % clusters}"
 

@@ -39,7 +39,7 @@ def test_every_kind_is_listed() -> None:
 
 def test_no_sentence_is_taken_for_a_type() -> None:
     """Napoleon takes what stands before the first colon of a ``Returns`` section for one."""
-    modules = (fc, fc.spark, testing)
+    modules = (fc, fc.dask, fc.spark, testing)
     public = [getattr(module, name) for module in modules for name in module.__all__]
     methods = [each for one in public if inspect.isclass(one) for each in vars(one).values()]
     wrong = [

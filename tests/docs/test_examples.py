@@ -230,6 +230,7 @@ def test_the_examples_of_a_page_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("DASK_TEMPORARY_DIRECTORY", str(tmp_path))
     (tmp_path / "new").mkdir()
     (tmp_path / "new/1.csv").write_text("day,clicks\n2026-11-20,3\n2026-11-21,5\n", "utf-8")
     (tmp_path / "new/2.csv").write_text("day,clicks\n2026-11-21,8\n", "utf-8")

@@ -14,7 +14,7 @@ from fsspec_commit import store, testing
 PUBLIC = {
     # writing
     *("Job", "JobOptions", "JobSpec", "Mode", "Task", "TaskCommit", "hive_path", "write_dataset"),
-    *("AdoptedFile", "spark"),
+    *("AdoptedFile", "dask", "spark"),
     # the result
     *("CommitResult", "FileNames"),
     # who publishes

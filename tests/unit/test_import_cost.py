@@ -17,6 +17,8 @@ LOADED_ON_FIRST_USE = (
     "aiobotocore",
     "azure",
     "botocore",
+    "dask",
+    "distributed",
     "duckdb",
     "gcsfs",
     "hdfs_native",
@@ -52,7 +54,14 @@ def what_importing_loads(module: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "module", ["fsspec_commit", "fsspec_commit_stores.local", "fsspec_commit_stores.memory"]
+    "module",
+    [
+        "fsspec_commit",
+        "fsspec_commit.engines.dask",
+        "fsspec_commit.engines.spark",
+        "fsspec_commit_stores.local",
+        "fsspec_commit_stores.memory",
+    ],
 )
 def test_importing_loads_no_heavy_library(
     module: str, record_property: Callable[[str, object], None]

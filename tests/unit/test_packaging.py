@@ -151,6 +151,7 @@ def test_the_extras(metadata: Message) -> None:
         "all",
         "arrow",
         "cli",
+        "dask",
         "gcs",
         "hdfs",
         "s3",

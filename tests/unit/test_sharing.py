@@ -28,6 +28,11 @@ def test_another_test_is_a_unit_of_its_own(nodeid: str) -> None:
     assert unit_of(nodeid, workers=4) == nodeid
 
 
+@pytest.mark.parametrize("place", ["spark", "dask"])
+def test_all_tests_of_a_cluster_of_their_own_are_one_unit(place: str) -> None:
+    assert unit_of(f"tests/{place}/test_publisher.py::test_one", workers=4) == place
+
+
 @pytest.mark.parametrize(("workers", "clusters"), [(1, 1), (4, 1), (7, 1), (8, 2), (16, 4)])
 def test_one_worker_of_four_has_a_cluster(workers: int, clusters: int) -> None:
     units = {unit_of(nodeid, workers=workers) for nodeid in ON_CLUSTER}

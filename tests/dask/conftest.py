@@ -1,0 +1,41 @@
+"""A real cluster of Dask: two worker processes of one thread each, for all tests of a worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dask
+import pytest
+from distributed import Client, LocalCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUIET: dict[str, Any] = {
+    "host": "127.0.0.1",
+    "dashboard_address": "127.0.0.1:0",
+    "worker_dashboard_address": "127.0.0.1:0",
+    "silence_logs": False,
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Workers and schedulers leave a folder of theirs behind."""
+    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("dask"))}):
+        yield
+
+
+@pytest.fixture(scope="session")
+def cluster(_own_place: None) -> Iterator[LocalCluster]:
+    # Without a limit nobody looks at their memory, of which nothing here takes any.
+    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, **QUIET) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    """Two workers, whatever became of those of the test before."""
+    with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
