@@ -101,6 +101,10 @@ class GcsServer(StoreServer):
         self._make_bucket({"name": name, **resource})
         return name
 
+    def patch_bucket(self, name: str, **resource: Any) -> None:
+        """Change a bucket: `retentionPolicy=None` takes one away. The strict server alone can."""
+        self._call("PATCH", f"/storage/v1/b/{name}", json.dumps(resource).encode())
+
     def answer_through(self, endpoint_url: str) -> None:
         """Name this address in what is answered. The strict server names whichever was called."""
         if not self.is_strict:

@@ -69,3 +69,22 @@ def test_a_zonal_bucket_takes_no_objects_by_this_api(gcs_server: GcsServer) -> N
     raw = bucket(gcs_server, ZONAL)
     assert raw.insert("a").status == 400
     assert raw.names() == []
+
+
+def test_a_retention_policy_keeps_what_is_there(gcs_server: GcsServer) -> None:
+    """However old: from when it is put on a bucket until it is taken away."""
+    raw = bucket(gcs_server, {})
+    assert raw.insert("old", b"old").status == 200
+    gcs_server.patch_bucket(raw.bucket, retentionPolicy={"retentionPeriod": "3600"})
+    assert raw.call("GET", f"/storage/v1/b/{raw.bucket}").document["retentionPolicy"]
+    for refused in (raw.object("DELETE", "old"), raw.insert("old", b"new")):
+        assert (refused.status, refused.reason) == (403, "retentionPolicyNotMet")
+    assert raw.insert("new", b"new").status == 200
+    gcs_server.patch_bucket(raw.bucket, retentionPolicy=None)
+    assert raw.object("DELETE", "old").status == 204
+
+
+def test_what_cannot_be_patched_is_refused(gcs_server: GcsServer) -> None:
+    raw = bucket(gcs_server, {})
+    patched = raw.call("PATCH", f"/storage/v1/b/{raw.bucket}", {"location": "EU"})
+    assert (patched.status, patched.reason) == (400, "invalid")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # https://cloud.google.com/storage/docs/buckets#naming
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
+_PATCHED = frozenset({"defaultEventBasedHold", "retentionPolicy"})
 _ZONE = re.compile(r"[a-z]+-[a-z]+\d-[a-z]")
 _MULTI_REGIONS = {"US", "EU", "ASIA"}
 # What is stored of what a client says; that parts of it fit together is not looked at.
@@ -79,6 +80,18 @@ def _place(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def get(service: Service, call: Call) -> Reply:
     return Reply(document=_shown(service.state.bucket(call.bucket).resource, call))
+
+
+def patch(service: Service, call: Call) -> Reply:
+    """https://cloud.google.com/storage/docs/json_api/v1/buckets/patch: null takes one away."""
+    resource = dict(service.state.bucket(call.bucket).resource)
+    for key, value in call.document.items():
+        if key not in _PATCHED:
+            raise invalid(f"Invalid argument: {key}", key)
+        resource[key] = value
+    resource = {key: value for key, value in resource.items() if value is not None}
+    service.state.commit(("bucket resource", call.bucket, resource))
+    return Reply(document=_shown(resource, call))
 
 
 def storage_layout(service: Service, call: Call) -> Reply:

@@ -79,6 +79,14 @@ def condition_not_met() -> Failure:
     )
 
 
+def retention_policy_not_met(bucket: str, name: str) -> Failure:
+    """https://cloud.google.com/storage/docs/bucket-lock: however old it is, it is too young."""
+    message = f"Object '{bucket}/{name}' is subject to bucket's retention policy and cannot be"
+    return Failure(
+        HTTPStatus.FORBIDDEN, "retentionPolicyNotMet", f"{message} deleted or overwritten."
+    )
+
+
 def not_modified() -> Failure:
     return Failure(HTTPStatus.NOT_MODIFIED, "notModified", "Not Modified")
 

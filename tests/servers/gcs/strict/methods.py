@@ -55,6 +55,7 @@ METHODS = {
         ("storage.buckets.create",),
     ),
     "buckets.get": Method(buckets.get, needs=("storage.buckets.get",)),
+    "buckets.patch": Method(buckets.patch, needs=("storage.buckets.update",)),
     "buckets.getStorageLayout": Method(
         buckets.storage_layout, frozenset({"prefix"}), ("storage.objects.list",)
     ),

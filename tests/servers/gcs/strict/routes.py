@@ -25,6 +25,7 @@ _OBJECT = "b/{bucket}/o/{object}"
 _ROUTES = (
     ("POST", "b", "buckets.insert"),
     ("GET", "b/{bucket}", "buckets.get"),
+    ("PATCH", "b/{bucket}", "buckets.patch"),
     ("GET", "b/{bucket}/storageLayout", "buckets.getStorageLayout"),
     ("GET", "b/{bucket}/o", "objects.list"),
     ("GET", _OBJECT, "objects.get"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.servers.gcs.strict.access import Access, require
-from tests.servers.gcs.strict.failures import invalid
+from tests.servers.gcs.strict.failures import invalid, retention_policy_not_met
 from tests.servers.gcs.strict.write_rate import WriteRate
 
 if TYPE_CHECKING:
@@ -37,10 +37,12 @@ class Service:
         """`storage.objects.delete` is needed where an object is replaced, beside the method's own.
 
         Raises:
-            Failure: the caller lacks it.
+            Failure: the caller lacks it, or nothing there may be replaced.
         """
         if name in bucket.objects:
             require(call, "storage.objects.delete")
+            if "retentionPolicy" in bucket.resource:
+                raise retention_policy_not_met(bucket.name, name)
 
     def protect(self, bucket: Bucket, name: str) -> None:
         if bucket.resource["locationType"] == "zone":
@@ -54,6 +56,8 @@ class Service:
         Raises:
             Failure: it may not go so soon.
         """
+        if "retentionPolicy" in bucket.resource:
+            raise retention_policy_not_met(bucket.name, name)
         if self.settings.deletions_count:
             self._check_rate(bucket, name)
 

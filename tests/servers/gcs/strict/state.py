@@ -182,6 +182,8 @@ class State:
                 bucket.drop(name)
             case ("drop generation", _, name, generation):
                 del bucket.noncurrent[name, generation]
+            case ("bucket resource", _, resource):
+                bucket.resource = resource
             case ("folder", _, name):
                 bucket.folders.add(name)
             case _:
