@@ -2,14 +2,11 @@
 
 from fsspec_commit.store.abilities import (
     AdoptsUploads,
-    Ask,
     CompletesUploads,
     DeletesInBulk,
     DirectWriter,
-    Durability,
     ListsInOrder,
     MakesDirectories,
-    OpenOptions,
     RemovesEmptyDirectories,
     RenamesDirectories,
     RenamesFiles,
@@ -20,6 +17,7 @@ from fsspec_commit.store.abilities import (
 )
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities, Evidence
 from fsspec_commit.store.clients import Client, Clients
+from fsspec_commit.store.opening import Ask, Durability, OpenOptions
 from fsspec_commit.store.values import (
     Content,
     Directory,

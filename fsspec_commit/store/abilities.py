@@ -6,20 +6,19 @@ ability that a store lacks is ``None``, so that types follow the facts; no guara
 implementation.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store.bulk import DeletesInBulk, RenamesInBulk
 from fsspec_commit.store.capabilities import Capabilities
-from fsspec_commit.store.clients import Clients
 from fsspec_commit.store.directories import (
     MakesDirectories,
     RemovesEmptyDirectories,
     RenamesDirectories,
 )
+from fsspec_commit.store.opening import OpenOptions
 from fsspec_commit.store.values import (
     Content,
     Directory,
@@ -32,57 +31,7 @@ from fsspec_commit.store.values import (
     Unusable,
 )
 
-T = TypeVar("T")
 W_co = TypeVar("W_co", covariant=True)
-Durability = Literal["none", "marker", "full"]
-
-
-class Ask(Protocol):
-    """Asks a store a question, and repeats it until it is answered or refused.
-
-    ``await ask(question)`` returns what ``await question()`` returns.
-    """
-
-    async def __call__(self, question: Callable[[], Awaitable[T]], /) -> T:
-        """The answer to *question*, which changes nothing and is repeated unless it is refused.
-
-        Raises:
-            StoreError: It was refused, or never answered.
-        """
-
-
-async def ask_once(question: Callable[[], Awaitable[T]], /) -> T:
-    """An :class:`Ask` that does not repeat."""
-    return await question()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenOptions:
-    """How a caller wants a store opened.
-
-    Attributes:
-        storage_options: fsspec's options for this protocol; they may hold secrets and are never
-            stored.
-        durability: What data a local disk flushes before a file counts as written.
-        single_writer: The caller promises one job at a time, so facts that only concurrent jobs
-            need may be assumed.
-        concurrency: The most calls in flight; ``None`` leaves it to the adapter, which says it by
-            `Store.in_flight_max`.
-        choosing: Whether a committer is about to be chosen, so that the adapter may ask the store
-            what it is. Not needed where a job's committer was chosen before.
-        ask: Repeats the requests that no caller of a verb can repeat: those that an adapter sends
-            while it opens, and those for the later pages of a listing.
-        clients: Those of stores that were closed, for an adapter to begin with; ``None`` where each
-            is closed with its store.
-    """
-
-    storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
-    durability: Durability = "none"
-    single_writer: bool = False
-    concurrency: int | None = None
-    choosing: bool = False
-    ask: Ask = field(default=ask_once, repr=False)
-    clients: Clients | None = field(default=None, repr=False)
 
 
 class Writer(Protocol[W_co]):
@@ -378,11 +327,9 @@ __all__ = [
     "CompletesUploads",
     "DeletesInBulk",
     "DirectWriter",
-    "Durability",
     "Expect",
     "ListsInOrder",
     "MakesDirectories",
-    "OpenOptions",
     "RemovesEmptyDirectories",
     "RenamesDirectories",
     "RenamesFiles",

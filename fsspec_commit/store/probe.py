@@ -15,8 +15,9 @@ from functools import partial
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store.abilities import Ask, Store, ask_once
+from fsspec_commit.store.abilities import Store
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities
+from fsspec_commit.store.opening import Ask, ask_once
 from fsspec_commit.store.trial_ground import Shown, TrialGround
 from fsspec_commit.store.trials import LONG_TRIALS, TRIALS
 

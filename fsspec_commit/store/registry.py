@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import TypeAlias
 
 from fsspec_commit.errors import RequestError, UnknownProtocolError
-from fsspec_commit.store.abilities import OpenOptions, Store
+from fsspec_commit.store.abilities import Store
+from fsspec_commit.store.opening import OpenOptions
 
 ENTRY_POINTS = "fsspec_commit.stores"
 

@@ -7,7 +7,8 @@ from typing import TypeAlias, TypeVar
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store.abilities import Ask, CompletesUploads, Store, ask_once
+from fsspec_commit.store.abilities import CompletesUploads, Store
+from fsspec_commit.store.opening import Ask, ask_once
 from fsspec_commit.store.values import Entry, Expectation, PendingUpload, Token
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from fsspec_commit.store import (
     Token,
     Writer,
 )
-from fsspec_commit.store.abilities import Ask
+from fsspec_commit.store.opening import Ask
 from fsspec_commit.testing.simulation.bucket import Bucket, refused
 from fsspec_commit.testing.simulation.families import Family
 from fsspec_commit.testing.simulation.process import Process

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import AdoptsUploads, Expectation, Part, PendingUpload
-from fsspec_commit.store.abilities import Ask
+from fsspec_commit.store.opening import Ask
 from fsspec_commit.testing.simulation.bucket import Bucket
 from fsspec_commit.testing.simulation.families import Family
 from fsspec_commit.testing.simulation.process import Process
