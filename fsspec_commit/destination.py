@@ -79,15 +79,25 @@ class OpenDestination:
             return Selection(None, (*selection.reasons, reason), selection.capabilities)
         return selection
 
+    def is_probed_first(self, *, probing: bool) -> bool:
+        """Whether a choice of a committer would try out what the store can do."""
+        key = self._key
+        return probing and key is not None and key not in _observed
+
+    @property
+    def _key(self) -> tuple[str, frozenset[str]] | None:
+        """What findings of a probe are kept under; ``None`` where nothing is probed."""
+        evidence, server = self.store.capabilities.evidence, self._raw.unverified_endpoint
+        assumed = (name for name, how in evidence.items() if how == "assumed")
+        return None if server is None else (server, frozenset(assumed))
+
     async def _known(self, *, probing: bool) -> Observed:
-        declared, server = self.store.capabilities, self._raw.unverified_endpoint
-        if server is None or not probing:
+        declared, key = self.store.capabilities, self._key
+        if key is None or not probing:
             return Observed(capabilities=declared, remarks={})
-        assumed = (name for name, how in declared.evidence.items() if how == "assumed")
-        key = (server, frozenset(assumed))
         found = _observed.get(key)
         if found is None:
-            _log.info("probing what %s does: nothing declares it", server)
+            _log.info("probing what %s does: nothing declares it", key[0])
             scratch = DestinationLayout(self.store.root).probe(self.ids.nonce())
             found = _observed[key] = await _probed(self._raw, scratch, self.ids)
         return replace(found, capabilities=declared.completed_by(found.capabilities))

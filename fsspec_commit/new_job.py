@@ -1,17 +1,23 @@
 """Where a new job begins: its destination is opened, and a committer that is safe there chosen."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fsspec_commit.destination import OpenDestination, open_destination
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.location import Location
 from fsspec_commit.options import JobOptions, record_of
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.protocol.remembered import FactsChangedError
 from fsspec_commit.records.job import CommitterName
 from fsspec_commit.selection import Selection, check_names, refused
-from fsspec_commit.store import OpenOptions
+from fsspec_commit.store import Confirm, OpenOptions
+
+_log = logging.getLogger("fsspec_commit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,32 +28,96 @@ class NewJob:
         store: The opened store.
         selection: Which committer, and why.
         with_new_id: Binds the job to an id of its own, another one at each call.
+        confirms: Ask whether the facts hold from which the committer was chosen, as far as they are
+            remembered.
     """
 
     store: ConfirmedStore
     selection: Selection
     with_new_id: Callable[[], BoundJob]
+    confirms: Sequence[Confirm] = ()
 
 
-async def open_new_job(location: Location, options: JobOptions, *, ids: IdSource) -> NewJob:
+async def start_new_job(
+    driver: Driver,
+    location: Location,
+    options: JobOptions,
+    *,
+    ids: IdSource,
+    chosen: Callable[[Selection], None] = lambda _: None,
+) -> bool:
+    """Have *driver* start a job at *location*.
+
+    Args:
+        driver: A new driver.
+        location: The destination.
+        options: The job's.
+        ids: Where ids come from.
+        chosen: Called with the selection before the job begins, and again if it begins anew.
+
+    Returns:
+        Whether this call has started the job (see `Driver.start`).
+
+    Raises:
+        UnsafeStoreError: No committer is safe here, or the requested one is not.
+        StoreError: The store cannot be reached.
+        DestinationExistsError: ``mode="error"``, and the destination holds data.
+        CommitFailedError: It could not be created.
+    """
+    new = await open_new_job(location, options, ids=ids)
+    chosen(new.selection)
+    try:
+        return await driver.start(new.store, new.with_new_id, new.confirms)
+    except FactsChangedError:
+        _log.info("what was known of %r has changed: the job begins anew", location.url)
+    new = await open_new_job(location, options, ids=ids, remembering=False)
+    chosen(new.selection)
+    return await driver.start(new.store, new.with_new_id)
+
+
+async def open_new_job(
+    location: Location, options: JobOptions, *, ids: IdSource, remembering: bool = True
+) -> NewJob:
     """Open the store of *location*, and choose the committer of a job with *options*.
+
+    Where *remembering*, facts may be those of an earlier job, which the new one confirms. What is
+    refused by these is chosen once more, by what holds. So is what would be probed, since the
+    findings of a probe are kept.
 
     Raises:
         UnsafeStoreError: No committer is safe here, or the requested one is not.
         StoreError: The store cannot be reached.
     """
+    confirms: list[Confirm] = []
     open_options = OpenOptions(
         durability=options.get("durability", "none"),
         single_writer=options.get("single_writer", False),
         concurrency=options.get("concurrency"),
         choosing=True,
+        later=confirms.append if remembering else None,
     )
     destination = await open_destination(location, open_options, ids=ids)
-    return await new_job_at(destination, options, ids=ids)
+    if confirms and destination.is_probed_first(probing=options.get("probe", True)):
+        await destination.store.close()
+        return await open_new_job(location, options, ids=ids, remembering=False)
+    try:
+        return await new_job_at(destination, options, ids=ids, confirms=confirms)
+    except UnsafeStoreError:
+        if not confirms:
+            raise
+    return await open_new_job(location, options, ids=ids, remembering=False)
 
 
-async def new_job_at(destination: OpenDestination, options: JobOptions, *, ids: IdSource) -> NewJob:
+async def new_job_at(
+    destination: OpenDestination,
+    options: JobOptions,
+    *,
+    ids: IdSource,
+    confirms: Sequence[Confirm] = (),
+) -> NewJob:
     """Choose the committer of a job with *options* at an opened destination.
+
+    What *confirms* ask, whoever starts the job asks while it begins.
 
     Raises:
         UnsafeStoreError: No committer is safe here, or the requested one is not. The store is
@@ -64,7 +134,7 @@ async def new_job_at(destination: OpenDestination, options: JobOptions, *, ids: 
         record = record_of(options, url, committer, selection.capabilities, ids)
         return destination.bind(record)
 
-    return NewJob(destination.store, selection, with_new_id)
+    return NewJob(destination.store, selection, with_new_id, tuple(confirms))
 
 
 async def _safe(

@@ -25,10 +25,12 @@ from fsspec_commit.protocol.commit import commit_job
 from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.protocol.remembered import abort_begun, begun_on_facts
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.protocol.superseded import is_over, over_after_deciding, settled_by_another
 from fsspec_commit.records.job import Decision
+from fsspec_commit.store import Confirm
 
 State: TypeAlias = Literal["new", "open", "deciding", "committed", "skipped", "aborted", "settled"]
 """The state of a driver; ``settled``: somebody else has ended the job, or decided it."""
@@ -76,7 +78,12 @@ class Driver:
         # The files of the one that has stood.
         self._stood: FileNames | None = None
 
-    async def start(self, store: ConfirmedStore, with_new_id: Callable[[], BoundJob]) -> bool:
+    async def start(
+        self,
+        store: ConfirmedStore,
+        with_new_id: Callable[[], BoundJob],
+        confirms: Sequence[Confirm] = (),
+    ) -> bool:
         """Check that the mode allows the job, and create ``job.json``: the job exists.
 
         If the creation under one id is not answered, the job begins under another one.
@@ -84,12 +91,14 @@ class Driver:
         Args:
             store: The store of the destination.
             with_new_id: Binds the job to an id of its own, another one at each call.
+            confirms: Ask whether facts hold that *with_new_id* goes by.
 
         Returns:
             Whether this call has started the job; otherwise it was started, or aborted, before.
 
         Raises:
             DestinationExistsError: ``mode="error"``, and the destination holds data.
+            FactsChangedError: They do not hold, and the job was withdrawn: another may be started.
             CommitFailedError: It could not be created. The store is closed after any failure.
         """
         async with self._settling:
@@ -97,7 +106,9 @@ class Driver:
                 await store.close()
                 return False
             try:
-                await self._start(with_new_id)
+                await begun_on_facts(
+                    self._start(with_new_id), confirms, withdraw=lambda: abort_begun(self.job)
+                )
             except Exception:
                 await store.close()
                 raise

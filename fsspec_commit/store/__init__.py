@@ -17,7 +17,7 @@ from fsspec_commit.store.abilities import (
 )
 from fsspec_commit.store.capabilities import AtomicRename, Capabilities, Evidence
 from fsspec_commit.store.clients import Client, Clients
-from fsspec_commit.store.opening import Ask, Durability, OpenOptions
+from fsspec_commit.store.opening import Ask, Confirm, Durability, OpenOptions
 from fsspec_commit.store.values import (
     Content,
     Directory,
@@ -38,6 +38,7 @@ __all__ = [
     "Client",
     "Clients",
     "CompletesUploads",
+    "Confirm",
     "Content",
     "DeletesInBulk",
     "DirectWriter",

@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from fsspec_commit.store.clients import Clients
 
 T = TypeVar("T")
 Durability = Literal["none", "marker", "full"]
+Confirm: TypeAlias = Callable[[], Awaitable[bool]]
+"""A question whether remembered facts hold; it raises what asking for them would have raised."""
 
 
 class Ask(Protocol):
@@ -47,6 +49,9 @@ class OpenOptions:
             while it opens, and those for the later pages of a listing.
         clients: Those of stores that were closed, for an adapter to begin with; ``None`` where each
             is closed with its store.
+        later: Takes the question whether facts hold that an adapter remembers from an earlier
+            opening, which the caller then asks before it relies on them. ``None`` where nothing
+            may be remembered.
     """
 
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -56,3 +61,4 @@ class OpenOptions:
     choosing: bool = False
     ask: Ask = field(default=ask_once, repr=False)
     clients: Clients | None = field(default=None, repr=False)
+    later: Callable[[Confirm], None] | None = field(default=None, repr=False)

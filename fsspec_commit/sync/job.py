@@ -10,7 +10,7 @@ from fsspec_commit.committers.adopted import AdoptedFile
 from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.location import DestinationLike, locate
-from fsspec_commit.new_job import open_new_job
+from fsspec_commit.new_job import start_new_job
 from fsspec_commit.options import JobOptions, check_options, refuse_positional
 from fsspec_commit.protocol.adoption import adopt_attempt
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -318,9 +318,11 @@ class Job:
 
     async def _start(self) -> bool:
         """Start, unless another thread has started or aborted the job first."""
-        new = await open_new_job(self._location, self._options, ids=SYSTEM_IDS)
-        self._selection = new.selection
-        return await self._driver.start(new.store, new.with_new_id)
+        how = self._driver, self._location, self._options
+        return await start_new_job(*how, ids=SYSTEM_IDS, chosen=self._chosen)
+
+    def _chosen(self, selection: Selection) -> None:
+        self._selection = selection
 
     async def _abort(self) -> bool:
         """Abort; what would arrive after it is stopped before."""
@@ -346,10 +348,7 @@ class Job:
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
     async def _close(self, bound: BoundJob) -> None:
-        """Close the store, unless attempts of other threads need it to drop what they write.
-
-        Then it is closed when nobody holds it any more.
-        """
+        """Close the store, or leave it to attempts of other threads that drop what they write."""
         if not self._tasks.are_running:
             await bound.store.close()
 

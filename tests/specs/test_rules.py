@@ -17,6 +17,7 @@ from tests.specs import (
     nested,
     reader,
     reader_plans,
+    remembered_facts,
     trash,
     void_area,
 )
@@ -37,6 +38,7 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     **{f"markers, {plan}": (partial(markers.search, plan), 100) for plan in markers.PLANS},
     **{f"nested, {plan}": (partial(nested.search, plan), 50) for plan in nested.PLANS},
     **{f"reader, {plan}": (partial(reader.search, plan), 100) for plan in reader_plans.PLANS},
+    "remembered facts": (remembered_facts.search, 1_000),
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
     "void area, by path": (partial(void_area.search, "by path"), 100),
@@ -56,6 +58,7 @@ WEAKENED = [
         ("nested, by directories", partial(nested.search, "by directories"), nested.Weakened),
         ("nested, by branches", partial(nested.search, "by branches"), nested.Weakened),
         ("reader", partial(search_all, reader.search, reader_plans.PLANS), reader.Weakened),
+        ("remembered facts", remembered_facts.search, remembered_facts.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
         (

@@ -8,6 +8,7 @@ last slash is a directory as long as there is such a name.
 
 import errno
 from collections.abc import Awaitable
+from functools import partial
 from http import HTTPStatus
 from typing import Self
 
@@ -42,7 +43,7 @@ from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import BlockUploads
 from fsspec_commit_stores.azure.writing import BLOB, BlobWriter
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
-from fsspec_commit_stores.http.clients import Client
+from fsspec_commit_stores.http.clients import Client, facts_for
 from fsspec_commit_stores.http.store import HttpStore, Listing
 
 
@@ -102,7 +103,8 @@ class AzureStore(HttpStore):
             container = Container(client.made.connection, place.container)
             hierarchical = await options.ask(lambda: is_hierarchical(container, place.root))
             if options.choosing:
-                await options.ask(lambda: refuse_what_is_kept(container, place.root))
+                asking = partial(refuse_what_is_kept, container, place.root)
+                await facts_for(client, options, place.container, asking)
         except BaseException:
             await client.close()
             raise

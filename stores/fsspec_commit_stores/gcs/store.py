@@ -38,7 +38,7 @@ from fsspec_commit_stores.gcs.reading import read_part, read_whole
 from fsspec_commit_stores.gcs.renaming import GcsFiles
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.gcs.writing import GcsWriter
-from fsspec_commit_stores.http.clients import Client
+from fsspec_commit_stores.http.clients import Client, facts_for
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
@@ -103,7 +103,9 @@ class GcsStore(HttpStore):
                 is_google=client.made.is_google, single_writer=options.single_writer
             )
             if options.choosing:
-                facts = await options.ask(partial(facts_of, bucket, facts, url))
+                asking = partial(facts_of, bucket, facts, url)
+                about = place.bucket, options.single_writer
+                facts = await facts_for(client, options, about, asking)
             at_once = options.concurrency or _DELETIONS_MAX
             return cls(*(client, bucket, place, facts, options.ask), deletions_max=at_once)
         except BaseException:

@@ -1,8 +1,9 @@
 """The client of an opened store: one that was kept when another was closed, or a new one.
 
-What is new with each opening: the facts about bucket and account, all that was seen and counted,
-how long an endpoint is waited for that has never answered. What may pass on: connections, what was
-found out of credentials, and how requests are put together.
+What is new with each opening: all that was seen and counted, how long an endpoint is waited for
+that has never answered. What may pass on: connections, what was found out of credentials, how
+requests are put together, and the facts by which a committer is chosen. These each job asks anew,
+but while it begins, and not before.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from fsspec_commit_stores.http.client_keys import key_of, own
 from fsspec_commit_stores.http.connections import Connections, are_short, to_open
 from fsspec_commit_stores.http.opening import is_wanted
 
+F = TypeVar("F")
 T = TypeVar("T")
 Close = Callable[[], Coroutine[Any, Any, None]]
 Make = Callable[[OpenOptions], Awaitable[tuple[T, Close]]]
@@ -32,6 +34,7 @@ class Client(Generic[T]):
 
     Attributes:
         made: What the adapter has made.
+        facts: By which committers were chosen with it; to be confirmed before they count.
         connections: How many there may be.
         made_s: When, by the clock on the wall.
     """
@@ -47,6 +50,7 @@ class Client(Generic[T]):
         self.made = made
         self.connections = connections
         self.made_s = time.time()
+        self.facts: dict[object, object] = {}
         self._close = close
         self._keep = keep
 
@@ -113,3 +117,35 @@ async def client_of(
         most = connections.most
         made, close = await make(replace(options, storage_options=given, concurrency=most))
         return Client(made, close, connections, keep)
+
+
+async def facts_for(
+    client: Client[Any], options: OpenOptions, about: object, ask: Callable[[], Awaitable[F]]
+) -> F:
+    """The facts by which a committer is chosen: asked now, or remembered and confirmed later.
+
+    Args:
+        client: Remembers what was asked with it.
+        options: Say whether something may be remembered, and ask again.
+        about: What the facts are about.
+        ask: Asks the store.
+
+    Raises:
+        Exception: Whatever *ask* raises.
+    """
+
+    async def asked() -> F:
+        client.facts.pop(about, None)
+        client.facts[about] = found = await options.ask(ask)
+        return found
+
+    if options.later is None or about not in client.facts:
+        return await asked()
+    remembered: Any = client.facts[about]
+
+    async def hold() -> bool:
+        return bool(await asked() == remembered)
+
+    options.later(hold)
+    facts: F = remembered
+    return facts

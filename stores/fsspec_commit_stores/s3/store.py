@@ -25,7 +25,7 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
-from fsspec_commit_stores.http.clients import Client
+from fsspec_commit_stores.http.clients import Client, facts_for
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.store import HttpStore
 from fsspec_commit_stores.s3.clients import S3Client, client_for
@@ -126,9 +126,10 @@ class S3Store(HttpStore):
         except BaseException:
             await client.close()
             raise
-        if options.choosing:
+        versions = store._versions
+        if options.choosing and versions.kept is None:
             try:
-                await options.ask(store._versions.are_kept)
+                versions.kept = await facts_for(client, options, "versions", versions.ask)
             except BaseException:
                 store._bucket.contact.is_sound = False
                 await store.close()

@@ -48,7 +48,7 @@ class Versions:
         """
         async with self._asking:
             if self.kept is None:
-                self.kept = await self._ask()
+                self.kept = await self.ask()
             return self.kept
 
     def written(self, answer: Mapping[str, Any], path: StorePath) -> Token:
@@ -102,7 +102,12 @@ class Versions:
             raise self._bucket.refusal(method, path, why, errno.EEXIST)
 
     @raising_store_errors
-    async def _ask(self) -> bool:
+    async def ask(self) -> bool:
+        """Whether they are kept by now, asked of the store.
+
+        Raises:
+            StoreError: The store did not answer.
+        """
         path = self._bucket.path("")
         try:
             answer = await self._bucket.request("get_bucket_versioning", path)
