@@ -47,6 +47,7 @@ async def commit_attempt(
     collect: Collect,
     is_as_good: Callable[[bytes], bool] = _no_other,
     kept: KeptManifests | None = None,
+    choosing: Callable[[], None] = lambda: None,
 ) -> TaskCommit:
     """Fix what the attempt produced; nothing becomes visible.
 
@@ -63,6 +64,7 @@ async def commit_attempt(
         is_as_good: Whether another manifest of this attempt that stands already is accepted. There
             can be one only if several processes commit one attempt.
         kept: Where the manifest is kept, if the driver of the job is in this process.
+        choosing: Called before a message is stored: from then on the attempt may be chosen.
 
     Raises:
         RequestError: The files cannot be those of an attempt.
@@ -75,7 +77,10 @@ async def commit_attempt(
         )
         if kept is not None:
             kept.keep(message, manifest)
-        return await _choose(layout, message, store) if collect == "store" else message
+        if collect != "store":
+            return message
+        choosing()
+        return await _choose(layout, message, store)
     except (CommitFailedError, RequestError) as error:
         if await read_record(store, layout.job) is None:
             raise _inactive(layout) from error
@@ -132,7 +137,7 @@ async def _choose(layout: AttemptLayout, message: TaskCommit, store: ConfirmedSt
 
 
 async def may_discard(layout: AttemptLayout, store: ConfirmedStore) -> bool:
-    """Whether an attempt that has begun to commit under ``collect="store"`` may be deleted.
+    """Whether an attempt may be deleted whose message was perhaps stored (``collect="store"``).
 
     It may be once another attempt is read as the chosen one; until then this one may become it.
     """

@@ -17,6 +17,7 @@ from fsspec_commit.layout import DestinationLayout, JobLayout
 from fsspec_commit.protocol.bound_job import Check
 from fsspec_commit.protocol.job_records import read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
+from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision
 
@@ -47,11 +48,20 @@ async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: De
     """Whether a decision in a void area may be the only record of files that are not in place.
 
     If nothing is left that it could publish, it comes from a request that was given up and was
-    carried out after the job had finished.
+    carried out after the job had finished, or from a driver that has slept until then. Manifests
+    that it does not name come from attempts that were late as well.
     """
     if decision.state != "committed" or await store.stat(layout.published) is not None:
         return False
-    return bool(decision.task_count) and await store.stat(layout.manifests) is not None
+    listed = decision.chosen_list
+    if listed is not None and await store.stat(layout.chosen_list(listed.nonce)) is None:
+        return False
+    named = {layout.attempt(one.task_id, one.attempt_id).manifest for one in decision.chosen}
+    async with ending(store.list_tree(layout.manifests)) as manifests:
+        async for manifest in manifests:
+            if listed is not None or manifest.path in named:
+                return True
+    return False
 
 
 def _not_there(layout: JobLayout) -> JobNotActiveError:

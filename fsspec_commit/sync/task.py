@@ -64,7 +64,7 @@ class Task:
         self._job = job
         self._owner = owner
         self._layout = job.layout.attempt(task_id, self.attempt_id)
-        self._state: Literal["open", "committing", "committed", "aborted"] = "open"
+        self._state: Literal["open", "sealing", "committing", "committed", "aborted"] = "open"
         self._names = AttemptNames(task_id)
         self._files = OpenFiles()
         aborting = None if owner is None else owner.aborting
@@ -229,7 +229,7 @@ class Task:
         self._refuse_commit()
         self._closed.wait()
         self._refuse_commit()  # Meanwhile other threads may have opened a file, or ended it.
-        self._state = "committing"
+        self._state = "sealing"
         self._message = bridge.run(self._commit())
         self._state = "committed"
         if self._owner is not None:
@@ -284,11 +284,11 @@ class Task:
         if self._state == "aborted":
             return
         self._check_process()
-        begun, self._state = self._state == "committing", "aborted"
+        may_be_chosen, self._state = self._state == "committing", "aborted"
         for file in self._files.living():
             file.discard()
         self._files.discard_left()
-        bridge.run(self._discard(keep=begun and self._job.record.collect == "store"))
+        bridge.run(self._discard(may_be_chosen=may_be_chosen))
         if self._owner is not None:
             self._owner.task_dropped(self)
 
@@ -300,13 +300,14 @@ class Task:
             rows=self._rows,
             collect=self._job.record.collect,
             kept=None if self._owner is None else self._job.own_manifests,
+            choosing=partial(setattr, self, "_state", "committing"),
         )
         await self._let_go()
         return message
 
-    async def _discard(self, *, keep: bool) -> None:
+    async def _discard(self, *, may_be_chosen: bool) -> None:
         try:
-            if not keep or await may_discard(self._layout, self._job.store):
+            if not may_be_chosen or await may_discard(self._layout, self._job.store):
                 await self._closed.output.discard()
         finally:
             await self._let_go()

@@ -7,6 +7,9 @@ from uuid import uuid4
 
 import pytest
 
+import fsspec_commit as fc
+from fsspec_commit.committers.magic import MagicAttempt
+from fsspec_commit.committers.manifest import ManifestAttempt
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import AttemptLayout
     from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.protocol.driver import Driver
-    from fsspec_commit.records.job import TaskCommit
+    from fsspec_commit.records.job import Collect, TaskCommit
 
 TASK = 3
 
@@ -111,6 +114,37 @@ def test_one_that_comes_late_takes_back_what_it_has_made(bucket: Bucket) -> None
     assert bucket.keys("") == []
     assert bucket.uploads == {}
     assert not [path for path in bucket.directories if "/_commit/" in path]
+
+
+@pytest.mark.guarantees("P6")
+@pytest.mark.parametrize("bucket", ["versioned", "minio", "gcs", "gen2"], indirect=True)
+@pytest.mark.parametrize("collect", ["messages", "store"])
+@pytest.mark.parametrize("is_over", [True, False])
+def test_one_that_nobody_can_choose_leaves_nothing(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, collect: Collect, *, is_over: bool
+) -> None:
+    """It has found no ``job.json``, though perhaps an answer was not the store's: it sent nothing."""
+    job = fc.Job(url(bucket), mode="append", collect=collect, tasks=1).start()
+    task = fc.Task.from_spec(job.spec, 0)
+    with task.open("a.txt", "w") as file:
+        file.write("x")
+    if is_over:
+        job.abort()
+    else:
+
+        async def is_active(_: object) -> bool:
+            return False
+
+        monkeypatch.setattr(MagicAttempt, "is_active", is_active)
+        monkeypatch.setattr(ManifestAttempt, "is_active", is_active)
+    with pytest.raises(JobNotActiveError), task:
+        pass
+    assert [key for key in bucket.keys("") if not key.endswith("/job.json")] == []
+    assert bucket.uploads == {}
+    if is_over:
+        assert not [path for path in bucket.directories if "/_commit/" in path]
+    else:
+        job.abort()
 
 
 @pytest.mark.guarantees("P6")

@@ -114,7 +114,7 @@ async def ends(bucket: Bucket, clock: Clock, hook: Dies, how: str) -> tuple[JobL
 
 
 @pytest.mark.guarantees("P5", "P8")
-@pytest.mark.parametrize("late", ["nothing", "a manifest", "a decision"])
+@pytest.mark.parametrize("late", ["nothing", "a manifest", "a decision", "both"])
 @pytest.mark.parametrize("how", ["committed", "aborted"])
 def test_whatever_has_gone_the_rest_is_no_loss(bucket: Bucket, how: str, late: str) -> None:
     """`clean` removes it, and asks nobody."""
@@ -122,9 +122,9 @@ def test_whatever_has_gone_the_rest_is_no_loss(bucket: Bucket, how: str, late: s
     async def left(done: Collection[str], clock: Clock) -> None:
         layout, sleeper = await ends(bucket, clock, Dies(done), how)
         assert layout.spec not in bucket.keys("")
-        if late == "a manifest":
+        if late in {"a manifest", "both"}:
             put(bucket, layout.attempt(7, ATTEMPT).manifest)
-        elif late == "a decision":
+        if late in {"a decision", "both"}:
             await sleeper.wake()
         report = await cleaned(bucket, clock)
         assert report.shown == (), done

@@ -6,8 +6,9 @@ were lost: ``published``, or the decision of a job that has none. A driver of th
 decided nothing may wake up at any time and create a decision, find the job over and take it back,
 or die before that. An attempt that nobody waits for may create its manifest at any time.
 
-If both come when all have gone, what they leave looks like a loss, whatever the order is, and a
-person is asked. Neither of them alone may do that, nor both while somebody removes the area.
+What they leave must never look like a loss, of which a person is asked: neither what one of them
+leaves, nor what both do. It looks like one where a manifest stands that the decision names. No late
+one is, since the attempt has sent no message.
 
 Two remove it, the second perhaps when it has no ``job.json`` any more, as `clean` does. Every step
 is one request. Who dies is who never takes another step: that is in it, since what must not be is
@@ -23,7 +24,6 @@ from tests.specs.explore import Found, explore
 Weakened: TypeAlias = Literal[
     "decision_beside_manifests",  # of a job that was aborted
     "published_beside_manifests",  # it goes with all that needs no order
-    "published_beside_decision",  # it goes after the manifests, and maybe before the decision
     "begun_beside_job",  # the rest begins to go before job.json is known to be gone
 ]
 Settled: TypeAlias = Literal["committed", "aborted"]
@@ -47,22 +47,20 @@ class Area:
 
     Attributes:
         decides: What the decision says that stands.
-        counts: Whether ``job.json`` stood when it was created.
-        counted: How many such decisions there were.
+        counted: How many decisions were created while ``job.json`` stood.
     """
 
     files: frozenset[File]
     decides: Settled | None
     removers: tuple[Remover, ...] = (Remover("driver"), Remover("another"))
     job: bool = True
-    counts: bool = True
     counted: int = 1
     sleeper: Literal["decide", "look", "take back", "end"] = "decide"
 
     def without(self, file: File) -> "Area":
         """It is deleted, if it is there."""
         left = replace(self, files=self.files - {file})
-        return replace(left, decides=None, counts=False) if file == "decision" else left
+        return replace(left, decides=None) if file == "decision" else left
 
 
 Step: TypeAlias = tuple[str, Area]
@@ -96,7 +94,7 @@ class Model:
             yield "a sleeper is refused", replace(area, sleeper="end")
         elif area.sleeper == "decide":
             made = replace(area, files=area.files | {"decision"}, decides="committed")
-            counted = replace(made, counts=area.job, counted=area.counted + area.job)
+            counted = replace(made, counted=area.counted + area.job)
             yield "a sleeper decides", replace(counted, sleeper="look")
         elif area.sleeper == "look":
             goes_on: Literal["end", "take back"] = "end" if area.job else "take back"
@@ -122,8 +120,6 @@ class Model:
         last: set[File] = {"published"} if "published" in listed else {"decision"}
         if self._weakened == "published_beside_manifests":
             last = {"decision"}
-        elif self._weakened == "published_beside_decision":
-            last = {"decision", "published"}
         elif self._weakened == "decision_beside_manifests":
             last = {"published"}
         return tuple(one for one in (listed - last, listed & last) if one)
@@ -133,10 +129,8 @@ def wrong(area: Area) -> str | None:
     """What is broken in this state, if anything."""
     if area.counted > 1:
         return "two decisions counted"
-    manifests = area.files & {"manifest", "late manifest"}
-    if area.job or area.decides != "committed" or "published" in area.files or not manifests:
-        return None
-    if manifests == {"late manifest"} and not area.counts:
+    is_named = area.decides == "committed" and "manifest" in area.files
+    if area.job or "published" in area.files or not is_named:
         return None
     return "a void area looks like that of a committed job whose files were lost"
 

@@ -147,7 +147,8 @@ class StoreReads(Counted):
         """Every file below the directory *path*; ``None`` if there are more than *files_max*.
 
         By their names alone where the store can list those: what a listing of a bucket with
-        versions says of them takes a permission of its own.
+        versions says of them takes a permission of its own. Then somebody's markers of directories
+        are among them, whose names end in a slash.
         """
         paths, is_whole = await self.list_in_order(path, path, path) or ([], False)
         if is_whole or len(paths) >= files_max:

@@ -160,16 +160,19 @@ async def _written(
     if which.adopted:
         return await adopted(world, process, job, layout, files, pause_s=which.pause_s)
     output = job.committer.attempt(layout)
-    begun = False
+    chosen = asyncio.Event()  # Perhaps.
     try:
         await _write(output, files, tries=2 if which.retries else 1)
         await asyncio.sleep(which.pause_s)
-        begun = True
         return await commit_attempt(
-            layout, output, job.store, rows=None, collect=job.record.collect, kept=shared.kept
+            *(layout, output, job.store),
+            rows=None,
+            collect=job.record.collect,
+            kept=shared.kept,
+            choosing=chosen.set,
         )
     except (CommitError, asyncio.CancelledError):
-        if not (begun and plan.collect) or await may_discard(layout, job.store):
+        if not chosen.is_set() or await may_discard(layout, job.store):
             await output.discard()
         raise
 

@@ -170,6 +170,8 @@ class ListingsContract(Given):
         assert listed == ([at(name) for name in inside], True)
         nothing = await listing.list_in_order(store.root, at("ca"), at("cb"))
         assert nothing == ([], True)
+        alone = await listing.list_in_order(at("b"), at("b"), at("b"))
+        assert alone == ([at("b/1"), at("b/2/x")], True)
 
     @driven
     async def test_a_page_in_order_is_a_beginning(self, store: Store, at: At) -> None:

@@ -41,7 +41,7 @@ def removes_published_with_the_rest(patch: pytest.MonkeyPatch) -> None:
 
 
 def removes_published_beside_the_decision(patch: pytest.MonkeyPatch) -> None:
-    """When the manifests have gone; but a late task may have brought another one."""
+    """When the manifests have gone; a late task may have brought another one, not chosen."""
     _empties(
         patch, lambda layout, there: {layout.decision, layout.published, *_records(layout, there)}
     )
