@@ -6,6 +6,7 @@ bridges to it, and a simulator runs it as it is.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -25,7 +26,7 @@ from fsspec_commit.protocol.commit import commit_job
 from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import resume_job
-from fsspec_commit.protocol.remembered import abort_begun, begun_on_facts
+from fsspec_commit.protocol.remembered import IsInVain, begun_on_facts
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.protocol.superseded import is_over, over_after_deciding, settled_by_another
@@ -106,26 +107,30 @@ class Driver:
                 await store.close()
                 return False
             try:
-                await begun_on_facts(
-                    self._start(with_new_id), confirms, withdraw=lambda: abort_begun(self.job)
-                )
+                self.job = await begun_on_facts(partial(self._start, with_new_id), confirms)
             except Exception:
+                self.job, self.is_skipped = None, False
                 await store.close()
                 raise
             except BaseException:
-                self.state = "open"  # The request that creates it may be on its way.
+                if self.job is None:
+                    await store.close()
+                else:
+                    self.state = "open"  # The request that creates it may be on its way.
                 raise
             self.state = "open"
             return True
 
-    async def _start(self, with_new_id: Callable[[], BoundJob]) -> None:
+    async def _start(self, with_new_id: Callable[[], BoundJob], is_in_vain: IsInVain) -> BoundJob:
         unknown: str | None = None
         for failed in range(STARTS_MAX):
             self.job = job = with_new_id()
             self.is_skipped = self.is_skipped or await has_nothing_to_do(job)
             unknown = await create_job(job, failed=failed)
             if unknown is None:
-                return
+                return job
+            if is_in_vain():
+                break
         message = f"cannot start a job at {job.record.destination!r}: {unknown}"
         raise CommitFailedError(message, stage="start")
 

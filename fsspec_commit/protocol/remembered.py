@@ -11,13 +11,16 @@ that nobody works on. It has no claim, so it is in nobody's way, and `clean` rem
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.store import Confirm
+
+IsInVain: TypeAlias = Callable[[], bool]
+"""Whether an answer is there by now by which what is being done is in vain."""
 
 _log = logging.getLogger("fsspec_commit")
 
@@ -27,51 +30,60 @@ class FactsChangedError(Exception):
 
 
 async def begun_on_facts(
-    beginning: Coroutine[Any, Any, None],
-    confirms: Sequence[Confirm],
-    *,
-    withdraw: Callable[[], Awaitable[None]],
-) -> None:
-    """Run *beginning* while *confirms* are asked, and withdraw what was begun if one does not hold.
+    begin: Callable[[IsInVain], Awaitable[BoundJob]], confirms: Sequence[Confirm]
+) -> BoundJob:
+    """The job that *begin* begins while *confirms* are asked; withdrawn if one does not hold.
 
     Both are awaited whichever fails: a ``job.json`` that is still on its way could not be
     withdrawn, and a failure by facts that do not hold is none.
 
+    Args:
+        begin: Begins the job; told whether that is in vain by now, so that it tries no other id.
+        confirms: Ask whether a fact holds.
+
     Raises:
         FactsChangedError: One does not hold.
-        Exception: What one of *confirms* raises, or *beginning*.
+        Exception: What one of *confirms* raises, or *begin*.
     """
     if not confirms:
-        await beginning
-        return
-    begun, *answers = await asyncio.gather(
-        beginning, *(confirm() for confirm in confirms), return_exceptions=True
-    )
-    for one in (begun, *answers):
-        if isinstance(one, BaseException) and not isinstance(one, Exception):
-            raise one
+        return await begin(lambda: False)
+    asking = [asyncio.ensure_future(_asked(confirm)) for confirm in confirms]
+
+    def is_in_vain() -> bool:
+        return any(one.done() and (one.cancelled() or one.result() is not True) for one in asking)
+
+    beginning = asyncio.ensure_future(begin(is_in_vain))
+    for ended in await asyncio.gather(beginning, *asking, return_exceptions=True):
+        if isinstance(ended, BaseException) and not isinstance(ended, Exception):
+            raise ended
+    answers = [one.result() for one in asking]
     if all(one is True for one in answers):
-        if isinstance(begun, Exception):
-            raise begun
-        return
-    if begun is None:
-        await withdraw()
-    raise next((one for one in answers if isinstance(one, Exception)), FactsChangedError())
+        return beginning.result()
+    error = next((one for one in answers if isinstance(one, Exception)), FactsChangedError())
+    if beginning.exception() is None:
+        await _withdraw(beginning.result(), error)
+    raise error
 
 
-async def abort_begun(job: BoundJob | None) -> None:
-    """Abort a job that nobody was given; what stays of it is removed by `clean`."""
-    if job is None:
-        return
+async def _asked(confirm: Confirm) -> bool | Exception:
+    """The answer, or the error that there is in place of one."""
+    try:
+        return await confirm()
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is raised in the end
+        return error
+
+
+async def _withdraw(job: BoundJob, why: Exception) -> None:
+    """Abort a job that nobody was given; if that fails, *why* says so as well."""
     try:
         await abort_job(job, by="its driver, before it was given to anybody")
     except JobNotActiveError:
         return  # Somebody has cleaned up meanwhile; nobody could have committed it.
     except CommitError as error:
-        _log.warning(
-            "job %s to %r was begun in vain, and could not be removed: %s; it can be by: %s",
-            job.record.job_id,
-            job.record.destination,
-            error,
-            job.settle_command("abort"),
+        left = (
+            f"job {job.record.job_id} to {job.record.destination!r} was begun in vain, and could "
+            f"not be removed: {error}; when that is over, remove it with: "
+            f"{job.settle_command('abort')}"
         )
+        _log.warning("%s", left)
+        why.add_note(left)

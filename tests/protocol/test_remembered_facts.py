@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit import new_job
 from fsspec_commit.errors import (
-    CommitError,
     CommitFailedError,
     DestinationExistsError,
     Reply,
@@ -17,8 +15,7 @@ from fsspec_commit.errors import (
     UnsafeStoreError,
 )
 from fsspec_commit.layout import StorePath
-from fsspec_commit.location import locate
-from fsspec_commit.new_job import new_job_at, start_new_job
+from fsspec_commit.new_job import new_job_at
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.remembered import FactsChangedError
 from fsspec_commit.store import Expect
@@ -30,12 +27,8 @@ from tests.unit.effects.virtual_time import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fsspec_commit.destination import OpenDestination
-    from fsspec_commit.ids import IdSource
-    from fsspec_commit.location import Location
     from fsspec_commit.new_job import NewJob
-    from fsspec_commit.selection import Selection
-    from fsspec_commit.store import Confirm, OpenOptions
+    from fsspec_commit.store import Confirm
     from tests.protocol.in_virtual_time import Call, Hook
 
 CALL_S = 0.1
@@ -160,13 +153,16 @@ def test_one_that_cannot_be_withdrawn_is_told_of_and_in_nobody_s_way(
     async def main() -> None:
         part = {"create": "/decision", "delete": "/job.json"}[verb]
         fails = Fails(verb, part, StoreError("held", reply=Reply.REFUSED))
-        driver, job = Driver(), await new(bucket, answering(FORBIDDEN), hook=fails)
-        with pytest.raises(UnsafeStoreError):
+        forbidden = UnsafeStoreError("nothing may be deleted", kind="retention")
+        driver, job = Driver(), await new(bucket, answering(forbidden), hook=fails)
+        with pytest.raises(UnsafeStoreError) as caught:
             await driver.start(job.store, job.with_new_id, job.confirms)
-        assert driver.job is not None
-        left = driver.job.record.job_id
-        assert left in caplog.text
-        assert f"fsspec-commit abort {url(bucket)} {left}" in caplog.text
+        assert driver.job is None
+        [spec] = [key for key in bucket.keys("") if key.endswith("/job.json")]
+        left = spec.rpartition("/")[0].rpartition("/")[2]
+        for told in (caplog.text, *caught.value.__notes__):
+            assert left in told
+            assert f"fsspec-commit abort {url(bucket)} {left}" in told
         clock = Clock()
         other = await started(url(bucket), clock, mode="overwrite")
         assert await other.commit([await wrote(other, f"{left}.txt")], wait_s=0)
@@ -209,6 +205,59 @@ def test_an_interrupt_leaves_a_job_that_is_aborted(bucket: Bucket) -> None:
     run(main())
 
 
+@pytest.mark.parametrize("answer", [False, UNANSWERED], ids=repr)
+def test_who_has_begun_in_vain_tries_no_other_id(bucket: Bucket, answer: bool | Exception) -> None:
+    """As where nothing is answered any more: a first job would have said so long ago."""
+
+    async def main() -> None:
+        created: list[str] = []
+
+        async def unanswered(verb: str, path: StorePath, call: Call) -> Any:
+            if verb != "create" or not path.endswith("/job.json"):
+                return await call()
+            created.append(path)
+            await asyncio.sleep(60)
+            raise StoreError("no answer")
+
+        job = await new(bucket, answering(answer), hook=unanswered)
+        expected = StoreError if isinstance(answer, Exception) else FactsChangedError
+        with pytest.raises(expected):
+            await Driver().start(job.store, job.with_new_id, job.confirms)
+        assert len({*created}) == 1
+
+    run(main())
+
+
+def test_who_starts_again_looks_again(bucket: Bucket) -> None:
+    """That there was nothing to do was found by a start that has failed."""
+
+    async def main() -> None:
+        driver, data = Driver(), StorePath(f"{bucket.name}/out/a")
+        bucket.put(data, b"", None, Expect.ANYTHING)
+        job = await new(bucket, answering(UNANSWERED), mode="ignore")
+        with pytest.raises(StoreError):
+            await driver.start(job.store, job.with_new_id, job.confirms)
+        bucket.delete(data, Expect.ANYTHING)
+        again = await new(bucket, mode="ignore")
+        assert await driver.start(again.store, again.with_new_id)
+        assert not driver.is_skipped
+
+    run(main())
+
+
+def test_an_interrupt_before_anything_was_begun_leaves_a_new_job(bucket: Bucket) -> None:
+    async def main() -> None:
+        driver, job = Driver(), await new(bucket, answering(True, after_s=60), hook=slow)
+        starting = asyncio.create_task(driver.start(job.store, job.with_new_id, job.confirms))
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert (driver.state, driver.job, bucket.keys("")) == ("new", None, [])
+
+    run(main())
+
+
 def test_a_job_that_cannot_be_created_is_told_so(bucket: Bucket) -> None:
     async def main() -> None:
         fails = Fails("create", "/job.json", StoreError("disk full", reply=Reply.REFUSED))
@@ -217,150 +266,3 @@ def test_a_job_that_cannot_be_created_is_told_so(bucket: Bucket) -> None:
             await Driver().start(job.store, job.with_new_id, job.confirms)
 
     run(main())
-
-
-class Memory:
-    """What opens a store that remembers what its bucket was, and is asked what it is by now.
-
-    Attributes:
-        now: What it is, or how an answer fails.
-        asked: How often that was asked for.
-        gone_by: What each opening was told, in turn.
-    """
-
-    def __init__(self, bucket: Bucket, hook: Hook = straight) -> None:
-        self.now: str | Exception = "as before"
-        self.asked = 0
-        self.gone_by: list[tuple[OpenDestination, str]] = []
-        self._bucket, self._hook, self._clock = bucket, hook, Clock()
-
-    async def open_destination(
-        self, location: Location, options: OpenOptions, *, ids: IdSource
-    ) -> OpenDestination:
-        remembers = options.later is not None
-        facts = "as before" if remembers else await self._ask()
-        to = await opened(location.url, self._clock, self._hook)
-        self.gone_by.append((to, facts))
-        if options.later is not None:
-            options.later(self._holds)
-        return to
-
-    async def start(self, driver: Driver, **options: Any) -> bool:
-        given: Any = {"mode": "append", **options}
-        chosen: list[Selection] = []
-        is_first = await start_new_job(
-            driver, locate(url(self._bucket)), given, ids=self._clock.ids, chosen=chosen.append
-        )
-        assert len(chosen) == len(self.gone_by)
-        return is_first
-
-    async def _holds(self) -> bool:
-        return await self._ask() == "as before"
-
-    async def _ask(self) -> str:
-        self.asked += 1
-        await asyncio.sleep(CALL_S)
-        if isinstance(self.now, Exception):
-            raise self.now
-        return self.now
-
-
-@pytest.fixture
-def memory(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Memory:
-    memory = Memory(bucket)
-    monkeypatch.setattr(new_job, "open_destination", memory.open_destination)
-    return memory
-
-
-def test_what_holds_is_asked_once(memory: Memory) -> None:
-    async def main() -> None:
-        driver = Driver()
-        assert await memory.start(driver)
-        assert (memory.asked, len(memory.gone_by)) == (1, 1)
-
-    run(main())
-
-
-def test_what_has_changed_is_asked_anew_and_all_that_was_chosen_by_it_with_it(
-    memory: Memory, bucket: Bucket
-) -> None:
-    """Another store, another id."""
-
-    async def main() -> None:
-        memory.now = "changed"
-        driver = Driver()
-        assert await memory.start(driver)
-        (_, before), (to, facts) = memory.gone_by
-        assert (before, facts, memory.asked) == ("as before", "changed", 2)
-        job = driver.started()
-        assert job.store is to.store
-        assert bucket.keys("") == [job.layout.spec]
-
-    run(main())
-
-
-def test_a_committer_that_is_refused_is_chosen_by_what_holds(memory: Memory) -> None:
-    """By facts that are remembered it might be refused wrongly."""
-
-    async def main() -> None:
-        with pytest.raises(UnsafeStoreError, match="v1"):
-            await memory.start(Driver(), committer="v1")
-        assert [facts for _, facts in memory.gone_by] == ["as before", "as before"]
-        assert memory.asked == 1
-
-    run(main())
-
-
-class Died(BaseException):
-    """The process has: it sends nothing more."""
-
-
-class Fault:
-    """Meets one call of a start, the *nth*."""
-
-    def __init__(self, what: str, nth: int) -> None:
-        self._what, self._left = what, nth
-        self.is_met = False
-
-    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
-        self._left -= 1
-        if self._left > 0 or (self.is_met and self._what != "dies"):
-            return await call()
-        self.is_met = True
-        if self._what == "dies":
-            raise Died
-        if self._what == "reply lost":
-            await call()
-        raise StoreError("held", reply=Reply.REFUSED if self._what == "refused" else Reply.UNKNOWN)
-
-
-@pytest.mark.parametrize("now", ["as before", "changed", FORBIDDEN, UNANSWERED], ids=repr)
-@pytest.mark.parametrize("what", ["dies", "refused", "reply lost", "request lost"])
-def test_whichever_call_fails_nobody_is_given_what_does_not_hold(
-    bucket: Bucket, what: str, now: str | Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And what is left behind, `clean` removes."""
-
-    async def main(fault: Fault) -> None:
-        memory = Memory(bucket, fault)
-        monkeypatch.setattr(new_job, "open_destination", memory.open_destination)
-        memory.now = now
-        driver = Driver()
-        (told,) = await asyncio.gather(memory.start(driver), return_exceptions=True)
-        if told is True:
-            to, facts = memory.gone_by[-1]
-            assert (driver.started().store, facts) == (to.store, now)
-        elif not isinstance(told, Died):
-            assert isinstance(told, CommitError | StoreError)
-            assert driver.state == "new"
-            assert fault.is_met or told is now
-        await cleaned(bucket, Clock())
-        assert bucket.keys("") == []
-
-    for nth in range(1, 20):
-        fault = Fault(what, nth)
-        run(main(fault))
-        if not fault.is_met:
-            assert nth > 1
-            return
-    pytest.fail("a start takes fewer calls")
