@@ -123,7 +123,7 @@ def test_one_that_comes_late_takes_back_what_it_has_made(bucket: Bucket) -> None
 def test_one_that_nobody_can_choose_leaves_nothing(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, collect: Collect, *, is_over: bool
 ) -> None:
-    """It has found no ``job.json``, though perhaps an answer was not the store's: it sent nothing."""
+    """It has found no ``job.json``, or was told so by somebody else: it has sent nothing."""
     job = fc.Job(url(bucket), mode="append", collect=collect, tasks=1).start()
     task = fc.Task.from_spec(job.spec, 0)
     with task.open("a.txt", "w") as file:
