@@ -47,33 +47,29 @@ async def begun_on_facts(
     """
     if not confirms:
         return await begin(lambda: False)
-    asking = [asyncio.ensure_future(_asked(confirm)) for confirm in confirms]
+    asking = [asyncio.ensure_future(confirm()) for confirm in confirms]
 
     def is_in_vain() -> bool:
-        return any(one.done() and (one.cancelled() or one.result() is not True) for one in asking)
+        return any(one.done() and not _holds(one) for one in asking)
 
     beginning = asyncio.ensure_future(begin(is_in_vain))
     for ended in await asyncio.gather(beginning, *asking, return_exceptions=True):
         if isinstance(ended, BaseException) and not isinstance(ended, Exception):
             raise ended
-    answers = [one.result() for one in asking]
-    if all(one is True for one in answers):
+    if all(map(_holds, asking)):
         return beginning.result()
-    error = next((one for one in answers if isinstance(one, Exception)), FactsChangedError())
+    failures = (one.exception() for one in asking)
+    error = next((one for one in failures if one is not None), FactsChangedError())
     if beginning.exception() is None:
         await _withdraw(beginning.result(), error)
     raise error
 
 
-async def _asked(confirm: Confirm) -> bool | Exception:
-    """The answer, or the error that there is in place of one."""
-    try:
-        return await confirm()
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is raised in the end
-        return error
+def _holds(answer: asyncio.Future[bool]) -> bool:
+    return not answer.cancelled() and answer.exception() is None and answer.result()
 
 
-async def _withdraw(job: BoundJob, why: Exception) -> None:
+async def _withdraw(job: BoundJob, why: BaseException) -> None:
     """Abort a job that nobody was given; if that fails, *why* says so as well."""
     try:
         await abort_job(job, by="its driver, before it was given to anybody")
