@@ -71,7 +71,7 @@ class Elsewhere:
             lost: Takes files whose sources are gone for good; ``None`` if these are to fail.
             progress: Called as files are published.
         """
-        groups = await self._groups(manifests, file_count)
+        groups = await self._groups(manifests, await self._files_each(file_count))
         slices = [
             PublishSlice(
                 number=number,
@@ -117,7 +117,7 @@ class Elsewhere:
         if replaced.listed is None or not self.is_worth_it(replaced.count):
             return Deleted(), None
         path, listed = replaced.listed
-        lines_max = self._files_each(replaced.count)
+        lines_max = await self._files_each(replaced.count)
         ranges = await cut_list(replaced.job, path, listed, lines_max=lines_max)
         slices = [
             DeleteSlice(
@@ -150,9 +150,8 @@ class Elsewhere:
         await self.spread.run(slices, told)
         return list(left.values())
 
-    async def _groups(self, manifests: ChosenManifests, file_count: int) -> list[list[TaskCommit]]:
-        """The chosen attempts that have files, in groups of about as many files."""
-        most = self._files_each(file_count)
+    async def _groups(self, manifests: ChosenManifests, most: int) -> list[list[TaskCommit]]:
+        """The chosen attempts that have files, in groups of *most* files, or of one attempt."""
         groups: list[list[TaskCommit]] = [[]]
         files = 0
         async with ending(manifests.chosen.batches()) as batches:
@@ -167,6 +166,6 @@ class Elsewhere:
                     files += message.file_count
         return groups
 
-    def _files_each(self, files: int) -> int:
-        each = -(-files // (_TURNS * max(self.spread.width, 1)))
+    async def _files_each(self, files: int) -> int:
+        each = -(-files // (_TURNS * max(await self.spread.width(), 1)))
         return min(max(each, self.files_min), _FILES_MAX)

@@ -15,9 +15,9 @@ class Publisher(Protocol):
     done by the driver itself.
 
     A publisher may say more of itself by attributes: ``width``, about how many calls it runs at
-    once; ``runs_once``, true if it never begins a call a second time, so that files need not be
-    looked at again; and by a method ``stop()``, which another thread calls if the caller is
-    interrupted.
+    once, which is read on a thread of its own when there are slices to cut; ``runs_once``, true if
+    it never begins a call a second time, so that files need not be looked at again; and by a method
+    ``stop()``, which another thread calls if the caller is interrupted: it must not wait.
     """
 
     def map(self, function: Callable[[str], str], texts: Sequence[str], /) -> Iterable[str]:
@@ -32,12 +32,13 @@ class Spread(Protocol):
     """A publisher, as the protocol sees it.
 
     Attributes:
-        width: About how many slices it runs at once.
         runs_once: Whether it begins no slice a second time.
     """
 
-    width: int
     runs_once: bool
+
+    async def width(self) -> int:
+        """About how many slices it runs at once; asked when there are some to cut."""
 
     async def run(self, slices: Sequence[Slice], told: Callable[[SliceAnswer], None]) -> None:
         """Run *slices*, and call *told* with the answers that come.

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
 from traceback import extract_tb
@@ -100,8 +101,20 @@ class _Spread:
         )
         is_pool = isinstance(publisher, (ThreadPoolExecutor, processes))
         self.runs_once: bool = is_pool or getattr(publisher, "runs_once", False)
-        width = getattr(publisher, "width", None) or getattr(publisher, "_max_workers", None)
-        self.width: int = width if isinstance(width, int) else os.cpu_count() or 1
+
+    async def width(self) -> int:
+        """About how many slices run at once; a cluster may be slow to say so, or say nothing."""
+        (width,) = [
+            one async for one in bridge.iterated(self._widths, "fsspec-commit-publisher-width")
+        ]
+        return width
+
+    def _widths(self) -> Iterator[int]:
+        width = None
+        with suppress(Exception):  # The job has decided: it is published in any case.
+            width = getattr(self._publisher, "width", None)
+        width = width or getattr(self._publisher, "_max_workers", None)
+        yield width if isinstance(width, int) else os.cpu_count() or 1
 
     async def run(self, slices: Sequence[Slice], told: Callable[[SliceAnswer], None]) -> None:
         """Run *slices*, and call *told* with the answers that come."""

@@ -40,14 +40,15 @@ def elsewhere(world: World, process: Process, record: JobRecord, plan: JobPlan) 
 class _Spread:
     """Runs slices in simulated processes, and does not wait for them for ever."""
 
-    width = 2
-
     def __init__(self, world: World, process: Process, record: JobRecord, plan: SpreadPlan) -> None:
         self.runs_once = not plan.twice
         self._world = world
         self._process = process
         self._record = record
         self._plan = plan
+
+    async def width(self) -> int:
+        return 2
 
     async def run(self, slices: Sequence[Slice], told: Callable[[SliceAnswer], None]) -> None:
         """Run *slices*; those that do not answer in time go on, and nobody hears of them."""
