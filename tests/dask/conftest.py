@@ -8,6 +8,9 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
+import fsspec_commit as fc
+from tests.dask.on_workers import FILES_PER_TASK
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,7 +25,12 @@ QUIET: dict[str, Any] = {
 @pytest.fixture(scope="session", autouse=True)
 def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Workers and schedulers leave a folder of theirs behind."""
-    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("dask"))}):
+    own = {
+        "temporary-directory": str(tmp_path_factory.mktemp("dask")),
+        # A worker that dies this long after another did is not started again.
+        "distributed.deploy.lost-worker-timeout": "1h",
+    }
+    with dask.config.set(own):
         yield
 
 
@@ -39,3 +47,13 @@ def client(cluster: LocalCluster) -> Iterator[Client]:
     with Client(cluster, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
         yield client
+
+
+@pytest.fixture(autouse=True)
+def _slices_of_few_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fsspec_commit.sync.spreading.FILES_MIN", FILES_PER_TASK)
+
+
+@pytest.fixture
+def publisher(client: Client) -> fc.Publisher:
+    return fc.dask.publisher(client)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import os
 import signal
@@ -11,12 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from distributed import Status, get_client
+
 import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator, Sequence
+
+    from distributed import Worker
 
     from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Store
@@ -159,3 +164,20 @@ class Slow:
 
 def upper(text: str) -> str:
     return text.upper()
+
+
+def set_status(name: str, dask_worker: Worker) -> None:
+    """As a worker does whose memory is full, or has room again."""
+    dask_worker.status = Status[name]
+
+
+def commit_inside(destination: Path) -> int:
+    """A task that commits, and keeps its thread."""
+    publisher = fc.dask.publisher(get_client())
+    return write(destination, mode="append", publisher=publisher).file_count
+
+
+async def comes_late(*_: object, **__: object) -> list[str]:
+    """In place of fetching answers, which have been lost."""
+    await asyncio.sleep(3)
+    return ["late"]

@@ -1,5 +1,6 @@
 """The ``Client`` of a cluster that a caller gives: what it must be, and what can be asked of it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fsspec_commit.errors import RequestError
@@ -32,8 +33,8 @@ def check_client(given: object) -> None:
     if getattr(given, "_asynchronous", False):
         raise _invalid(
             "takes a Client that threads can wait for, and this one is asynchronous: make another "
-            "with Client(client.scheduler.address), and from a coroutine call what commits by "
-            "asyncio.to_thread"
+            "with Client(client.scheduler.address, security=client.security), and from a coroutine "
+            "call what makes it and commits by asyncio.to_thread"
         )
     if given.status in {"closing", "closed"}:
         raise _invalid(
@@ -43,11 +44,26 @@ def check_client(given: object) -> None:
 
 
 def threads_of(client: Any) -> int:
-    """How many threads the workers have that are there now; 0 as well if nobody says so."""
+    """How many threads the workers have that take tasks now; 0 as well if nobody says so.
+
+    One that is paused for its memory takes none.
+    """
+    return sum(_asked(client, "ncores_running").values())
+
+
+def is_at_work(client: Any, keys: Sequence[object]) -> bool:
+    """Whether workers run tasks of *keys* at this moment, and say so."""
+    return bool(_asked(client, "call_stack", keys=keys))
+
+
+def _asked(client: Any, what: str, **how: Any) -> dict[str, Any]:
+    """What the scheduler answers; nothing if it does not."""
     try:
-        return sum(client.nthreads(callback_timeout=_ANSWER_S).values())
+        ask = getattr(client.scheduler, what)
+        answer: dict[str, Any] = client.sync(ask, callback_timeout=_ANSWER_S, **how)
     except Exception:  # noqa: BLE001  # closed, cut off or slow: of many types, some AttributeErrors
-        return 0
+        return {}
+    return answer
 
 
 def _how_to_get_one(given: object) -> str:

@@ -1,29 +1,33 @@
 """``publisher``: slices of a decided job as tasks of Dask, on the cluster that wrote its files."""
 
+import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
+from functools import reduce
 from importlib.metadata import version
-from pickle import dumps
+from operator import call
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from fsspec_commit.engines.dask.client import check_client, threads_of
+from fsspec_commit.engines.dask.client import check_client, is_at_work, threads_of
 from fsspec_commit.errors import CommitError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+    Ended = SimpleQueue[tuple[Future[str], str | BaseException]]
+
 _LOOK_S = 5.0
-"""So long without an answer, and it is looked whether there is anybody who could give one."""
+"""So long without an answer, and it is looked whether anybody is at work on one."""
 _DESERTED_S = 30.0
-"""So long a cluster may be without workers before its slices are taken back.
+"""So long no worker may be at work on any slice before all are taken back.
 
 A nanny replaces a worker in a few seconds; a cloud takes minutes, and the driver does more in them.
 """
-_FETCH_S = 60.0
-"""So long an answer may take to come from a worker that has it, or to be found once more."""
 _PRIORITY = 1
 """Before what else waits on the cluster: some files of the job are visible already, and not all."""
 
@@ -41,14 +45,16 @@ class DaskPublisher:
     def __init__(self, client: "Client") -> None:
         check_client(client)
         self._client: Any = client  # It says of some of its methods only what they take.
+        self._made_by = os.getpid()
         self._threads = threads_of(client)
         self._running: set[Future[str]] = set()
 
     @property
     def width(self) -> int:
-        """How many slices run at once: as many as the workers that are there now have threads."""
+        """How many slices run at once: as many as the workers that take tasks now have threads."""
         # Workers come and go between the start of a job and its commit.
-        self._threads = threads_of(self._client) or self._threads
+        if not self._is_forked:
+            self._threads = threads_of(self._client) or self._threads
         return max(self._threads, 1)
 
     def map(self, function: Callable[[str], str], texts: Sequence[str], /) -> Iterator[str]:
@@ -56,99 +62,122 @@ class DaskPublisher:
 
         Raises:
             BrokenExecutor: In the end, if some calls have failed or were lost; or sooner, if the
-                client is closed, or its cluster was without workers for half a minute.
+                client is closed, or of a process that this one was forked from, or if no worker
+                was at work on any call for half a minute.
         """
-        ended = SimpleQueue["Future[str]"]()
-        mine: set[Future[str]] = set()
+        if self._is_forked:
+            raise BrokenExecutor(
+                "a process cannot use a Client of Dask that was made before a fork"
+            )
+        ended: Ended = SimpleQueue()
+        left: set[Future[str]] = set()
         failures: dict[str, str] = {}
+        pickled = _pickled(function)
         try:
-            pickled = dumps(function)
             for text in texts:
                 future = self._submit(pickled, text)
-                mine.add(future)
+                left.add(future)
                 self._running.add(future)
-                future.add_done_callback(ended.put)
-            for future in self._as_ended(ended, len(mine)):
-                try:
-                    # It lies on the worker still, and is lost if that dies.
-                    answer = future.result(timeout=_FETCH_S)
-                except Exception as error:  # noqa: BLE001  # also what the slice has raised
-                    failures.setdefault(type(error).__name__, _said(error))
+                self._client.loop.add_callback(_fetch, future, ended)
+            for future, answer in self._as_ended(ended, left):
+                left.discard(future)
+                self._running.discard(future)
+                if isinstance(answer, BaseException):
+                    failures.setdefault(type(answer).__name__, _said(answer))
                 else:
                     yield answer
-                mine.discard(future)
-                self._running.discard(future)
         finally:
-            self._running -= mine
-            self._cancel(mine)
+            self._running -= left
+            self._cancel(left)
         if failures:
             raise BrokenExecutor("; ".join(failures.values()))
 
     def stop(self) -> None:
-        """Give up what has not begun; slices that run end by themselves."""
+        """Give up what has not begun, of every job that has this publisher; it waits for nothing.
+
+        Slices that run end by themselves.
+        """
         self._cancel(self._running)
 
     def _submit(self, function: bytes, text: str) -> "Future[str]":
         try:
-            # Equal slices of several attempts to finish a job would have one key if they were
-            # `pure`, and be answered without being run.
+            # pickle.loads(function)(text), said in names of the standard library: a worker that
+            # cannot read a task dies of it, and it may lack this package, or have another Python,
+            # which cannot run the code of this one. Each has a key of its own: equal slices of
+            # several attempts to finish a job would be answered without being run.
             future: Future[str] = self._client.submit(
-                _task(), function, text, pure=False, priority=_PRIORITY
+                reduce,
+                call,
+                [function, text],
+                pickle.loads,
+                key=f"publish_slice-{uuid4()}",
+                priority=_PRIORITY,
             )
         except Exception as error:
             raise BrokenExecutor(f"Dask takes no slices: {_in_words(error)}") from error
         return future
 
-    def _as_ended(self, ended: "SimpleQueue[Future[str]]", count: int) -> "Iterator[Future[str]]":
-        """Each of *count* futures once it has ended, however it did."""
+    def _as_ended(
+        self, ended: "Ended", left: "set[Future[str]]"
+    ) -> "Iterator[tuple[Future[str], str | BaseException]]":
+        """Each future and its answer, once it is here, until the caller has emptied *left*."""
         deserted_at: float | None = None
-        while count:
+        while left:
             try:
-                future = ended.get(timeout=_LOOK_S)
+                yield ended.get(timeout=_LOOK_S)
             except Empty:
                 if self._client.status == "closed":
                     raise BrokenExecutor("the Client of Dask was closed") from None
-                if threads_of(self._client):
+                if is_at_work(self._client, [future.key for future in left]):
                     deserted_at = None
                     continue
                 deserted_at = deserted_at or monotonic()
                 if monotonic() - deserted_at >= _DESERTED_S:
-                    message = f"no worker of Dask was heard of for {_DESERTED_S:.0f} s"
+                    message = f"no worker of Dask was at work on a slice for {_DESERTED_S:.0f} s"
                     raise BrokenExecutor(message) from None
             else:
-                count -= 1
-                yield future
+                deserted_at = None
 
     def _cancel(self, futures: "Iterable[Future[str]]") -> None:
-        with suppress(Exception):  # The client may have been closed.
-            self._client.cancel(list(futures))
+        cancelled = list(futures)
+        if cancelled and not self._is_forked:
+            self._client.loop.add_callback(_give_up, self._client, cancelled)
+
+    @property
+    def _is_forked(self) -> bool:
+        """Whether the thread is missing that serves the client."""
+        return os.getpid() != self._made_by
 
     def __repr__(self) -> str:
         return f"<DaskPublisher of {self._threads} threads>"
 
 
-def _task() -> Callable[[bytes, str], str]:
-    """What a worker runs, by a name that Dask shows.
-
-    A worker of Dask that cannot read a task dies of it. So the task asks for nothing that a worker
-    may lack: it goes by value, being no name of a module, and reads what it calls when it is run.
-    """
-
-    def publish_slice(function: bytes, text: str) -> str:
-        import pickle
-
-        answer: str = pickle.loads(function)(text)  # noqa: S301  # made by `map`
-        return answer
-
-    return publish_slice
+async def _fetch(future: "Future[str]", ended: "Ended") -> None:
+    """Run on the loop of the client, which has a slice run again if its answer is lost."""
+    try:
+        ended.put((future, await future))
+    except BaseException as error:  # noqa: BLE001  # also what the slice has raised
+        ended.put((future, error))
 
 
-def _said(error: Exception) -> str:
+async def _give_up(client: Any, futures: "list[Future[str]]") -> None:
+    """Run on the loop of the client, which may have been closed."""
+    with suppress(Exception):
+        await client.cancel(futures)
+
+
+def _pickled(function: Callable[[str], str]) -> bytes:
+    try:
+        return pickle.dumps(function)
+    except Exception as error:
+        message = f"storage_options cannot be sent: pickling them has raised {_in_words(error)}"
+        raise BrokenExecutor(message) from error
+
+
+def _said(error: BaseException) -> str:
     """Why the answer of a slice is not there."""
     if _is_of_dask(error):
         return _in_words(error)
-    if isinstance(error, TimeoutError):
-        return f"an answer was lost with its worker, and not there again after {_FETCH_S:.0f} s"
     here = f"fsspec-commit {version('fsspec-commit')}"
     return (
         f"a worker of Dask has raised {_in_words(error)}; its log says where, and each worker "
@@ -156,7 +185,7 @@ def _said(error: Exception) -> str:
     )
 
 
-def _in_words(error: Exception) -> str:
+def _in_words(error: BaseException) -> str:
     """What it is, and what it says, unless that may hold a secret."""
     name = type(error).__name__
     if _is_of_dask(error) or isinstance(error, (CommitError, ImportError)):
@@ -164,7 +193,7 @@ def _in_words(error: Exception) -> str:
     return name
 
 
-def _is_of_dask(error: Exception) -> bool:
+def _is_of_dask(error: BaseException) -> bool:
     return type(error).__module__.startswith("distributed.")
 
 
@@ -180,8 +209,8 @@ def publisher(client: "Client") -> DaskPublisher:
     the credentials of its own environment; of ``storage_options`` it is sent those that are no
     secret, or all with ``share_secrets=True``. Slices whose worker dies are run by others. Those
     that fail, or that Dask gives up, the driver does itself, and all that are left if the cluster
-    goes away, or has no workers for half a minute: so the job commits without Dask as well, but
-    later.
+    goes away, or works on none of them for half a minute: so the job commits without Dask as well,
+    but later.
 
     Returns:
         What ``publisher=`` of a :class:`~fsspec_commit.Job`, or of
