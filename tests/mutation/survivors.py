@@ -13,8 +13,9 @@ NO_DIFFERENCE = {
     ),
     "protocol/verify.py:_marker: not isinstance(data, bytes) or not data -> "
     "not isinstance(data, bytes)": "what is no text of JSON is no marker, either",
-    "protocol/attempt.py:_write_manifest: standing is None or (standing != manifest and "
-    "(not is_as_good(standing))) -> standing != manifest and (not is_as_good(standing))": (
+    "protocol/attempt.py:_write_manifest: not is_active or standing is None or "
+    "(standing != manifest and (not is_as_good(… -> not is_active or "
+    "(standing != manifest and (not is_as_good(standing)))": (
         "nothing is no manifest, so it is neither this one nor as good"
     ),
     "protocol/attempt.py:_write_manifest: len(manifest) > RECORD_BYTES_MAX -> "

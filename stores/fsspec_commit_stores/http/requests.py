@@ -29,6 +29,14 @@ class FailedRequestError(Exception, Generic[A]):
         self.failure = failure
         self.answer = answer
 
+    def __reduce__(self) -> tuple[type[StoreError], tuple[str]]:
+        """Pickle what it says, and not the answer, which may repeat secrets.
+
+        Who raises its failure is pickled with it by some libraries, as by Dask: the context of an
+        exception goes with that, suppressed or not.
+        """
+        return StoreError, (str(self),)
+
     @property
     @abstractmethod
     def is_missing(self) -> bool:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import TYPE_CHECKING, Any
+
+import pytest
+from tblib import pickling_support  # type: ignore[import-untyped]  # has no types
 
 from tests.unit.stores.clouds import every_verb
 from tests.unit.stores.responder import CLOSED
 from tests.unit.stores.scripted import all_that_shows
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
     from tests.unit.stores.scripted import Scripted
     from tests.unit.stores.verbs import Verb
 
 
+@pytest.fixture(params=["plain pickles", "pickles of Dask"])
+def _how_exceptions_are_pickled(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whoever imports Dask has all exceptions pickled with their contexts from then on."""
+    before = dict(copyreg.dispatch_table)
+    if request.param == "pickles of Dask":
+        pickling_support.install()
+    yield
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(before)
+
+
+@pytest.mark.usefixtures("_how_exceptions_are_pickled")
 @every_verb
 def test_no_secret_is_ever_told(
     cloud: Scripted[Any], verb: Verb, caplog: pytest.LogCaptureFixture
