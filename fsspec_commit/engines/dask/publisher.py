@@ -124,10 +124,9 @@ class DaskPublisher:
         deserted_at: float | None = None
         while left:
             try:
-                yield ended.get(timeout=_LOOK_S)
+                future, answer = ended.get(timeout=_LOOK_S)
             except Empty:
-                if self._client.status == "closed":
-                    raise BrokenExecutor("the Client of Dask was closed") from None
+                self._refuse_closed()
                 if is_at_work(self._client, [future.key for future in left]):
                     deserted_at = None
                     continue
@@ -137,6 +136,13 @@ class DaskPublisher:
                     raise BrokenExecutor(message) from None
             else:
                 deserted_at = None
+                if isinstance(answer, BaseException):
+                    self._refuse_closed()  # That ends each of them, and says nothing of why.
+                yield future, answer
+
+    def _refuse_closed(self) -> None:
+        if self._client.status in {"closing", "closed"}:
+            raise BrokenExecutor("the Client of Dask was closed")
 
     def _cancel(self, futures: "Iterable[Future[str]]") -> None:
         cancelled = list(futures)
