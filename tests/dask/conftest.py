@@ -1,4 +1,7 @@
-"""A real cluster of Dask: two worker processes of one thread each, for all tests of a worker."""
+"""A real cluster of Dask: two worker processes of one thread each, until its last test has run.
+
+Its threads in this process would take memory beside tests that measure it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ QUIET: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Workers and schedulers leave a folder of theirs behind."""
     own = {
@@ -34,7 +37,7 @@ def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(_own_place: None) -> Iterator[LocalCluster]:
     # Without a limit nobody looks at their memory, of which nothing here takes any.
     with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, **QUIET) as cluster:
