@@ -13,6 +13,7 @@ from itertools import islice
 import msgspec
 
 from fsspec_commit.errors import RecordError
+from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
@@ -106,6 +107,11 @@ def chosen_by(job: BoundJob, decision: Decision) -> ChosenTasks:
         path = job.layout.decision
         raise RecordError(f"{path}: it holds chosen attempts and names a list of them", path=path)
     return ChosenTasks(job, listed.count, None, listed)
+
+
+def named_manifests(layout: JobLayout, decision: Decision) -> set[StorePath]:
+    """The manifests that *decision* itself names; none where it names a list of the attempts."""
+    return {layout.attempt(one.task_id, one.attempt_id).manifest for one in decision.chosen}
 
 
 async def list_chosen(job: BoundJob, messages: AsyncIterator[Sequence[TaskCommit]]) -> ChosenTasks:

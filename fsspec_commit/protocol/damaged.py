@@ -15,6 +15,7 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.layout import DestinationLayout, JobLayout
 from fsspec_commit.protocol.bound_job import Check
+from fsspec_commit.protocol.chosen import named_manifests
 from fsspec_commit.protocol.job_records import read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
 from fsspec_commit.protocol.listing import ending
@@ -51,12 +52,14 @@ async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: De
     carried out after the job had finished, or from a driver that has slept until then. Manifests
     that it does not name come from attempts that were late as well.
     """
-    if decision.state != "committed" or await store.stat(layout.published) is not None:
+    if decision.state != "committed" or not decision.task_count:
+        return False
+    if await store.stat(layout.published) is not None:
         return False
     listed = decision.chosen_list
     if listed is not None and await store.stat(layout.chosen_list(listed.nonce)) is None:
         return False
-    named = {layout.attempt(one.task_id, one.attempt_id).manifest for one in decision.chosen}
+    named = named_manifests(layout, decision)
     async with ending(store.list_tree(layout.manifests)) as manifests:
         async for manifest in manifests:
             if listed is not None or manifest.path in named:

@@ -16,6 +16,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.names import is_hidden_name, job_named_in
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.chosen import named_manifests
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.file_names import FileNames, NameIndex
 from fsspec_commit.protocol.job_records import read_record, standing_decision
@@ -69,8 +70,8 @@ async def _can_be_published(
         return False
     if decision.chosen_list is not None:
         return layout.chosen_list(decision.chosen_list.nonce) in listed
-    chosen = {layout.attempt(one.task_id, one.attempt_id).manifest for one in decision.chosen}
-    return chosen <= {entry.path async for entry in store.list_tree(layout.manifests)}
+    named = named_manifests(layout, decision)
+    return named <= {entry.path async for entry in store.list_tree(layout.manifests)}
 
 
 def finished_by_another(job: BoundJob) -> JobNotActiveError:

@@ -20,7 +20,7 @@ from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.remembered import FactsChangedError
 from fsspec_commit.store import Expect
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
-from tests.protocol.cleaning import cleaned
+from tests.protocol.cleaning import cleaned, url
 from tests.protocol.in_virtual_time import Clock, Fails, opened, started, straight, wrote
 from tests.unit.effects.virtual_time import run
 
@@ -41,10 +41,6 @@ def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
     bucket = make_bucket(ALL_HABITS[request.param])
     yield bucket
     remove_bucket(bucket)
-
-
-def url(bucket: Bucket) -> str:
-    return f"flat://{bucket.name}/out"
 
 
 async def new(

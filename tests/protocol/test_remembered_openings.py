@@ -19,7 +19,7 @@ from fsspec_commit.location import locate
 from fsspec_commit.new_job import start_new_job
 from fsspec_commit.protocol.driver import Driver
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
-from tests.protocol.cleaning import cleaned
+from tests.protocol.cleaning import cleaned, url
 from tests.protocol.in_virtual_time import Clock, opened, straight
 from tests.unit.effects.virtual_time import run
 
@@ -43,10 +43,6 @@ def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
     bucket = make_bucket(ALL_HABITS[request.param])
     yield bucket
     remove_bucket(bucket)
-
-
-def url(bucket: Bucket) -> str:
-    return f"flat://{bucket.name}/out"
 
 
 class Memory:
