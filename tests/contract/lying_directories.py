@@ -11,8 +11,7 @@ import fsspec
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit_stores import memory
-from fsspec_commit_stores.memory import MemoryStore
+from fsspec_commit_stores.memory import MemoryStore, tree
 
 if TYPE_CHECKING:
     from fsspec_commit.store import MakesDirectories, RemovesEmptyDirectories
@@ -25,20 +24,19 @@ class _Making:
         if plain.isfile(path):
             raise StoreError(f"{path!r} is a file", reply=Reply.REFUSED)
         if path not in plain.pseudo_dirs:
-            memory._make_way(StorePath(f"{path}/any"), within)
+            tree.make_way(StorePath(f"{path}/any"), within)
 
 
 class _Removing:
     async def remove_empty_directory(self, path: StorePath) -> None:
-        with memory._lock:
+        with tree.LOCK:
             self._check(path)
-            for directory in filter(None, memory._directories_at(path)):
-                memory._directories().remove(directory)
+            tree.remove_directories(filter(None, tree.directories_at(path)))
 
     def _check(self, path: StorePath) -> None:
-        if path in memory._files():
+        if path in tree.files():
             raise StoreError(f"{path!r} is a file", reply=Reply.REFUSED)
-        if len(memory._directories_at(path)) > 1 or any(memory._below(path)):
+        if len(tree.directories_at(path)) > 1 or any(tree.below(path)):
             error = StoreError(f"{path!r} is not empty", reply=Reply.REFUSED)
             error.errno = errno.ENOTEMPTY
             raise error
@@ -54,8 +52,8 @@ class Makes(MemoryStore):
 
 class _RemovingAll(_Removing):
     def _check(self, path: StorePath) -> None:
-        for file, _ in list(memory._below(path)):
-            del memory._files()[file]
+        for file, _ in list(tree.below(path)):
+            del tree.files()[file]
 
 
 class RemovesAll(Makes):

@@ -18,8 +18,9 @@ from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.names import Target
 from fsspec_commit.store import Entry, Expect, OpenOptions, Token
 from fsspec_commit.testing import StoreContract
-from fsspec_commit_stores import memory
 from fsspec_commit_stores.memory import CAPABILITIES, MemoryStore
+from fsspec_commit_stores.memory.renaming import Renames
+from fsspec_commit_stores.memory.writing import LoopWriter, MemoryWriter
 from tests.contract.lying_directories import (
     LooksBeforeItRemoves,
     Makes,
@@ -111,7 +112,7 @@ class KeepsTombs(MemoryStore):
         self.tombs.add(path)
 
 
-class _RenamingOnce(memory._Renames):
+class _RenamingOnce(Renames):
     def __init__(self, tombs: set[StorePath]) -> None:
         self.tombs = tombs
 
@@ -218,7 +219,7 @@ class HidesItsRenames(MemoryStore):
     capabilities = replace(CAPABILITIES, atomic_rename=None)
 
 
-class _ShownAtOnce(memory._LoopWriter):
+class _ShownAtOnce(LoopWriter):
     async def write(self, data: bytes) -> None:
         plain.pipe_file(self._writer._path, data)
         await super().write(data)
@@ -230,10 +231,10 @@ class ShowsWhatIsWritten(MemoryStore):
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
     ) -> Writer[Entry]:
-        return _ShownAtOnce(memory._MemoryWriter(path, within))
+        return _ShownAtOnce(MemoryWriter(path, within))
 
 
-class _PublishedWhenCollected(memory._LoopWriter):
+class _PublishedWhenCollected(LoopWriter):
     def __del__(self) -> None:
         if self._writer._file is not None:
             self._writer.finish()
@@ -245,10 +246,10 @@ class PublishesAtClose(MemoryStore):
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
     ) -> Writer[Entry]:
-        return _PublishedWhenCollected(memory._MemoryWriter(path, within))
+        return _PublishedWhenCollected(MemoryWriter(path, within))
 
 
-class _Renaming(memory._Renames):
+class _Renaming(Renames):
     async def rename(self, source: StorePath, target: StorePath, **how: Any) -> None:
         await super().rename(source, target, **{**how, "expecting": Expect.ANYTHING})
 
@@ -260,7 +261,7 @@ class _Renaming(memory._Renames):
         await super().rename_directory(source, target, within=within)
 
 
-class _Copying(memory._Renames):
+class _Copying(Renames):
     async def rename(self, source: StorePath, target: StorePath, **how: Any) -> None:
         there = plain.store.get(source)
         await super().rename(source, target, **how)

@@ -21,7 +21,7 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Token
 from fsspec_commit.testing.simulation.bucket import Object
-from fsspec_commit_stores import memory
+from fsspec_commit_stores.memory import tree
 from tests.flat.bucket import ALL_HABITS, Upload, make_bucket, remove_bucket
 from tests.scenes.flat_place import FlatPlace
 from tests.scenes.memory_place import MemoryPlace
@@ -116,7 +116,7 @@ def _state_in_memory(place: MemoryPlace) -> State:
     files = fsspec.filesystem("memory")
     below = f"{place.top}/"
     found: State = {
-        f"file {path}": [file.getvalue().decode(), memory._token(file), None]
+        f"file {path}": [file.getvalue().decode(), tree.token_of(file), None]
         for path, file in files.store.items()
         if path.startswith(below)
     }
@@ -132,7 +132,7 @@ def _put_back_in_memory(place: MemoryPlace, state: State) -> None:
         serial, _size, modified = token.split("-")
         file = MemoryFile(MemoryFileSystem(), path, text.encode())
         file.modified = datetime.fromtimestamp(float(modified), UTC)
-        memory._serials[file] = int(serial, 16)
+        tree.serials[file] = int(serial, 16)
         files.store[path] = file
     files.pseudo_dirs.extend(path for path, _ in _of("directory", state))
 

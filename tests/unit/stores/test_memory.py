@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -13,7 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec_commit.errors import Reply, RequestError, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Directory, Entry, Expect, OpenOptions, Store
-from fsspec_commit_stores.memory import MemoryStore
+from fsspec_commit_stores.memory import MemoryStore, tree
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -249,3 +250,58 @@ def test_deleting_is_for_files_and_trees_for_directories(store: MemoryStore) -> 
     with pytest.raises(StoreError, match="exists"):
         run(store.delete(at(store, "d/a"), expecting=Expect.ABSENT))
     assert plain.cat(at(store, "d/a")) == b"1"
+
+
+def test_others_may_write_whenever_python_collects_garbage(store: MemoryStore) -> None:
+    """Finalizers let other threads run: in Python 3.11 in the midst of a call in C, too."""
+    for number in range(10):
+        put(store, f"d/{number}")
+
+    more = iter(range(1000))
+
+    def write_one_more(phase: str, _: object) -> None:
+        if phase == "start" and (number := next(more, None)) is not None:
+            plain.store[at(store, f"d/more-{number}")] = plain.store[at(store, "d/0")]
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(write_one_more)
+    gc.set_threshold(1)
+    try:
+        for _ in range(10):
+            assert run(_names(store)) >= {at(store, f"d/{number}") for number in range(10)}
+            assert isinstance(run(store.stat(at(store, "d"))), Directory)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(write_one_more)
+    assert next(more, 1000) > 0, "nothing was collected meanwhile"
+
+
+async def _names(store: MemoryStore) -> set[StorePath]:
+    return {entry.path async for entry in store.list_tree(at(store, "d"))}
+
+
+def test_what_another_removed_first_is_gone(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs that use fsspec take no lock: they remove what is just being looked at."""
+
+    def removed_meanwhile(look: Any) -> Any:
+        def looking(path: str, *how: Any) -> list[Any]:
+            found = list(look(path, *how))
+            if plain.exists(path):
+                plain.rm(path, recursive=True)
+            return found
+
+        return looking
+
+    put(store, "d/e/a")
+    put(store, "d/b")
+    with monkeypatch.context() as patched:
+        patched.setattr(tree, "below", removed_meanwhile(tree.below))
+        run(store.delete_tree(at(store, "d")))
+    assert run(store.stat(at(store, "d"))) is None
+    put(store, "d/e/a")
+    with monkeypatch.context() as patched:
+        patched.setattr(tree, "directories_at", removed_meanwhile(tree.directories_at))
+        run(store.delete_tree(at(store, "d")))
+    assert run(store.stat(at(store, "d"))) is None
