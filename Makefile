@@ -86,9 +86,9 @@ smoke: $(INSTALLED) ## try the built wheel by each Python of this machine
 NIGHTLY_WORKERS ?= $(shell expr 2 '*' $$(nproc))
 
 # All of the searches take more than four hours of two cores, and a night has one: it runs an eighth of them, others
-# each day, and a third of the benchmarks.
+# each day, and a fifth of the benchmarks.
 NIGHTS ?= 8
-BENCHMARK_NIGHTS ?= 3
+BENCHMARK_NIGHTS ?= 5
 DAY := $(shell expr $$(date +%s) / 86400)
 NIGHTLY_SHARE ?= $(DAY)/$(NIGHTS)
 BENCHMARK_SHARE ?= $(DAY)/$(BENCHMARK_NIGHTS)

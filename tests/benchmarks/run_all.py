@@ -2,7 +2,7 @@
 
 A goal that is missed is shown and fails nothing: a time says as much about the machine as about the
 code. What fails is a benchmark that does not run. All of them together stop after 25 minutes, which
-is enough for a third of them on a machine that is busy, too: a night runs one, ``--share``.
+is enough for a fifth of them on a machine that is busy, too: a night runs one, ``--share``.
 
     python -m tests.benchmarks.run_all [--quick] [--rounds N] [--minutes N] [--share NUMBER/COUNT]
 """
