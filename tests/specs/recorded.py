@@ -85,8 +85,8 @@ IN_AREA: Table = (
     ("create", r"uploads/.*", ""),
     # A directory is made where something in it is refused without.
     ("make_directory", r".*", ""),
-    # Nothing is in it: `void_area` is about what may come into it.
-    ("remove_empty_directory", r"", ""),
+    # Nothing is in them: `void_area` is about what may come into them.
+    ("remove_empty_directory", r".*", ""),
 )
 # The same, of the path below the destination.
 AT_DESTINATION: Table = (
