@@ -56,7 +56,8 @@ class Paged:
             if key.startswith(f"{path}/"):
                 name, slash, _ = key[len(path) + 1 :].partition("/")
                 child = f"{path}/{name}"
-                found[child + slash] = Directory(StorePath(child)) if slash else entry(child)
+                if name or slash:  # else it is the directory's own marker
+                    found[child + slash] = Directory(StorePath(child)) if slash else entry(child)
         async for page in self._pages(path, list(found)):
             for key in page:
                 yield found[key]
@@ -245,6 +246,7 @@ NAMES = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(NAMES, st.integers(1, 4), st.integers(1, 3))
 @example({"a/a", "a/b", "a/", "a"}, 1, 1)
+@example({"a/a/a", "a/"}, 1, 1)
 def test_any_tree_is_listed_whole(names: set[str], long: int, page: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(branches, "LONG", long)
