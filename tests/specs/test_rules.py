@@ -12,6 +12,7 @@ from tests.specs import (
     emptying,
     job_over,
     late_deletes,
+    look_beside,
     marker_uploads,
     markers,
     nested,
@@ -34,6 +35,10 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "emptying": (emptying.search, 1_000),
     "job over": (job_over.search, 10_000),
     "late deletes": (late_deletes.search, 1_000),
+    **{
+        f"look beside, {jobs}": (partial(look_beside.search, jobs), 10_000)
+        for jobs in look_beside.JOBS
+    },
     "marker uploads": (marker_uploads.search, 1_000),
     **{f"markers, {plan}": (partial(markers.search, plan), 100) for plan in markers.PLANS},
     **{f"nested, {plan}": (partial(nested.search, plan), 50) for plan in nested.PLANS},
@@ -45,7 +50,10 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "void area, if empty": (partial(void_area.search_if_empty, "by path"), 50),
     "void area, if empty, by handle": (partial(void_area.search_if_empty, "by handle"), 50),
 }
-BY_NIGHT = {"reader, two of many"}
+BY_NIGHT = {
+    "reader, two of many",
+    *(f"look beside, {jobs}" for jobs in look_beside.JOBS if jobs not in look_beside.BY_DAY),
+}
 WEAKENED = [
     pytest.param(partial(search, weakened), id=f"{model}: {weakened}")
     for model, search, rules in (
@@ -53,6 +61,11 @@ WEAKENED = [
         ("emptying", emptying.search, emptying.Weakened),
         ("job over", job_over.search, job_over.Weakened),
         ("late deletes", late_deletes.search, late_deletes.Weakened),
+        (
+            "look beside",
+            partial(search_all, look_beside.search, look_beside.JOBS),
+            look_beside.Weakened,
+        ),
         ("marker uploads", marker_uploads.search, marker_uploads.Weakened),
         ("markers", partial(search_all, markers.search, markers.PLANS), markers.Weakened),
         ("nested, by directories", partial(nested.search, "by directories"), nested.Weakened),
