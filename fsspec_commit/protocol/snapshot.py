@@ -52,8 +52,6 @@ T = TypeVar("T")
 
 TRIES_MAX = 64
 """How often the files are listed, before it is given up because jobs come and go all the time."""
-_LISTED_AT_ONCE_MAX = 256
-"""A longer listing of the areas may show its beginning and its end as of different moments."""
 
 
 class Phase(Enum):
@@ -264,7 +262,8 @@ async def _list_committed(reader: Reader, look: Look) -> Snapshot:
 
 async def _look(store: ConfirmedStore) -> Look:
     destination = DestinationLayout(store.root)
-    areas = await store.list_area(destination.areas)
+    whole = await store.list_at_once(destination.areas)
+    areas = await store.list_area(destination.areas) if whole is None else whole
 
     async def read(layout: JobLayout) -> SeenJob:
         return await _read_job(store, layout)
@@ -274,7 +273,7 @@ async def _look(store: ConfirmedStore) -> Look:
     for state in unusable_among(areas, destination):
         damage = RecordError(f"{state.layout.area!r}: {state.damage}", job_id=state.layout.job_id)
         jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))
-    if len(areas) > _LISTED_AT_ONCE_MAX:
+    if whole is None:
         # An epoch must not have been listed before an area was, or else a job that has finished
         # between the two would be in neither. And one listing may show neither of two epochs.
         areas += await store.list_area(destination.areas)

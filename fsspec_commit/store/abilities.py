@@ -118,6 +118,20 @@ class ListsInOrder(Protocol):
         """
 
 
+class ListsAtOnce(Protocol):
+    """What stands in a directory is shown as of one moment, or it is said that it is not."""
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """Everything directly in the directory *path*; nothing if it is missing.
+
+        By one request: others act before the next page is asked for, however few names are on the
+        first. What is looked at after the names, such as the token of each file, may be later.
+
+        Returns:
+            What :meth:`Store.list_children` shows; ``None`` if one answer does not show all of it.
+        """
+
+
 class AdoptsUploads(Protocol):
     """An upload can be completed that another program has begun, by its id alone."""
 
@@ -230,6 +244,10 @@ class Store(Protocol):
         """Listing files in order; optional, and only where listings are paged."""
 
     @property
+    def at_once(self) -> ListsAtOnce | None:
+        """Listing a directory as of one moment; optional: a job that commits asks less then."""
+
+    @property
     def directories(self) -> RenamesDirectories | None:
         """Renaming directories."""
 
@@ -273,8 +291,8 @@ class Store(Protocol):
     def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory | Unusable]:
         """Everything directly in the directory *path*; nothing if it is missing.
 
-        That includes what is neither a file nor a directory, as an :class:`Unusable`. Up to 256
-        names are shown as of one moment.
+        That includes what is neither a file nor a directory, as an :class:`Unusable`. Nothing is
+        promised of the moments at which two names are shown, except by :attr:`at_once`.
         """
 
     def writer(
@@ -328,6 +346,7 @@ __all__ = [
     "DeletesInBulk",
     "DirectWriter",
     "Expect",
+    "ListsAtOnce",
     "ListsInOrder",
     "MakesDirectories",
     "RemovesEmptyDirectories",

@@ -14,6 +14,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    ListsAtOnce,
     ListsInOrder,
     MakesDirectories,
     OpenOptions,
@@ -29,6 +30,7 @@ from fsspec_commit.store import (
 )
 from fsspec_commit.testing.wrapped_abilities import (
     Carry,
+    WrappedAtOnce,
     WrappedBulk,
     WrappedBulkDeletion,
     WrappedDirectories,
@@ -132,6 +134,12 @@ class WrappedStore:
         """Listing files in order."""
         listing = self.store.in_order
         return None if listing is None else WrappedInOrder(listing, self._carry)
+
+    @property
+    def at_once(self) -> ListsAtOnce | None:
+        """Listing a directory as of one moment."""
+        listing = self.store.at_once
+        return None if listing is None else WrappedAtOnce(listing, self._carry)
 
     @property
     def directories(self) -> RenamesDirectories | None:

@@ -14,7 +14,10 @@ from fsspec_commit.store import (
     AdoptsUploads,
     CompletesUploads,
     DeletesInBulk,
+    Directory,
+    Entry,
     Expectation,
+    ListsAtOnce,
     ListsInOrder,
     MakesDirectories,
     Part,
@@ -24,6 +27,7 @@ from fsspec_commit.store import (
     RenamesFiles,
     RenamesInBulk,
     Token,
+    Unusable,
 )
 
 T = TypeVar("T")
@@ -76,6 +80,18 @@ class WrappedInOrder:
         return await self._carry(
             "list_tree", path, lambda: self._listing.list_in_order(path, first, last)
         )
+
+
+class WrappedAtOnce:
+    """Listing a directory as of one moment: a call like any other listing of it."""
+
+    def __init__(self, listing: ListsAtOnce, carry: Carry) -> None:
+        self._listing = listing
+        self._carry = carry
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """Everything directly in the directory *path*, if one answer shows it."""
+        return await self._carry("list_children", path, lambda: self._listing.list_at_once(path))
 
 
 class WrappedBulk:

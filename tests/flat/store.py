@@ -15,11 +15,13 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    ListsAtOnce,
     OpenOptions,
     Part,
     PendingUpload,
     Store,
     Token,
+    Unusable,
     Writer,
     registry,
 )
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 
 
 FLAT = "flat"
+
+
+async def by_pages(store: object, path: StorePath) -> None:
+    """To be `FlatStore.list_at_once`, of a bucket whose pages are shorter than all listings."""
 
 
 class FlatStore:
@@ -106,6 +112,13 @@ class FlatStore:
             above, _, name = directory.rpartition("/")
             if above == path and f"{name}/" not in shown:
                 yield Directory(directory)
+
+    @property
+    def at_once(self) -> ListsAtOnce | None:
+        return self
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        return [child async for child in self.list_children(path)]
 
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None

@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry, Store
+from fsspec_commit.store import Directory, Entry, Store, Unusable
 from fsspec_commit_stores.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class FoldingStore:
         self.files = _Folding(store.files, self._kept)
         self.directories = _Folding(store.directories, self._kept)
         self.direct = None
+        self.at_once = self
 
     def __getattr__(self, name: str) -> Any:
         """All the rest."""
@@ -46,6 +47,10 @@ class FoldingStore:
         """What stands in a directory, by the names that are kept."""
         async for child in self._store.list_children(await self._kept(path)):
             yield child
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable]:
+        """The same, as of one moment."""
+        return [child async for child in self.list_children(path)]
 
     def writer(self, path: StorePath, **how: Any) -> Any:
         """Working files; their directories are new."""

@@ -18,7 +18,6 @@ from fsspec_commit.errors import (
 )
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
-from fsspec_commit.protocol import snapshot
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.snapshot import Reader, committed_files
@@ -26,7 +25,7 @@ from fsspec_commit.records import entries
 from fsspec_commit.store import Unusable
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
-from tests.flat.store import FlatStore
+from tests.flat.store import FlatStore, by_pages
 from tests.protocol.cleaning import NONCE, destination, put, url
 from tests.protocol.in_virtual_time import (
     Clock,
@@ -310,21 +309,27 @@ def test_what_stands_in_the_place_of_an_area_may_hide_a_job(
     run(main())
 
 
-@pytest.mark.parametrize("entries", [2, 3])
-def test_of_many_entries_beside_the_areas_epochs_are_listed_again_at_last(
-    bucket: Bucket, entries: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("shows", "lists"),
+    [("at once", 2), ("by pages", 6), ("not said", 4)],
+)
+def test_what_is_not_shown_at_once_beside_the_areas_is_listed_again_at_last(
+    bucket: Bucket, shows: str, lists: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An epoch must not have been listed before an area that it is to tell of."""
-    monkeypatch.setattr(snapshot, "_LISTED_AT_ONCE_MAX", 2)
+    if shows == "by pages":
+        monkeypatch.setattr(FlatStore, "list_at_once", by_pages)
+    if shows == "not said":
+        monkeypatch.setattr(FlatStore, "at_once", None)
 
     async def main() -> None:
         layout = destination(bucket)
-        for number in range(entries):
+        for number in range(2):
             put(bucket, layout.epoch(Nonce(f"{number:032x}")), b"")
         calls = Stop("never", "")
         assert await read(bucket, calls) == {OLD}
         listed = [path for verb, path in calls.calls if verb == "list_children"]
-        assert listed == [layout.areas] * (2 if entries == 2 else 4)
+        assert listed == [layout.areas] * lists
 
     run(main())
 

@@ -6,7 +6,7 @@ counts from the moment at which its record says that it is published. Jobs are a
 and may die anywhere: who dies is who never takes another step. Where the looks differ there is no
 further step either, since the next try begins with the later one, as if the reader had just come.
 
-Areas and epochs are listed at one moment; where they are many, one area after the other, and the
+Areas and epochs are listed at one moment; where nobody says so, one area after the other, and the
 epochs after the states. What replaces a file in place is not here: its name stays in the answer.
 """
 

@@ -225,6 +225,16 @@ class StoreReads(Counted):
 
         return await self._ask("op_list_status", listing)
 
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What :meth:`list_area` returns, as of one moment; ``None`` if the store has not said so.
+
+        That is known only where one answer shows all.
+        """
+        ability = self._store.at_once
+        if ability is None:
+            return None
+        return await self._ask("op_list_status", lambda: ability.list_at_once(path))
+
     async def list_usable(self, path: StorePath) -> list[Entry | Directory]:
         """Every file and directory that :meth:`list_area` shows."""
         return [one for one in await self.list_area(path) if not isinstance(one, Unusable)]

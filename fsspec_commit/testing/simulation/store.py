@@ -20,6 +20,7 @@ from fsspec_commit.store import (
     OpenOptions,
     Store,
     Token,
+    Unusable,
     Writer,
 )
 from fsspec_commit.store.opening import Ask
@@ -30,6 +31,10 @@ from fsspec_commit.testing.simulation.renames import SimulatedRenames
 from fsspec_commit.testing.simulation.uploads import SimulatedUploads
 
 T = TypeVar("T")
+
+_PAGE_ENTRIES_MAX = 1_000
+_SHORT_PAGES = 0.25
+"""So many of the pages that could be long are as short as those of other listings."""
 
 
 class SimulatedStore:
@@ -58,6 +63,7 @@ class SimulatedStore:
         self._ask = ask
         paged = family.has_directories and family.page_entries is not None
         self.in_order = self if family.lists_in_order else None
+        self.at_once = self
         renames = SimulatedRenames(root, bucket, family, process)
         self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if family.has_directories else None
@@ -159,6 +165,15 @@ class SimulatedStore:
             if len(children) < size:
                 return
             after = _key(children[-1])
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """Everything directly in *path*, if that is on the first page, which may be short."""
+        children = await self._request("list_children", path, lambda: self._children(path))
+        size = self._family.page_entries
+        if size is None:
+            return [*children]
+        is_short = self._random.random() < _SHORT_PAGES
+        return [*children] if len(children) <= (size if is_short else _PAGE_ENTRIES_MAX) else None
 
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Directory, Entry, Expect, ListsInOrder, Store
+from fsspec_commit.store import Directory, Entry, Expect, ListsInOrder, Store, Unusable
 from fsspec_commit.testing.store_contract.given import (
     At,
     Given,
@@ -35,8 +35,12 @@ def _said_so(listed: tuple[list[StorePath], bool] | None) -> tuple[list[StorePat
     return listed
 
 
+def _path(child: Entry | Directory | Unusable) -> StorePath:
+    return child.path
+
+
 class ListingsContract(Given):
-    """`list_tree`, `list_children` and `in_order`.
+    """`list_tree`, `list_children`, `at_once` and `in_order`.
 
     Attributes:
         page_entries: So many a page of the store's listings holds at most, if there are pages.
@@ -157,6 +161,27 @@ class ListingsContract(Given):
         assert await tree(store, at("d")) == sorted(paths)
         children = [child.path async for child in store.list_children(at("d"))]
         assert len(children) == len(set(children)) == many + 7
+
+    @driven
+    async def test_what_is_listed_at_once_is_all_there_is(self, store: Store, at: At) -> None:
+        """Where it can be, and never what takes several pages: others act between those."""
+        listing = store.at_once
+        if listing is None:
+            pytest.skip("this store does not say which listings are of one moment")
+        assert await listing.list_at_once(at("d")) in ([], None)
+        for number in range(5):
+            await place_at(store, at(f"d/{number}"), b"1")
+            await place_at(store, at(f"d/e/{number}"), b"1")
+            shown = await listing.list_at_once(at("d"))
+            listed = [child async for child in store.list_children(at("d"))]
+            assert len(listed) == number + 2
+            assert shown is None or sorted(shown, key=_path) == sorted(listed, key=_path)
+        if store.capabilities.paged_listing:
+            many = [at(f"m/{number:05d}") for number in range(self.page_entries + _BEYOND)]
+            for start in range(0, len(many), 100):
+                placing = (place_at(store, path, b"") for path in many[start : start + 100])
+                await asyncio.gather(*placing)
+            assert await listing.list_at_once(at("m")) is None
 
     @driven
     async def test_some_directories_are_listed_in_order(self, store: Store, at: At) -> None:

@@ -7,7 +7,7 @@ are given.
 
 import errno
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry, Unusable
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
@@ -61,18 +61,20 @@ class BlobListing:
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
-        shown = set[str]()
+        shown = set[StorePath]()
         async for page in self._pages(path, delimiter="/"):
-            for common in page.iterfind("BlobPrefix"):
-                name = _text(common.find("Name")).rstrip("/")
+            for child in self._on(page):
+                if isinstance(child, Entry):
+                    yield child
                 # A prefix can be on two pages.
-                if name not in shown:
-                    shown.add(name)
-                    yield Directory(self._container.path(name))
-            for found in page.iterfind("Blob"):
-                entry = self._entry(found)
-                if entry is not None:
-                    yield entry
+                elif child.path not in shown:
+                    shown.add(child.path)
+                    yield child
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What stands directly in *path*, if that is on one page: one may be short, or empty."""
+        page, mark = await self._page(path, self._query(path, delimiter="/"))
+        return None if mark else [*self._on(page)]
 
     async def is_directory(self, path: StorePath) -> bool:
         """Whether there is anything below *path*, mostly by one request."""
@@ -125,6 +127,15 @@ class BlobListing:
             "Delete Blob", path, why, Reply.UNKNOWN, is_overload=is_overload
         )
 
+    def _on(self, page: ET.Element) -> Iterator[Entry | Directory]:
+        """The directories and files on a page."""
+        for common in page.iterfind("BlobPrefix"):
+            yield Directory(self._container.path(_text(common.find("Name")).rstrip("/")))
+        for found in page.iterfind("Blob"):
+            entry = self._entry(found)
+            if entry is not None:
+                yield entry
+
     def _entry(self, found: ET.Element) -> Entry | None:
         """One file of a page; ``None`` of what only makes a directory be seen."""
         name = _text(found.find("Name"))
@@ -143,32 +154,40 @@ class BlobListing:
     async def _pages(self, path: StorePath, **query: str) -> AsyncIterator[ET.Element]:
         """Every page of what is below *path*: its blobs and prefixes.
 
-        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
-        the page of another place; what that shows would be deleted, or taken for a file.
-
         Raises:
             StoreError: A page was not given, is none, or is of another place.
         """
-        prefix = below(self._container.key(path))
-        query = {"maxresults": str(_PAGE), "include": "metadata", **query}
-        if prefix:
-            query["prefix"] = prefix
+        query = self._query(path, **query)
         continuations = Continuations(self._container, "List Blobs", path)
         while True:
-            asked = partial(self._container.send, "List Blobs", path, query=query)
-            answer = await (self._ask(asked) if "marker" in query else asked())
-            page = xml_root(answer.body)
-            blobs = None if page is None else page.find("Blobs")
-            if page is None or blobs is None or page.tag != "EnumerationResults":
-                raise self._container.doubt("List Blobs", path, _NO_LISTING)
-            if not all(_text(found.find("Name")).startswith(prefix) for found in blobs):
-                raise self._container.doubt("List Blobs", path, ANOTHER_PLACE)
+            blobs, mark = await self._page(path, query)
             yield blobs
-            mark = _text(page.find("NextMarker"))
             if not mark:
                 return
             continuations.check(mark)
             query["marker"] = mark
+
+    def _query(self, path: StorePath, **query: str) -> dict[str, str]:
+        prefix = below(self._container.key(path))
+        query = {"maxresults": str(_PAGE), "include": "metadata", **query}
+        return {**query, "prefix": prefix} if prefix else query
+
+    async def _page(self, path: StorePath, query: Mapping[str, str]) -> tuple[ET.Element, str]:
+        """One page, of the place that was asked for, and where the next one begins.
+
+        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
+        the page of another place; what that shows would be deleted, or taken for a file.
+        """
+        asked = partial(self._container.send, "List Blobs", path, query=query)
+        answer = await (self._ask(asked) if "marker" in query else asked())
+        page = xml_root(answer.body)
+        blobs = None if page is None else page.find("Blobs")
+        if page is None or blobs is None or page.tag != "EnumerationResults":
+            raise self._container.doubt("List Blobs", path, _NO_LISTING)
+        prefix = query.get("prefix", "")
+        if not all(_text(found.find("Name")).startswith(prefix) for found in blobs):
+            raise self._container.doubt("List Blobs", path, ANOTHER_PLACE)
+        return blobs, _text(page.find("NextMarker"))
 
 
 class PathListing:
@@ -196,6 +215,11 @@ class PathListing:
         async for found in self._paths(path, is_recursive=False):
             yield found
 
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What stands directly in *path*, if that is on one page: one may be short, or empty."""
+        page, following = await self._page(path, self._query(path, is_recursive=False))
+        return None if following else [*page]
+
     @raising_store_errors
     async def delete_tree(self, path: StorePath) -> None:
         """Delete the directory *path* with all below it, by one request or as many as it takes.
@@ -222,30 +246,38 @@ class PathListing:
         Raises:
             StoreError: A page was not given, or is none.
         """
-        directory = self._container.key(path)
-        query = {"recursive": str(is_recursive).lower(), "maxResults": str(_PAGE)}
-        if directory:
-            query["directory"] = directory
+        query = self._query(path, is_recursive=is_recursive)
         continuations = Continuations(self._container, "Path - List", path)
         while True:
-            asked = partial(self._page, path, query)
-            answer = await (self._ask(asked) if "continuation" in query else asked())
-            if answer is None:
-                return
-            for found in self._found(path, answer.body):
-                if found.path.startswith(f"{path}/"):
-                    yield found
-                # Asked for what is below a file, the service shows the file.
-                elif found.path != path:
-                    raise self._container.doubt("Path - List", path, ANOTHER_PLACE)
-            following = answer.headers.get("x-ms-continuation")
+            page, following = await self._page(path, query)
+            for found in page:
+                yield found
             if not following:
                 return
             continuations.check(following)
             query["continuation"] = following
 
+    def _query(self, path: StorePath, *, is_recursive: bool) -> dict[str, str]:
+        directory = self._container.key(path)
+        query = {"recursive": str(is_recursive).lower(), "maxResults": str(_PAGE)}
+        return {**query, "directory": directory} if directory else query
+
+    async def _page(
+        self, path: StorePath, query: Mapping[str, str]
+    ) -> tuple[list[Entry | Directory], str | None]:
+        """One page of what is below *path*, and where the next one begins."""
+        asked = partial(self._answer, path, query)
+        answer = await (self._ask(asked) if "continuation" in query else asked())
+        if answer is None:
+            return [], None
+        page = [one for one in self._found(path, answer.body) if one.path != path]
+        # Asked for what is below a file, the service shows the file.
+        if not all(found.path.startswith(f"{path}/") for found in page):
+            raise self._container.doubt("Path - List", path, ANOTHER_PLACE)
+        return page, answer.headers.get("x-ms-continuation")
+
     @raising_store_errors
-    async def _page(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:
+    async def _answer(self, path: StorePath, query: Mapping[str, str]) -> Answer | None:
         try:
             return await self._container.request("Path - List", path, query=query)
         except RequestFailedError as error:

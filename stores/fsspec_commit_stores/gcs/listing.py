@@ -7,14 +7,14 @@ A listing sees every finished write and delete.
 https://cloud.google.com/storage/docs/consistency
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Literal, Required, TypedDict
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry, Unusable
 from fsspec_commit_stores.gcs.contents import Resource, entry_of
 from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.requests import Bucket, Given
@@ -89,15 +89,20 @@ class Listing:
         """What stands directly in *path*."""
         prefix = below(self._bucket.key(path))
         # Some servers name a prefix again on each page that has a part of it.
-        seen = set[str]()
+        seen = set[StorePath]()
         async for page in self._pages(path, _FIELDS, None, prefix=prefix, delimiter="/"):
-            for common in page.get("prefixes", ()):
-                if common not in seen:
-                    seen.add(common)
-                    yield Directory(self._bucket.path(common[:-1]))
-            for listed in _items(page):
-                if listed["name"] != prefix:
-                    yield self._entry(listed)
+            for child in self._on(page, prefix):
+                if isinstance(child, Entry):
+                    yield child
+                elif child.path not in seen:
+                    seen.add(child.path)
+                    yield child
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What stands directly in *path*, if that is on one page: one may be short, or empty."""
+        prefix = below(self._bucket.key(path))
+        page = await self._page(path, prefix=prefix, delimiter="/", fields=_FIELDS)
+        return None if page.get("nextPageToken") else [*self._on(page, prefix)]
 
     async def list_in_order(
         self, path: StorePath, first: StorePath, last: StorePath
@@ -229,6 +234,14 @@ class Listing:
         if not all(name.startswith(prefix) for name in (*_names(page), *page.get("prefixes", ()))):
             raise self._bucket.doubt(_NAME, path, ANOTHER_PLACE)
         return page
+
+    def _on(self, page: Page, prefix: str) -> Iterator[Entry | Directory]:
+        """The directories and files on *page*, without *prefix* itself."""
+        for common in page.get("prefixes", ()):
+            yield Directory(self._bucket.path(common[:-1]))
+        for listed in _items(page):
+            if listed["name"] != prefix:
+                yield self._entry(listed)
 
     def _entry(self, listed: Listed) -> Entry:
         path = self._bucket.path(listed["name"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry, Unusable
 from fsspec_commit_stores.hdfs.requests import Pages, Requests, Status
 from fsspec_commit_stores.hdfs.threads import heard
 from fsspec_commit_stores.hdfs.writing import is_hidden
@@ -42,6 +42,12 @@ class Listing:
         while found := await self._following(begun):
             for child in found:
                 yield child
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What stands directly in *path*, if one answer shows it."""
+        begun = self._begin(path, above=path)
+        page = await _names(begun.pages)
+        return [*_shown(path, page)] if begun.pages.is_whole else None
 
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*, which is not listed."""
@@ -79,15 +85,19 @@ class Listing:
         asked = partial(_names, begun.pages)
         while page := await (self._ask(asked) if begun.is_asked_again else asked()):
             begun.is_asked_again = True
-            found = [
-                Directory(child) if status.is_directory else status.entry(child)
-                for name, status in page
-                if status.is_directory or not is_hidden(name)
-                for child in (StorePath(f"{begun.path}/{name}"),)
-            ]
-            if found:
+            if found := _shown(begun.path, page):
                 return found
         return ()
+
+
+def _shown(path: StorePath, page: Sequence[tuple[str, Status]]) -> list[Entry | Directory]:
+    """What is on a page of *path*, without files that are hidden."""
+    return [
+        Directory(child) if status.is_directory else status.entry(child)
+        for name, status in page
+        if status.is_directory or not is_hidden(name)
+        for child in (StorePath(f"{path}/{name}"),)
+    ]
 
 
 @raising_store_errors

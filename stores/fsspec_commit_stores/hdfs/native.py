@@ -63,6 +63,7 @@ class NativeRequests:
     """The requests of one opened store; one loop's own."""
 
     creates_at_once = True
+    lists_at_once = False
 
     def __init__(
         self,
@@ -215,6 +216,8 @@ class NativeRequests:
 
 class NativePages:
     """The names in a directory; the client pages by itself, and begins only in front."""
+
+    is_whole = False
 
     def __init__(self, requests: NativeRequests, path: StorePath) -> None:
         self._requests = requests

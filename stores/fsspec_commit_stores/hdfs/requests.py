@@ -31,7 +31,13 @@ class Status:
 
 
 class Pages(Protocol):
-    """The names in one directory, some thousand a request."""
+    """The names in one directory, some thousand a request.
+
+    Attributes:
+        is_whole: Whether the last answer has said that no name is left.
+    """
+
+    is_whole: bool
 
     async def following(self) -> Sequence[tuple[str, Status]]:
         """Names that were not given yet, each with its status; none at the end, or for a file.
@@ -59,10 +65,12 @@ class Requests(Protocol):
     Attributes:
         server: Whom they go to, for messages.
         creates_at_once: Whether `create` has created the file when it returns.
+        lists_at_once: Whether a page is one answer; a client that pages by itself does not say.
     """
 
     server: str
     creates_at_once: bool
+    lists_at_once: bool
 
     async def status(self, path: StorePath) -> Status | None:
         """What stands at *path*."""

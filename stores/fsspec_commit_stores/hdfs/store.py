@@ -20,6 +20,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    ListsAtOnce,
     MakesDirectories,
     OpenOptions,
     RenamesDirectories,
@@ -55,6 +56,7 @@ class HdfsStore:
     def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
         self._requests = requests
         self._listing = Listing(requests, ask)
+        self.at_once: ListsAtOnce | None = self._listing if requests.lists_at_once else None
         self.root = root
         self.directory_creation = self._directories = Directories(requests, root)
         self._files = Files(requests, self._directories)

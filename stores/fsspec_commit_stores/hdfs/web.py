@@ -53,6 +53,7 @@ class WebRequests:
     """The requests of one opened store."""
 
     creates_at_once = False
+    lists_at_once = True
 
     def __init__(
         self,
@@ -257,7 +258,7 @@ class WebPages:
         self._first: Sequence[tuple[str, Status]] = ()
         self._last = ""
         self._lasts = set[str]()
-        self._is_whole = False
+        self.is_whole = False
 
     async def following(self) -> Sequence[tuple[str, Status]]:
         """Names that were not given yet.
@@ -267,14 +268,14 @@ class WebPages:
         gives it again all is asked at once. No order is relied on: the NameNode's is that of signed
         bytes, where "é" comes before "a".
         """
-        if self._is_whole:
+        if self.is_whole:
             return ()
         after = {"startafter": self._last} if self._last else {}
         part = await self._requests._list(  # noqa: SLF001  # its own
             "LISTSTATUS_BATCH", self._path, ListedInPart, **after
         )
         if part is None:
-            self._is_whole = True
+            self.is_whole = True
             return ()
         found = part.directory_listing.partial_listing.names
         are_left = part.directory_listing.remaining_entries > 0
@@ -283,11 +284,11 @@ class WebPages:
         given = {name for name, _ in self._first}
         if found and found[0][0] in given and len(self._lasts) == 1:
             whole = await self._requests._list("LISTSTATUS", self._path, Listed)  # noqa: SLF001  # its own
-            self._is_whole = True
+            self.is_whole = True
             return [one for one in whole.names if one[0] not in given] if whole else ()
         if found and (found[-1][0] in self._lasts or found[0][0] in given):
             raise self._doubt("gives the same ones again")  # It would do so for ever.
-        self._is_whole = not are_left
+        self.is_whole = not are_left
         self._first = self._first or found
         self._last = found[-1][0] if found else ""
         self._lasts.add(self._last)

@@ -14,6 +14,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    ListsAtOnce,
     ListsInOrder,
 )
 from fsspec_commit_stores.http.clients import Client, Close
@@ -24,7 +25,7 @@ from fsspec_commit_stores.http.requests import (
 )
 
 
-class Listing(Protocol):
+class Listing(ListsAtOnce, Protocol):
     """What such a store needs to list, and to delete what is listed."""
 
     def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
@@ -70,6 +71,7 @@ class HttpStore(ABC):
         self.unverified_endpoint = None if is_verified else f"{requests.endpoint}/{requests.name}"
         self._requests = requests
         self._listed = listing
+        self.at_once: ListsAtOnce = listing
         self._client = client
         # A job that could not even be aborted is let go of with its store still open.
         loop = asyncio.get_running_loop()

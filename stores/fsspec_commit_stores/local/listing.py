@@ -15,6 +15,9 @@ from fsspec_commit_stores.local.failures import not_done, refusal, reporting, sy
 # Of names of a hundred bytes, in the 32 kB that the C library reads with one call.
 _READ_AT_ONCE_MAX = 256
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
+_READ_AT_ONCE_BYTES = 2_000
+"""So much every C library reads with one call: of musl's 2 kB, "." and ".." take some."""
+_BESIDE_A_NAME_BYTES = 27
 
 
 async def list_children(
@@ -26,18 +29,33 @@ async def list_children(
     and where one is gone by then, the file that took its place was not read. So it is read again;
     a long one not for ever, for it may be of no job.
     """
+    for child in _settled(directories, path):
+        if child is not None:
+            yield child
+
+
+def list_at_once(
+    directories: Directories, path: StorePath
+) -> list[Entry | Directory | Unusable] | None:
+    """What stands directly in *path*; ``None`` if some C library reads that by several calls."""
+    children = _settled(directories, path)
+    shown = [child for child in children if child is not None]
+    names = (child.path.rpartition("/")[2] for child in shown)
+    size_bytes = sum(len(name.encode(errors="replace")) + _BESIDE_A_NAME_BYTES for name in names)
+    return shown if len(shown) == len(children) and size_bytes <= _READ_AT_ONCE_BYTES else None
+
+
+def _settled(
+    directories: Directories, path: StorePath
+) -> list[Entry | Directory | Unusable | None]:
     for tried in range(_TRIES_MAX):
         with closing(_children(directories, directories.relative(path))) as found:
             children = list(found)
         are_many = len(children) > _READ_AT_ONCE_MAX
         if None not in children or (are_many and tried >= _TRIES_OF_MANY):
-            break
-    else:
-        message = f"cannot list {path!r}: files there come and go all the time"
-        raise not_done(message, path, errno.EBUSY)
-    for child in children:
-        if child is not None:
-            yield child
+            return children
+    message = f"cannot list {path!r}: files there come and go all the time"
+    raise not_done(message, path, errno.EBUSY)
 
 
 async def list_tree(

@@ -25,6 +25,7 @@ from fsspec_commit.store import (
     Entry,
     Expect,
     Expectation,
+    ListsAtOnce,
     OpenOptions,
     RenamesDirectories,
     RenamesFiles,
@@ -145,6 +146,19 @@ class LocalStore:
             StoreError: *path* itself is a symbolic link.
         """
         return listing.list_children(self._directories, path)
+
+    @property
+    def at_once(self) -> ListsAtOnce:
+        """Its own listings, of directories that are short."""
+        return self
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What stands directly in *path*; ``None`` if it may take more than one call to read.
+
+        Raises:
+            StoreError: *path* itself is a symbolic link.
+        """
+        return listing.list_at_once(self._directories, path)
 
     def writer(
         self,

@@ -24,11 +24,13 @@ from fsspec_commit.store import (
     Directory,
     Entry,
     Expectation,
+    ListsAtOnce,
     OpenOptions,
     RenamesDirectories,
     RenamesFiles,
     Store,
     Token,
+    Unusable,
     Writer,
     WritesDirectly,
 )
@@ -116,6 +118,15 @@ class MemoryStore:
             entries = [tree.entry_of(name, file) for name, file in tree.below(path, without)]
         for entry in entries:
             yield entry
+
+    @property
+    def at_once(self) -> ListsAtOnce:
+        """Its own listings."""
+        return self
+
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable]:
+        """What stands directly in the directory *path*, as it stood at one moment."""
+        return [child async for child in self.list_children(path)]
 
     async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in the directory *path*, as it stood at one moment."""

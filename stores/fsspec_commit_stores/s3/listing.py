@@ -9,13 +9,13 @@ also shows what is gone, so directories come from `ListObjectsV2` all the same.
 
 import errno
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry
+from fsspec_commit.store import Ask, Directory, Entry, Unusable
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
     NAMELESS,
@@ -30,6 +30,7 @@ from fsspec_commit_stores.s3.pages import (
     ENCODED,
     contents,
     decode,
+    directories_of,
     is_after,
     keys_on,
     names_on,
@@ -39,9 +40,12 @@ from fsspec_commit_stores.s3.pages import (
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
 
+Shown: TypeAlias = tuple[list[Directory], dict[str, Entry]]
+"""Directories, and files by their keys."""
+
 _DELETED_AT_ONCE_MAX = 1000
 _SHOWN_AT_ONCE_MAX = 256
-"""Up to so many names are shown as of one moment."""
+"""Up to so many names are shown only as both listings show them."""
 _HELD_MAX = 2_000
 """Of so many files, and those of one more page, each of several listings at once holds all."""
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
@@ -121,24 +125,38 @@ class Listing:
                 for file in self._on(page, prefix=asked["Prefix"])[1].values():
                     yield file
 
+    async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        """What stands directly in *path*, if one page of `ListObjectsV2` names it.
+
+        A page may have any number of keys, or none, and be followed by another.
+        https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+        """
+        asked = {"Prefix": below(self._bucket.key(path)), "Delimiter": "/"}
+        if await self._versions.are_kept():
+            shown = await self._agreed(path, asked, at_once=True)
+        else:
+            shown = await self._on_one_page(path, asked)
+        return None if shown is None else [*shown[0], *shown[1].values()]
+
     async def _agreed(
-        self, path: StorePath, asked: Mapping[str, str]
-    ) -> tuple[list[Directory], dict[str, Entry]] | None:
-        """What both listings show; ``None`` if that is too much to be held."""
+        self, path: StorePath, asked: Mapping[str, str], *, at_once: bool = False
+    ) -> Shown | None:
+        """What both listings show; ``None`` if that is too much to be held, or for one page."""
         prefix = asked["Prefix"]
         for tried in range(_TRIES_MAX):
-            pages = self._object_pages(path, **asked)
-            directories, files = await self._shown(pages, prefix=prefix, files_max=_HELD_MAX)
-            if len(files) > _HELD_MAX:
+            shown = await (self._on_one_page if at_once else self._on_some_pages)(path, asked)
+            if shown is None:
                 return None
+            directories, files = shown
             if not files:
                 return directories, files
             named = set(files)
-            del files
+            del files, shown
             _, files = await self._shown(self._version_pages(path, **asked), prefix=prefix)
-            are_many = len(named) > _SHOWN_AT_ONCE_MAX
-            if files.keys() == named or (are_many and tried >= _TRIES_OF_MANY):
+            if files.keys() == named:
                 return directories, files
+            if len(named) > _SHOWN_AT_ONCE_MAX and tried >= _TRIES_OF_MANY:
+                return None if at_once else (directories, files)
         why = "files there come and go all the time"
         raise self._bucket.doubt("list_object_versions", path, why)
 
@@ -191,7 +209,7 @@ class Listing:
             if keys and deleted.issuperset(keys):
                 why = f"its files come back, or the listing is stale: {keys[0]!r}"
                 raise self._bucket.doubt("delete_objects", path, why)
-            directories.update(_directories(keys, prefix))
+            directories.update(directories_of(keys, prefix))
             is_last = not page.get("IsTruncated")
             emptied = sorted(directories, key=len, reverse=True) if is_last else []
             emptied = [one for one in emptied if self.keeps_directories and one not in keys]
@@ -218,7 +236,7 @@ class Listing:
         """
         keys = [self._bucket.key(path) for path in paths]
         prefix = below(self._bucket.key(within))
-        emptied = sorted({prefix, *_directories(keys, prefix)}, key=len, reverse=True)
+        emptied = sorted({prefix, *directories_of(keys, prefix)}, key=len, reverse=True)
         emptied = emptied if self.keeps_directories else []
         room = _DELETED_AT_ONCE_MAX - len(keys)
         await self._delete(within, keys, emptied[:room])
@@ -250,13 +268,22 @@ class Listing:
             is_overload=any(is_overload(one) for one in answers),
         )
 
+    async def _on_one_page(self, path: StorePath, asked: Mapping[str, str]) -> Shown | None:
+        page = await self._page("list_objects_v2", path, asked, {})
+        return None if page.get("IsTruncated") else self._on(page, prefix=asked["Prefix"])
+
+    async def _on_some_pages(self, path: StorePath, asked: Mapping[str, str]) -> Shown | None:
+        pages = self._object_pages(path, **asked)
+        shown = await self._shown(pages, prefix=asked["Prefix"], files_max=_HELD_MAX)
+        return None if len(shown[1]) > _HELD_MAX else shown
+
     async def _shown(
         self,
         pages: AsyncIterator[Mapping[str, Any]],
         *,
         prefix: str,
         files_max: float = math.inf,
-    ) -> tuple[list[Directory], dict[str, Entry]]:
+    ) -> Shown:
         """The directories on *pages*, and the files by their keys, without *prefix* itself.
 
         No page is asked for after one with which there are more files than *files_max*.
@@ -271,9 +298,7 @@ class Listing:
                 break
         return directories, files
 
-    def _on(
-        self, page: Mapping[str, Any], *, prefix: str
-    ) -> tuple[list[Directory], dict[str, Entry]]:
+    def _on(self, page: Mapping[str, Any], *, prefix: str) -> Shown:
         """What :meth:`_shown` returns of one page."""
         directories = [
             Directory(self._bucket.path(str(common["Prefix"])[:-1]))
@@ -375,14 +400,3 @@ class Listing:
             if not name.startswith(prefix):
                 raise self._bucket.doubt(method, path, ANOTHER_PLACE)
         return page
-
-
-def _directories(keys: Iterable[str], prefix: str) -> set[str]:
-    """Every directory below *prefix* that one of *keys* is in."""
-    found = set[str]()
-    for key in keys:
-        end = key.rfind("/", len(prefix))
-        while end >= len(prefix) and key[: end + 1] not in found:
-            found.add(key[: end + 1])
-            end = key.rfind("/", len(prefix), end)
-    return found

@@ -1,6 +1,6 @@
 """What one page of a listing shows, as `ListObjectsV2` or `ListObjectVersions` answers it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
@@ -90,3 +90,14 @@ def names_on(page: Mapping[str, Any]) -> Iterator[str]:
 def is_after(page: Mapping[str, Any], key: str) -> bool:
     """Whether every key on a page comes after *key*."""
     return min(keys_on(page), default=b"\xff") > key.encode()
+
+
+def directories_of(keys: Iterable[str], prefix: str) -> set[str]:
+    """Every directory below *prefix* that one of *keys* is in."""
+    found = set[str]()
+    for key in keys:
+        end = key.rfind("/", len(prefix))
+        while end >= len(prefix) and key[: end + 1] not in found:
+            found.add(key[: end + 1])
+            end = key.rfind("/", len(prefix), end)
+    return found

@@ -30,6 +30,21 @@ def test_every_page_is_listed(cloud: Scripted[Any], odd: str) -> None:
     assert {query["prefix"] for query in bucket.listings} == {"out/"}
 
 
+@pytest.mark.parametrize(("page", "is_one"), [(7, True), (6, False), (0, False)])
+def test_only_what_is_on_one_page_is_of_one_moment(
+    cloud: Scripted[Any], page: int, *, is_one: bool
+) -> None:
+    """A page may be short, or empty, and yet be followed by another: that one is of later."""
+    cloud.answering = bucket = cloud.bucket(*(f"out/{name}" for name in SEVEN), page=page or 9)
+    if not page:
+        cloud.always(cloud.bucket.shown([], "more"))
+    shown = cloud.run(cloud.store.at_once.list_at_once(StorePath("bucket/out")))
+    assert (shown is not None) == is_one
+    if is_one:
+        assert sorted(one.path for one in shown) == [f"bucket/out/{name}" for name in SEVEN]
+    assert len(cloud.asked if not page else bucket.listings) == 1
+
+
 def test_any_page_but_the_first_may_fail(cloud: Scripted[Any]) -> None:
     """Who lists begins again when the first one does, and could not go on at a later one."""
     bucket = cloud.bucket(*(f"out/{name}" for name in SEVEN))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,6 +55,21 @@ def test_many_blobs_are_deleted_by_their_names(flat: ScriptedAzure) -> None:
         caught = flat.failure_of(deleting.delete_files(paths, within=ROOT))
         assert caught.reply is reply
         assert "of its files were not deleted" in str(caught)
+
+
+@pytest.mark.parametrize("following", ["", "more"])
+def test_only_paths_on_one_page_are_of_one_moment(gen2: ScriptedAzure, following: str) -> None:
+    paths = [
+        {"name": "out/area", "isDirectory": "true"},
+        {"name": "out/epoch", "contentLength": "0", "etag": "e"},
+    ]
+    page = told(200, json.dumps({"paths": paths}).encode(), {"x-ms-continuation": following})
+    gen2.always(page)
+    shown = gen2.run(gen2.store.at_once.list_at_once(ROOT))
+    assert len(gen2.received) == 1
+    assert (None if shown is None else [one.path for one in shown]) == (
+        None if following else [f"{ROOT}/area", f"{ROOT}/epoch"]
+    )
 
 
 TURNS = 20

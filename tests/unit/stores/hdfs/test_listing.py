@@ -63,6 +63,10 @@ class TestNative:
     def pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("fsspec_commit_stores.hdfs.native._LISTED_AT_ONCE", PAGE)
 
+    def test_it_does_not_say_what_is_of_one_moment(self) -> None:
+        """The client pages by itself, and nobody knows how often it has asked."""
+        assert native(BreakingClient()).at_once is None
+
     def test_it_goes_on_behind_the_last_name(self) -> None:
         client = BreakingClient(3, 5)
         assert asyncio.run(listed(native(client))) == NAMES
@@ -177,6 +181,18 @@ class TestTree:
 
 
 class TestWeb:
+    @pytest.mark.parametrize("page", [PAGE, len(NAMES)])
+    def test_only_what_one_answer_shows_is_of_one_moment(
+        self, hdfs: ScriptedHdfs, monkeypatch: pytest.MonkeyPatch, page: int
+    ) -> None:
+        monkeypatch.setattr("tests.unit.stores.hdfs.test_listing.PAGE", page)
+        hdfs.answering = page_of
+        assert hdfs.store.at_once is not None
+        shown = hdfs.run(hdfs.store.at_once.list_at_once(ROOT))
+        names = None if shown is None else [one.path.rpartition("/")[2] for one in shown]
+        assert names == (NAMES if page == len(NAMES) else None)
+        assert len(hdfs.received) == 1
+
     def test_any_page_but_the_first_may_fail(self, hdfs: ScriptedHdfs) -> None:
         failed = set[str]()
 

@@ -227,6 +227,34 @@ def test_what_one_listing_misses_is_listed_again(s3: ScriptedS3) -> None:
     assert found.path == "bucket/out/second"
 
 
+@pytest.mark.parametrize("pages", [1, 2])
+def test_of_one_moment_is_what_one_page_of_names_shows(s3: ScriptedS3, pages: int) -> None:
+    """Whatever the listing of versions takes, which must show the same names.
+
+    A job that began after the first page of two was missed, and its epoch was on the second.
+    """
+
+    def answering(request: Received) -> Answer:
+        if "versioning" in request.query:
+            return xml("VersioningConfiguration", tag("Status", "Enabled"))
+        if "versions" in request.query:
+            latest = "<VersionId>v</VersionId><IsLatest>true</IsLatest>"
+            if "key-marker" in request.query:
+                return xml("ListVersionsResult", _listed("Version", "epoch", latest))
+            more = tag("IsTruncated", "true") + tag("NextKeyMarker", "deleted")
+            return xml("ListVersionsResult", more)
+        if pages == 2:
+            more = tag("IsTruncated", "true") + tag("NextContinuationToken", "2")
+            return xml("ListBucketResult", more)
+        return xml("ListBucketResult", _listed("Contents", "epoch"))
+
+    s3.answering = answering
+    shown = s3.run(s3.store.at_once.list_at_once(StorePath("bucket/out")))
+    assert (None if shown is None else [one.path for one in shown]) == (
+        ["bucket/out/epoch"] if pages == 1 else None
+    )
+
+
 @pytest.mark.parametrize("held", [2, 6, 10_000])
 def test_of_many_names_that_are_not_held_all_are_shown(
     s3: ScriptedS3, held: int, monkeypatch: pytest.MonkeyPatch
