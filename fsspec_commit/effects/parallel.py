@@ -103,6 +103,26 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tu
     return tasks[0].result(), tasks[1].result()
 
 
+async def stop(*calls: asyncio.Future[Any]) -> None:
+    """Cancel *calls*, and return when all have ended: none of them sends a request after that.
+
+    Each is cancelled once, for to end may take it a while.
+
+    Raises:
+        CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    for call in calls:
+        call.cancel()
+    while running := [call for call in calls if not call.done()]:
+        try:
+            await asyncio.wait(running)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
 def _error_of(task: asyncio.Future[Any]) -> BaseException | None:
     return asyncio.CancelledError() if task.cancelled() else task.exception()
 

@@ -8,6 +8,7 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
+from fsspec_commit.effects.parallel import stop
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.success import prepare_success
@@ -40,8 +41,7 @@ class MarkerUnderWay:
         if kind is None or issubclass(kind, Exception):
             await self.withdraw()
         elif self._preparing is not None:
-            self._preparing.cancel()
-            await asyncio.wait([self._preparing])
+            await stop(self._preparing)
 
     def begin(self, claim: Claim) -> None:
         """Begin to prepare the marker of *claim*, whether the claim stands or not.
@@ -75,11 +75,11 @@ class MarkerUnderWay:
         What is still being prepared is given up, and not repeated where the store does not answer:
         somebody waits to be told that the job cannot commit now.
         """
-        preparing, self._preparing = self._preparing, None
+        preparing = self._preparing
         if preparing is None:
             return
-        preparing.cancel()
-        await asyncio.wait([preparing])
+        await stop(preparing)
+        self._preparing = None
         if preparing.cancelled() or preparing.exception() is not None:
             return  # It is not prepared.
         marker = preparing.result()

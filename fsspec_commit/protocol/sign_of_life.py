@@ -11,6 +11,7 @@ import asyncio
 import logging
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import stop
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
 
@@ -44,11 +45,11 @@ class SignOfLife:
         """Stop renewing the file; an error of an adapter in doing so is not the job's."""
         if self._first is not None:
             self._first.cancel()
-        beating, self._beating = self._beating, None
+        beating = self._beating
         if beating is None:
             return
-        beating.cancel()
-        await asyncio.wait([beating])
+        await stop(beating)
+        self._beating = None
         error = None if beating.cancelled() else beating.exception()
         if error is not None:
             # By its name only: what a client says of a request may hold its signature.

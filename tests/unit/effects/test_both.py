@@ -1,4 +1,4 @@
-"""Two calls at once: neither is left behind, and the worse of two errors is raised."""
+"""Calls at once: none is left behind, and the worst of their errors is raised."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.effects.parallel import both
+from fsspec_commit.effects.parallel import both, stop
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -154,3 +154,33 @@ def test_an_error_of_one_is_no_more_than_that_of_a_cancelled_other() -> None:
     with pytest.raises(asyncio.CancelledError):
         run(both(calls.call("a", 1, StoreError("no")), cancels()))
     assert calls.ended == ["a"]
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_what_is_stopped_has_ended(interrupted: bool) -> None:
+    """All together, each told once, also if who waits for that is told to stop as well."""
+    told = list[int]()
+
+    async def ends_late(number: int) -> None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            told.append(number)
+            await asyncio.sleep(2)
+            raise
+
+    async def main() -> None:
+        calls = [asyncio.ensure_future(ends_late(number)) for number in range(3)]
+        done = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        await asyncio.sleep(1)
+        stopping = asyncio.ensure_future(stop(*calls, done))
+        for _ in range(2 * interrupted):
+            await asyncio.sleep(0.5)
+            stopping.cancel()
+        await asyncio.wait([stopping])
+        assert stopping.cancelled() == interrupted
+        assert all(call.cancelled() for call in calls)
+
+    _, took_s = run(main())
+    assert (took_s, told) == (3, [0, 1, 2])
