@@ -24,6 +24,7 @@ from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
 from fsspec_commit.protocol.bound_job import BoundJob, settle_command
 from fsspec_commit.protocol.decision import decide
+from fsspec_commit.protocol.early_look import EarlyLook
 from fsspec_commit.protocol.job_records import not_answered, read_record
 from fsspec_commit.protocol.job_state import (
     JobState,
@@ -34,7 +35,7 @@ from fsspec_commit.protocol.job_state import (
     unusable_among,
 )
 from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
-from fsspec_commit.protocol.other_jobs import those_in_the_way
+from fsspec_commit.protocol.other_jobs import Met, those_in_the_way
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
 from fsspec_commit.records.entries import Sized
 from fsspec_commit.records.job import Claim, Decision, JobRecord
@@ -122,6 +123,7 @@ async def take_claim(
     wait_s: float,
     alive: SignOfLife,
     marker: MarkerUnderWay,
+    early: EarlyLook,
 ) -> HeldClaim:
     """Hold a claim beside which no conflicting job can commit.
 
@@ -132,6 +134,7 @@ async def take_claim(
         wait_s: How long to wait for a conflicting job.
         alive: The sign of life, renewed while the claim stands.
         marker: Prepared beside the claim, for which it is.
+        early: What to look at beside the listing of the other jobs.
 
     Returns:
         The claim, which stands until it is withdrawn or the job's area is removed.
@@ -146,15 +149,19 @@ async def take_claim(
         claim = claim_of(job.record, written, nonce, reusable_names=reusable_names).outlined()
         path = job.layout.claim(claim.nonce)
         marker.begin(claim)
+        early.list_first()
         if await establish(job.store, path, claim, within=job.layout.area) is None:
             raise inactive(job.layout, "claim")
         alive.begin()
         try:
-            areas = await _list_areas(job)
+            await early.begin(claim)
+            areas = await _list_areas(job, early)
             for unusable in unusable_among(areas, job.layout.destination):
                 raise _concurrent(job, unusable)
             others = jobs_among(areas, job.layout.destination)
-            older = await _clear(job, claim, others, deadline)
+            met = await _meet(job, claim, others)
+            await early.settle(met_none=met.all_are_passed)
+            older = await _clear(job, claim, met.in_the_way, deadline)
         except CommitError:
             await withdraw_claim(job, claim)
             raise
@@ -168,7 +175,7 @@ async def take_claim(
         await _until_over(job, claim, older, deadline)
 
 
-async def _list_areas(job: BoundJob) -> list[Listed]:
+async def _list_areas(job: BoundJob, early: EarlyLook) -> list[Listed]:
     """List all areas and what stands beside them; this job's area shows that none is missing.
 
     Raises:
@@ -177,7 +184,7 @@ async def _list_areas(job: BoundJob) -> list[Listed]:
             the listing is taken to lag behind, and is accepted.
     """
     for _ in range(_LOOKS_MAX):
-        areas = await job.store.list_area(job.layout.destination.areas)
+        areas = await early.list_again()
         if job.record.single_writer or job.layout in jobs_among(areas, job.layout.destination):
             return areas
         if await read_record(job.store, job.layout) is None:
@@ -191,22 +198,27 @@ async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
     await job.store.delete(path, deletion.of_own_claim(job.layout, claim))
 
 
+async def _meet(job: BoundJob, claim: Claim, others: list[JobLayout]) -> Met:
+    looking = [layout for layout in others if layout.job_id != claim.job_id]
+    return await those_in_the_way(
+        job.store, looking, claim.outline, lambda state: _in_the_way(claim, state)
+    )
+
+
 async def _clear(
-    job: BoundJob, claim: Claim, others: list[JobLayout], deadline: float
+    job: BoundJob, claim: Claim, met: list[JobLayout], deadline: float
 ) -> JobState | None:
     """Wait until no other job is in the way; return an older one that must go first.
 
-    All are looked at once at the same time, and then, one after the other, those that were in the
-    way: whoever was not, and gets into it later, has written its claim after this one, and sees it.
+    All were looked at once at the same time, and now, one after the other, those that were *met* in
+    the way: whoever was not, and gets into it later, has written its claim after this one, and sees
+    it.
 
     A newer job that has a claim is fenced, but only if it shows no sign of life: a live one will
     decide, or see this claim and withdraw its own.
     """
     loop = asyncio.get_running_loop()
-    looking = [layout for layout in others if layout.job_id != claim.job_id]
-    for layout in await those_in_the_way(
-        job.store, looking, claim.outline, lambda state: _in_the_way(claim, state)
-    ):
+    for layout in met:
         patience = _Patience(job)
         watch = Watch()
         other: JobState | None = None

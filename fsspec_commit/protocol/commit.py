@@ -7,6 +7,7 @@ committed, by this driver or by a resumer: ``finish_job`` works from the decisio
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fsspec_commit.effects.parallel import Progress, both
@@ -26,20 +27,20 @@ from fsspec_commit.protocol.check import check_output, left_out
 from fsspec_commit.protocol.claim import take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.deleting import delete_replaced, look_early
+from fsspec_commit.protocol.early_look import EarlyLook
 from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
+from fsspec_commit.protocol.looks import Looks, OldFiles, looks_of
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
 from fsspec_commit.protocol.marks import (
     begin_epoch,
     forget_epochs,
-    is_done,
     mark_done,
     mark_lost,
 )
-from fsspec_commit.protocol.old_partitions import FilesOutside
 from fsspec_commit.protocol.publish import (
     Placing,
     losses,
@@ -49,7 +50,6 @@ from fsspec_commit.protocol.publish import (
 )
 from fsspec_commit.protocol.replaced import (
     finish_list,
-    list_replaced,
     may_write,
     recall_replaced,
 )
@@ -61,7 +61,6 @@ from fsspec_commit.protocol.success import (
     beware_of_stale_success,
     publish_success,
     remove_stale_success,
-    seen_success,
     withdraw_success,
 )
 from fsspec_commit.protocol.superseded import (
@@ -165,7 +164,8 @@ async def prepare_job(
     """Do every step that may still refuse; if one raises, the job stays open."""
     new = await check_output(job, messages)  # 1    P1 P2 P10
     unasked = await left_out(job, messages) if others else ()
-    async with MarkerUnderWay(job, new) as marker:
+    async with MarkerUnderWay(job, new) as marker, EarlyLook(job) as early:
+        looks = looks_of(job, new, early)
         held = await take_claim(  # 2    P11
             job,
             new.partitions,
@@ -173,17 +173,21 @@ async def prepare_job(
             wait_s=wait_s,
             alive=alive,
             marker=marker,
+            early=early,
         )
         claim = held.claim
         try:
-            if await is_done(job) or not await may_write(job, new):  # 3    P9
+            data = partial(looks.data, claim)
+            if await looks.is_done(claim) or not await may_write(job, new, data):  # 3    P9
                 await alive.end()
                 await withdraw_claim(job, claim)
                 return None
             await refuse_endangered(job, held, new)
-            outside, old = FilesOutside(), ShortList()
-            wanted = await _wanted(job, claim, new, outside, old, marker=marker)
-            return Prepared(wanted, new, old, held.beside, (*unasked, *outside.warnings()))
+            found, old = await looks.old_files(claim), ShortList()
+            wanted = await _wanted(
+                job, claim, new, looks=looks, found=found, old=old, marker=marker
+            )
+            return Prepared(wanted, new, old, held.beside, (*unasked, *found.outside.warnings()))
         except CommitError:
             await withdraw_claim(job, claim)
             raise
@@ -324,16 +328,15 @@ async def _wanted(
     job: BoundJob,
     claim: Claim,
     new: NewFiles,
-    outside: FilesOutside,
-    old: ShortList,
     *,
+    looks: Looks,
+    found: OldFiles,
+    old: ShortList,
     marker: MarkerUnderWay,
 ) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
-    listed = await list_replaced(job, claim, new, outside)
-    # After the listing, which may take long: a marker that comes meanwhile would stand for half.
-    replaced, stale = await both(finish_list(listed, old), seen_success(job))
+    replaced, stale = await both(finish_list(found.list, old), looks.stale(claim))
     return Decision(
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,

@@ -8,6 +8,7 @@ a claim nor ``job.json`` is looked at more closely, for no listing alone hides a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -21,6 +22,20 @@ _LISTED_TOGETHER_MAX = 64
 """Areas that one request lists, where names come in order: of a page each has 15 names."""
 _WORTH_ANOTHER = 8
 """With fewer areas on a page the others are listed one by one, many at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What was found of the other jobs that are listed.
+
+    Attributes:
+        in_the_way: Those that are in the way, oldest first.
+        all_are_passed: Whether one listing of the area of each says that it is not in the way. One
+            that was read as well may have been, and be over by now, or have withdrawn its claim.
+    """
+
+    in_the_way: list[JobLayout]
+    all_are_passed: bool
 
 
 def is_passed(mine: Outline, other: JobLayout, children: Children) -> bool:
@@ -37,7 +52,7 @@ async def those_in_the_way(
     others: Sequence[JobLayout],
     mine: Outline,
     in_the_way: Callable[[JobState], bool],
-) -> list[JobLayout]:
+) -> Met:
     """The jobs that are in the way now, in the order of *others*, which is that of their names.
 
     What their records say is dropped: a claim may be a megabyte, and there may be many.
@@ -49,14 +64,20 @@ async def those_in_the_way(
         in_the_way: Whether a job is, as its records say.
     """
 
-    async def is_one(other: JobLayout) -> bool:
+    async def found(other: JobLayout) -> tuple[bool, bool]:
+        """Whether it is in the way, and whether its names alone say that it is not."""
+        passed = False
+
+        def passes(children: Children) -> bool:
+            nonlocal passed
+            passed = is_passed(mine, other, children)
+            return passed
+
         limit_bytes = JobRecord.limit_bytes
         if other in over and await store.is_not_found(other.spec, limit_bytes=limit_bytes):
-            return False
-        state = await read_state(
-            store, other, is_passed=lambda children: is_passed(mine, other, children)
-        )
-        return in_the_way(state)
+            return False, False
+        state = await read_state(store, other, is_passed=passes)
+        return in_the_way(state), passed
 
     async def listed(some: Sequence[JobLayout]) -> list[JobLayout]:
         return await _not_passed(store, mine, some, over) if len(some) > 1 else list(some)
@@ -65,8 +86,9 @@ async def those_in_the_way(
     together = _LISTED_TOGETHER_MAX if store.lists_in_order else 1
     parts = list(_cut(others, together))
     left = list(chain(*await all_of(parts, listed, in_flight_max=store.in_flight_max)))
-    found = await all_of(left, is_one, in_flight_max=store.records_at_once_max)
-    return [other for other, is_in_it in zip(left, found, strict=True) if is_in_it]
+    states = await all_of(left, found, in_flight_max=store.records_at_once_max)
+    in_it = [other for other, (is_in_it, _) in zip(left, states, strict=True) if is_in_it]
+    return Met(in_it, all(passed for _, passed in states))
 
 
 def _cut(others: Sequence[JobLayout], size_max: int) -> Iterator[Sequence[JobLayout]]:

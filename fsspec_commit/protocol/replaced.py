@@ -5,7 +5,7 @@ every driver that finishes the job removes exactly that. It is streamed, since i
 memory.
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -35,7 +35,6 @@ from fsspec_commit.protocol.in_the_way import (
 )
 from fsspec_commit.protocol.listing import (
     ending,
-    first_visible,
     refuse_nested,
 )
 from fsspec_commit.protocol.manifests import NewFiles
@@ -55,8 +54,25 @@ from fsspec_commit.store import Entry, Expect, Expectation, Token
 _ANY_NAME = "any"
 
 
-async def may_write(job: BoundJob, new: NewFiles) -> bool:
+def replaces(job: BoundJob) -> bool:
+    """Whether the job removes old files."""
+    return job.record.mode in {"overwrite", "overwrite_partitions"}
+
+
+def minds_data(job: BoundJob) -> bool:
+    """Whether the job does nothing where there is data."""
+    return job.record.mode in {"error", "ignore"}
+
+
+async def may_write(
+    job: BoundJob, new: NewFiles, existing_data: Callable[[], Awaitable[str | None]]
+) -> bool:
     """Whether the mode lets the job go on, given existing data; final, since it is under the claim.
+
+    Args:
+        job: The job, bound.
+        new: Its files.
+        existing_data: Returns the name of some file with data, if there is one.
 
     Returns:
         False with ``ignore`` and existing data: there is nothing to do.
@@ -69,13 +85,13 @@ async def may_write(job: BoundJob, new: NewFiles) -> bool:
     """
     mode = job.record.mode
     await refuse_two_spellings(job, new)
-    if mode in {"error", "ignore"}:
-        existing = await first_visible(job)
+    if minds_data(job):
+        existing = await existing_data()
         if existing is not None and mode == "ignore":
             return False
         if existing is not None:
             raise destination_exists(job, existing)
-    if mode in {"error", "ignore", "append"} and new.may_meet_others:
+    if not replaces(job) and new.may_meet_others:
         await refuse_taken_names(job, new)
     return True
 
@@ -90,11 +106,16 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
 
 
 async def list_replaced(
-    job: BoundJob, claim: Claim, new: NewFiles, outside: FilesOutside
+    job: BoundJob,
+    claim: Claim,
+    new: NewFiles,
+    outside: FilesOutside,
+    before_it_writes: Callable[[], Awaitable[None]],
 ) -> ListWriter | None:
     """List exactly the old files that will be removed, with their tokens.
 
-    Files that stay because they are in no partition are added to *outside*.
+    Files that stay because they are in no partition are added to *outside*. A part of a long list
+    is written once *before_it_writes* has returned.
 
     Returns:
         What writes the list, and has written a part of a long one; ``None`` if nothing is listed.
@@ -107,7 +128,7 @@ async def list_replaced(
         found = old_files_of_partitions(job, new.partitions, directories, outside)
     else:
         return None
-    writer = ListWriter(job, job.layout.replaced(claim.nonce))
+    writer = ListWriter(job, job.layout.replaced(claim.nonce), before_it_writes)
     replaced, emptied = SomeOf(new.reusable), DirectoryNames()
     last = ""
     try:

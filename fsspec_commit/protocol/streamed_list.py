@@ -4,7 +4,7 @@ It stands beside the decision that names it. Its name contains a nonce, so its c
 what its writer wrote, or a part of that; readers compare the digest.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
@@ -43,20 +43,30 @@ class ShortList:
     data: bytes | None = None
 
 
+async def _at_once() -> None:
+    """What is done before a list is written for which nothing has to be awaited."""
+
+
 class ListWriter:
     """Writes a list, a line at a time: a short one in one request, a long one streamed.
 
     A short list is created like any record, with its outcome confirmed; if writing a long one
-    fails, the commit does.
+    fails, the commit does. Nothing of a long one is written until *before_it_writes* has returned.
 
     Attributes:
         short: The content of a short list, once it stands.
     """
 
-    def __init__(self, job: BoundJob, path: StorePath) -> None:
+    def __init__(
+        self,
+        job: BoundJob,
+        path: StorePath,
+        before_it_writes: Callable[[], Awaitable[None]] = _at_once,
+    ) -> None:
         self.short = ShortList()
         self._job = job
         self._path = path
+        self._before_it_writes = before_it_writes
         self._file: Writer[Entry] | None = None
         self._digest = sha256()
         self._held = bytearray()
@@ -93,6 +103,7 @@ class ListWriter:
 
     async def _flush(self) -> None:
         if self._file is None:
+            await self._before_it_writes()
             self._file = self._job.store.writer(self._path, within=self._job.layout.area)
         await self._file.write(self._taken())
 

@@ -105,14 +105,14 @@ def _asked(bucket: Bucket, committing: list[Call]) -> int:
 
 
 def test_an_append_of_unique_names_lists_no_files(bucket: Bucket, cost: Cost) -> None:
-    """The others' claims, with the epochs; at its end its own area, and uploads that are left."""
+    """All areas, beside the claim and after it; at its end its own, and uploads that are left."""
     names = [f"day={day}/part.txt" for day in range(20)]
     run(bucket, [names], cost.committer)
     calls = [call for part in run(bucket, [names, names], cost.committer) for call in part]
     root = StorePath(f"{bucket.name}/out")
     listed = [call for call in calls if call.verb in {"list_tree", "list_children", "pending"}]
-    areas, *of_its_end = listed
-    assert areas == Call("list_children", StorePath(f"{root}/_commit"))
+    areas, again, *of_its_end = listed
+    assert areas == again == Call("list_children", StorePath(f"{root}/_commit"))
     own = [] if bucket.directories else ["list_tree"]
     pending = ["pending"] if bucket.habits.uploads else []
     assert [call.verb for call in of_its_end] == [*own, *pending], listed

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,7 +26,7 @@ from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     from fsspec_commit.layout import StorePath
     from fsspec_commit.protocol.bound_job import BoundJob
@@ -34,6 +36,9 @@ Call: TypeAlias = "Callable[[], Awaitable[Any]]"
 Hook: TypeAlias = "Callable[[str, StorePath, Call], Awaitable[Any]]"
 """Carries a call: it may do something before, answer itself, or raise."""
 BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
+TRIP_S = 0.01
+SOME_TIME_S = 1.0
+"""Longer than all calls take that are under way, and shorter than a job is silent."""
 
 
 class Clock:
@@ -82,6 +87,37 @@ class Then:
             self.done = True
             await self._do()
         return await call()
+
+
+@dataclass
+class Before:
+    """Each call takes a while; something is done before one of them, which then waits for that.
+
+    Attributes:
+        calls: Every call, by verb and path.
+        under_way: How many are under way.
+        does: What to do before the call of a verb, on a path with a part, of such a number.
+    """
+
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    under_way: int = 0
+    does: dict[tuple[str, str, int], Callable[[], Awaitable[object]]] = field(default_factory=dict)
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        self.calls.append((verb, path))
+        self.under_way += 1
+        try:
+            for (one, part, number), do in self.does.items():
+                if one == verb and part in f"{path}/" and self.count(verb, part) == number:
+                    await do()
+            await asyncio.sleep(TRIP_S)
+            return await call()
+        finally:
+            self.under_way -= 1
+
+    def count(self, verb: str, part: str) -> int:
+        """How many calls of a verb there were on paths with a part."""
+        return sum(one == verb and part in f"{path}/" for one, path in self.calls)
 
 
 class Fails:

@@ -239,8 +239,8 @@ def test_an_append_lists_uploads_once_and_files_never(listed: Bucket) -> None:
             call.path == f"{listed.name}/out" and call.verb != "pending" for call in calls
         )
         # One is of the manifests: whose messages came from elsewhere, more may have been written.
-        # One is of the area, whose files are then deleted by their names.
-        assert len(listings) == (4 if not left else 5)
+        # One is of the area, whose files are then deleted by their names; and two of all areas.
+        assert len(listings) == (5 if not left else 6)
     assert listed.uploads == {}
 
 

@@ -280,7 +280,7 @@ def test_a_listing_in_which_ones_own_job_is_not_is_believed_by_nobody(
     run(main())
 
 
-def test_who_is_alone_lists_the_areas_once_for_its_claim(bucket: Bucket) -> None:
+def test_who_is_alone_lists_the_areas_beside_its_claim_and_once_after_it(bucket: Bucket) -> None:
     """Also one with names that others may write: nobody can have left word since."""
 
     async def main() -> int:
@@ -293,4 +293,4 @@ def test_who_is_alone_lists_the_areas_once_for_its_claim(bucket: Bucket) -> None
             verb == "list_children" and path.endswith("/_commit") for verb, path in calls.calls
         )
 
-    assert run(main())[0] == 1
+    assert run(main())[0] == 2

@@ -21,6 +21,7 @@ from tests.protocol.planted import (
     of_effects,
     of_emptying,
     of_identity,
+    of_looks,
     of_markers,
     of_names,
     of_reading,
@@ -36,7 +37,7 @@ OF_STEPS = {
     "_finish without beware_of_stale_success": runs.TAKEN_FOR_A_STALE_ONE,
     "_finish without say_published": runs.RETIRED_HALFWAY,
     "commit_job without deciding": runs.DECIDED_LATE,
-    "prepare_job without is_done": runs.ONE_KEY,
+    "prepare_job without looks.is_done": runs.ONE_KEY,
     "prepare_job without refuse_endangered": runs.LATE_DELETE,
 }
 """Runs that catch steps which are left out."""
@@ -245,6 +246,7 @@ BUGS = {
     "passes who has decided": Bug(
         of_claims.passes_who_has_decided, ("P1", "P2", "P6", "P8", "P9", "P11")
     ),
+    **of_looks.BUGS,
     **of_markers.BUGS,
     **of_emptying.BUGS,
     "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),
@@ -346,10 +348,7 @@ BUGS = {
         of_the_end.leaves_no_word_of_its_deletions, ("P6", "P9"), family="s3", plan=runs.LATE_DELETE
     ),
     "leaves old areas": Bug(of_the_end.leaves_old_areas, ("P5", "P8")),
-    "marks whatever stands": Bug(of_the_end.marks_whatever_stands, ("P1",)),
-    "marks before it deletes": Bug(of_the_end.marks_before_it_deletes, ("P1",)),
-    "ends before its marker stands": Bug(of_the_end.ends_before_its_marker_stands, ("P1",)),
-    "ends before its key counts": Bug(of_the_end.ends_before_its_key_counts, ("P7",)),
+    **of_the_end.BUGS,
     "takes its marker for lost": Bug(
         of_the_end.takes_its_marker_for_lost, ("P8",), family="gcs", plan=runs.TWO_DEAD_MARKERS
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fsspec_commit.committers import magic, renaming
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.errors import JobNotActiveError
-from fsspec_commit.protocol import claim, clean, commit, result, success, superseded
+from fsspec_commit.protocol import claim, clean, looks, result, success, superseded
 from fsspec_commit.protocol.job_state import JobState
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.testing.simulation import CleanerPlan, HelperPlan, JobPlan, Plan
@@ -45,7 +45,7 @@ def skips_without_a_reason(patch: pytest.MonkeyPatch) -> None:
     async def is_done(_: Any) -> bool:
         return True
 
-    patch.setattr(commit, "is_done", is_done)
+    patch.setattr(looks, "is_done", is_done)
 
 
 def counts_no_file(patch: pytest.MonkeyPatch) -> None:
@@ -72,15 +72,15 @@ def tells_nobody_how_it_ended(patch: pytest.MonkeyPatch) -> None:
 
 
 def refuses_beside_any_other(patch: pytest.MonkeyPatch) -> None:
-    real = claim._clear
+    real = claim._meet
 
-    async def clear(job: Any, own: Any, others: Any, deadline: float) -> Any:
+    async def meet(job: Any, own: Any, others: Any) -> Any:
         for other in others:
             if other.job_id != own.job_id:
                 raise claim._concurrent(job, JobState(other, "open"))
-        return await real(job, own, others, deadline)
+        return await real(job, own, others)
 
-    patch.setattr(claim, "_clear", clear)
+    patch.setattr(claim, "_meet", meet)
 
 
 def calls_each_attempt_the_chosen_one(patch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from fsspec_commit.committers.v1 import V1Attempt
 from fsspec_commit.effects import retirement
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.names import unique_suffix, uniquely_named
-from fsspec_commit.protocol import attempt, bound_job, commit, start
+from fsspec_commit.protocol import attempt, bound_job, commit, looks, start
 from fsspec_commit.protocol.kept_manifests import KeptManifests
 from fsspec_commit.protocol.publish import publish_files
 from fsspec_commit.protocol.replaced import list_replaced
@@ -187,7 +187,7 @@ def clears_no_partition_that_it_does_not_write(patch: pytest.MonkeyPatch) -> Non
         undeclared = structs.replace(job.record, partitions=())
         return await list_replaced(replace(job, record=undeclared), *args)
 
-    patch.setattr(commit, "list_replaced", listed)
+    patch.setattr(looks, "list_replaced", listed)
 
 
 def goes_by_what_another_attempt_has_written(patch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def writes_outside(patch: pytest.MonkeyPatch) -> None:
 def appends_over_names(patch: pytest.MonkeyPatch) -> None:
     """Finding 11: what stands in the way is not looked for."""
 
-    async def may_write(job: Any, new: Any) -> bool:
+    async def may_write(*_: Any) -> bool:
         return True
 
     patch.setattr(commit, "may_write", may_write)
@@ -141,7 +141,7 @@ def appends_over_names(patch: pytest.MonkeyPatch) -> None:
 def writes_beside_data(patch: pytest.MonkeyPatch) -> None:
     """`error` and `ignore` look when they start, and not again under their claim."""
 
-    async def may_write(job: Any, new: Any) -> bool:
+    async def may_write(*_: Any) -> bool:
         return True
 
     patch.setattr(commit, "may_write", may_write)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.protocol import commit, marker_under_way
+from fsspec_commit.protocol import looks, marker_under_way
 from fsspec_commit.protocol.replaced import list_replaced
 from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
@@ -68,10 +68,10 @@ def looks_for_the_marker_before_it_lists(patch: pytest.MonkeyPatch) -> None:
         return await list_replaced(job, *args)
 
     async def seen_before(job: Any) -> Any:
-        return seen.pop(job.layout)
+        return seen.pop(job.layout) if job.layout in seen else await seen_success(job)
 
-    patch.setattr(commit, "list_replaced", listed)
-    patch.setattr(commit, "seen_success", seen_before)
+    patch.setattr(looks, "list_replaced", listed)
+    patch.setattr(looks, "seen_success", seen_before)
 
 
 CLAIMED_TWICE = Plan(

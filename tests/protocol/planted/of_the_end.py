@@ -18,6 +18,7 @@ from fsspec_commit.protocol.publish import publish_files
 from fsspec_commit.protocol.success import remove_stale_success
 from fsspec_commit.records import Standing
 from fsspec_commit.store import Entry, Expect
+from tests.protocol.planted.bug import Bug
 
 if TYPE_CHECKING:
     import pytest
@@ -246,3 +247,11 @@ def _ends_before(patch: pytest.MonkeyPatch, name: str, step: Any) -> None:
         return await step(job, *args, **how)
 
     patch.setattr(commit, name, taken)
+
+
+BUGS = {
+    "marks whatever stands": Bug(marks_whatever_stands, ("P1",)),
+    "marks before it deletes": Bug(marks_before_it_deletes, ("P1",)),
+    "ends before its marker stands": Bug(ends_before_its_marker_stands, ("P1",)),
+    "ends before its key counts": Bug(ends_before_its_key_counts, ("P7",)),
+}

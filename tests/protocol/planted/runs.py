@@ -80,7 +80,7 @@ LOOKED_TOO_EARLY = Plan(
     old=("old.txt",),
     jobs=tuple(JobPlan(name=name, mode="overwrite") for name in "ab"),
     faults=(
-        FaultAt("a.driver", 2, "halt", 5.0, "create"),
+        FaultAt("a.driver", 3, "halt", 5.0, "create"),
         FaultAt("b.driver", 5, "halt_after", 20.0, "create"),
     ),
 )

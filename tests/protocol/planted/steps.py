@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fsspec_commit.protocol import commit, driver, recovery
 from fsspec_commit.protocol.chosen import by_batches, list_chosen
 from fsspec_commit.protocol.claim import HeldClaim, claim_of
+from fsspec_commit.protocol.looks import OldFiles
 from fsspec_commit.protocol.manifests import ChosenManifests, check_new_files
 from fsspec_commit.protocol.messages import collect_messages
+from fsspec_commit.protocol.old_partitions import FilesOutside
 from fsspec_commit.protocol.replaced import ReplacedFiles
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published
@@ -70,7 +72,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "check_output": _unchecked,
     "left_out": _answering(()),
     "take_claim": _unclaimed,
-    "is_done": _answering(False),
+    "looks.is_done": _answering(False),
     "may_write": _answering(True),
     "decide": _undecided,
     "settled_by_another": _answering(None),
@@ -88,9 +90,9 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "job.store.list_usable": _answering(()),
     "forget_epochs": _answering(None),
     "retire_job": _answering([]),
-    "list_replaced": _answering(None),
+    "looks.old_files": _answering(OldFiles(None, FilesOutside())),
     "finish_list": _answering(None),
-    "seen_success": _answering(None),
+    "looks.stale": _answering(None),
     "marker.prepared": _answering(None),
 }
 """What stands for a step with whose result something is done, or beside which another one is."""

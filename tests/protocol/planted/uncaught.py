@@ -9,7 +9,10 @@ NO_DIFFERENCE = {
     "commit_job with announce before deciding": "a callback is told a moment too early",
     "commit_job with deciding before abort_job": "a job goes one of these ways",
     "prepare_job with left_out before check_output": "both only read",
-    "prepare_job with refuse_endangered before is_done": "both end the commit, changing nothing",
+    "prepare_job with looks.old_files before refuse_endangered": "both only read",
+    "prepare_job with refuse_endangered before looks.is_done": (
+        "both end the commit, changing nothing"
+    ),
     "prepare_job with withdraw_claim before alive.end": "a sign of life without a claim is none",
     "has one name for all attempts": "of one name one attempt is completed",
     "removes published beside the decision": (
@@ -19,6 +22,7 @@ NO_DIFFERENCE = {
 """Bugs that leave everything as it should be, and why."""
 
 _STEPS = "tests/protocol/test_commit_steps.py::"
+_LOOKS = "tests/protocol/test_early_look.py::"
 HELD_BY = {
     "_decide without withdraw_success": (
         "tests/protocol/test_flat_races.py::test_somebody_acts_between_any_two_calls"
@@ -48,6 +52,14 @@ HELD_BY = {
         "tests/integration/test_accept_loss.py"
         "::test_whoever_finishes_it_after_that_is_told_of_the_loss"
     ),
+    "counts a look beside listings by pages": f"{_LOOKS}TestListingsByPages::test_the_first",
+    "counts a look whatever areas are gone": (
+        f"{_LOOKS}test_one_whose_epoch_stands_before_its_marker"
+    ),
+    "counts a look whatever epochs have come": (
+        f"{_LOOKS}TestOneThatEnds::test_when_it_began_after_the_first_listing"
+    ),
+    "lists first beside the look": f"{_LOOKS}TestOneThatEnds::test_before_the_first_listing",
     "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
     "finish_job without is_over": (
         "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"

@@ -13,6 +13,7 @@ import pytest
 
 from fsspec_commit.protocol import claim, other_jobs
 from fsspec_commit.protocol.job_state import read_state
+from fsspec_commit.protocol.other_jobs import Met
 from fsspec_commit.records.job import Claim
 from fsspec_commit.records.outline import Outline
 from fsspec_commit.testing.simulation import draw, run
@@ -33,7 +34,7 @@ looking: ContextVar[str] = ContextVar("looking")
 
 def make_some_first(patch: pytest.MonkeyPatch, remainder: int) -> set[bool]:
     """Make jobs with such ids of the first release; returns of which kind claims were taken."""
-    passes, real, outlined = other_jobs.those_in_the_way, claim._clear, Claim.outlined
+    passes, real, outlined = other_jobs.those_in_the_way, claim._meet, Claim.outlined
     taken = set[bool]()
 
     def is_first(job_id: str) -> bool:
@@ -43,19 +44,17 @@ def make_some_first(patch: pytest.MonkeyPatch, remainder: int) -> set[bool]:
         taken.add(is_first(one.job_id))
         return one if is_first(one.job_id) else outlined(one)
 
-    async def clear(job: Any, own: Claim, others: Any, deadline: float) -> Any:
+    async def meet(job: Any, own: Claim, others: Any) -> Any:
         looking.set(own.job_id)
-        return await real(job, own, others, deadline)
+        return await real(job, own, others)
 
-    async def those(
-        store: Any, others: Sequence[JobLayout], mine: Outline, in_the_way: Any
-    ) -> list[JobLayout]:
+    async def those(store: Any, others: Sequence[JobLayout], mine: Outline, in_the_way: Any) -> Met:
         if not is_first(looking.get()):
             return await passes(store, others, mine, in_the_way)
-        return [one for one in others if in_the_way(await read_state(store, one))]
+        return Met([one for one in others if in_the_way(await read_state(store, one))], not others)
 
     patch.setattr(Claim, "outlined", named)
-    patch.setattr(claim, "_clear", clear)
+    patch.setattr(claim, "_meet", meet)
     patch.setattr(claim, "those_in_the_way", those)
     return taken
 

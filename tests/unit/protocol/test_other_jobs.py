@@ -62,4 +62,4 @@ def test_an_area_that_a_page_has_not_reached_is_looked_at(
     before = sum(name < decided.area for name in names)
     store = Pages([*names, f"{decided.area}{odd}"], page_entries=before + 1)
     found, _ = run(those_in_the_way(cast("ConfirmedStore", store), JOBS, OURS, lambda _: True))
-    assert found == [decided]
+    assert found.in_the_way == [decided]

@@ -1,0 +1,188 @@
+"""What a job looks at beside the listing of the areas, and whether that counts.
+
+A job looks at the destination when its claim stands and nobody is in its way. Both are mostly so at
+once. So the areas are listed twice, beside the claim and after it, and the destination is looked at
+beside the second listing. What was seen counts only if no job can have changed the destination
+meanwhile without being met: one that was there at the first listing, and has ended, is missing in
+the second; one that has begun since, and has ended, has left an epoch; and whoever begins later
+meets the claim. Else all is looked at once more, when nobody is in the way. The rules, and that
+each is needed, are in the model ``tests/specs/look_beside.py``.
+
+A listing that shows its beginning and its end as of different moments proves nothing: a job that
+began after the one, and left its epoch before the other, may leave its marker later than that. So
+each must be one that the store has shown at once, by one answer: a short one may be of two as well.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from fsspec_commit.effects.parallel import stop
+from fsspec_commit.errors import CommitError
+from fsspec_commit.layout import DestinationLayout
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.job_state import Listed
+from fsspec_commit.protocol.marks import epochs_among
+from fsspec_commit.records.job import Claim
+
+T = TypeVar("T")
+
+
+class Look(Generic[T]):
+    """A look at the destination, taken early or not: called, it returns what counts.
+
+    Attributes:
+        only_alone: It is taken early only if no other job is listed, since it may cost much.
+    """
+
+    def __init__(
+        self,
+        look: Callable[[Claim], Coroutine[Any, Any, T]],
+        *,
+        only_alone: bool = False,
+        drop: Callable[[T], Awaitable[None]] | None = None,
+    ) -> None:
+        self.only_alone = only_alone
+        self._look = look
+        self._drop = drop
+        self._begun: asyncio.Task[T] | None = None
+
+    @property
+    def begun(self) -> asyncio.Task[T] | None:
+        """The look that was taken early, if one was, and nobody has asked for what it saw."""
+        return self._begun
+
+    async def __call__(self, claim: Claim) -> T:
+        """What was seen early, if that counts; else what is there now, under *claim*."""
+        begun, self._begun = self._begun, None
+        return await (self._look(claim) if begun is None else begun)
+
+    def begin(self, claim: Claim) -> None:
+        """Look now."""
+        self._begun = asyncio.create_task(self._look(claim))
+        self._begun.add_done_callback(_heard)
+
+    async def drop(self) -> None:
+        """Forget what was seen, for it does not count; what it has written is removed."""
+        begun, self._begun = self._begun, None
+        if begun is None or begun.cancelled() or begun.exception() is not None:
+            return
+        if self._drop is not None:
+            await self._drop(begun.result())
+
+
+class EarlyLook:
+    """The looks of a job that are taken early; as a context, none is under way after its end."""
+
+    def __init__(self, job: BoundJob) -> None:
+        self._job = job
+        self._looks: list[Look[Any]] = []
+        self._listing: asyncio.Task[list[Listed] | None] | None = None
+        self._before: Sequence[Listed] | None = None
+        self._after: Sequence[Listed] | None = None
+        self._settled = asyncio.Event()
+        self._settled.set()
+
+    async def __aenter__(self) -> Self:
+        """Nothing is looked at yet."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        """Send no more requests after this; who is interrupted drops nothing that was written."""
+        await self._end()
+        if kind is None or issubclass(kind, Exception):
+            with suppress(CommitError):  # What is left goes with the job's area.
+                await self._drop()
+
+    def take(self, look: Look[Any]) -> None:
+        """Take *look* early, too."""
+        self._looks.append(look)
+
+    async def is_settled(self) -> None:
+        """Wait until it is known whether an early look counts: before that it writes nothing."""
+        await self._settled.wait()
+
+    def list_first(self) -> None:
+        """Begin to list the areas, whether the claim stands or not."""
+        self._settled.clear()
+        self._before = self._after = None
+        self._listing = asyncio.create_task(self._list_at_once())
+        self._listing.add_done_callback(_heard)
+
+    async def begin(self, claim: Claim) -> None:
+        """Begin to look, now that *claim* stands, when the first listing is done."""
+        if self._listing is None:
+            return
+        self._before = before = await self._listing
+        self._listing = None
+        if before is None:
+            return
+        is_alone = _areas(before, self._job.layout.destination) <= {self._job.layout.area}
+        for look in self._looks:
+            if is_alone or not look.only_alone:
+                look.begin(claim)
+
+    async def list_again(self) -> list[Listed]:
+        """List the areas, beside the look if there is one."""
+        # Where nothing is looked at, nothing hangs on whether this one is of one moment.
+        self._after = after = None if self._before is None else await self._list_at_once()
+        if after is not None:
+            return after
+        return await self._job.store.list_area(self._job.layout.destination.areas)
+
+    async def settle(self, *, met_none: bool) -> None:
+        """Say whether what is seen counts; if not, nothing is looked at any more when it returns.
+
+        Args:
+            met_none: Whether each other job that the second listing has shown was passed by the
+                names in its area.
+        """
+        if not (met_none and self._missed_nobody()):
+            await self._end()
+            await self._drop()
+        self._settled.set()
+
+    def _missed_nobody(self) -> bool:
+        before, after = self._before, self._after
+        if before is None or after is None:
+            return False
+        return is_steady(before, after, self._job.layout.destination)
+
+    async def _list_at_once(self) -> list[Listed] | None:
+        return await self._job.store.list_at_once(self._job.layout.destination.areas)
+
+    async def _end(self) -> None:
+        """Have nothing under way any more, also if who waits for that is interrupted."""
+        begun = (self._listing, *(look.begun for look in self._looks))
+        await stop(*(one for one in begun if one is not None))
+        self._listing = None
+
+    async def _drop(self) -> None:
+        for look in self._looks:
+            await look.drop()
+
+
+def is_steady(before: Sequence[Listed], after: Sequence[Listed], layout: DestinationLayout) -> bool:
+    """Whether no job has ended between two listings of the areas, each as of one moment."""
+    if {one.path for one in epochs_among(before, layout)} != {
+        one.path for one in epochs_among(after, layout)
+    }:
+        return False
+    return _areas(before, layout) <= _areas(after, layout)
+
+
+def _areas(listed: Sequence[Listed], layout: DestinationLayout) -> set[str]:
+    return {one.path for one in listed if layout.job_of(one.path) is not None}
+
+
+def _heard(call: asyncio.Task[Any]) -> None:
+    """Keep the loop from complaining of an error that nobody waits for any more."""
+    if not call.cancelled():
+        call.exception()

@@ -1,0 +1,80 @@
+"""What a job looks at under its claim, early if that may count: what it does hangs on all of it.
+
+Early looks are few requests, which are lost if they do not count. What may take many, the listing
+of old files, is begun early only where no other job is listed; and a job whose new files may have
+the names of others first finds out which names the store takes for one.
+"""
+
+from dataclasses import dataclass
+
+from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.early_look import EarlyLook, Look
+from fsspec_commit.protocol.listing import first_visible
+from fsspec_commit.protocol.manifests import NewFiles
+from fsspec_commit.protocol.marks import is_done
+from fsspec_commit.protocol.old_partitions import FilesOutside
+from fsspec_commit.protocol.replaced import list_replaced, minds_data, replaces
+from fsspec_commit.protocol.streamed_list import ListWriter
+from fsspec_commit.protocol.success import seen_success
+from fsspec_commit.records.job import Claim, FileIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class OldFiles:
+    """What a listing of old files has found.
+
+    Attributes:
+        list: What writes the list of those that will go; ``None`` if none is listed.
+        outside: Those that stay because they are in no partition.
+    """
+
+    list: ListWriter | None
+    outside: FilesOutside
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The looks of a job.
+
+    Attributes:
+        is_done: Whether its key has committed, as of :func:`is_done`.
+        data: The name of some file with data, as of :func:`first_visible`.
+        old_files: The files that it replaces, as of :func:`list_replaced`.
+        stale: The marker that stands, as of :func:`seen_success`. A job that replaces files looks
+            for it when it has listed them, which may take long: one that comes meanwhile would
+            stand for half.
+    """
+
+    is_done: Look[bool]
+    data: Look[str | None]
+    old_files: Look[OldFiles]
+    stale: Look[FileIdentity | None]
+
+
+def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook) -> Looks:
+    """The looks of *job*; those that may count *early* are taken then."""
+
+    async def old_files(claim: Claim) -> OldFiles:
+        outside = FilesOutside()
+        return OldFiles(await list_replaced(job, claim, new, outside, early.is_settled), outside)
+
+    looks = Looks(
+        Look(lambda _: is_done(job)),
+        Look(lambda _: first_visible(job)),
+        Look(old_files, only_alone=True, drop=_discard),
+        Look(lambda _: seen_success(job)),
+    )
+    if job.record.key_digest is not None:
+        early.take(looks.is_done)
+    if minds_data(job):
+        early.take(looks.data)
+    if not replaces(job):
+        early.take(looks.stale)
+    elif not new.may_meet_others:
+        early.take(looks.old_files)
+    return looks
+
+
+async def _discard(found: OldFiles) -> None:
+    if found.list is not None:
+        await found.list.discard()

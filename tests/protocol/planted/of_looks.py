@@ -1,0 +1,84 @@
+"""Planted bugs: what was seen beside the listing of the areas counts though it proves nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fsspec_commit.protocol import claim, early_look
+from fsspec_commit.protocol.early_look import EarlyLook
+from fsspec_commit.protocol.marks import epochs_among
+from fsspec_commit.protocol.other_jobs import Met, those_in_the_way
+from tests.protocol.planted.bug import Bug
+
+if TYPE_CHECKING:
+    import pytest
+
+    from fsspec_commit.store import Directory, Entry, Unusable
+
+
+def counts_a_look_whatever_epochs_have_come(patch: pytest.MonkeyPatch) -> None:
+    """A job that began after the first listing may be over before the second one."""
+    patch.setattr(early_look, "epochs_among", lambda *_: ())
+
+
+def counts_a_look_whatever_areas_are_gone(patch: pytest.MonkeyPatch) -> None:
+    """A job whose epoch stood at the first listing may leave its marker, and end, after that."""
+    real = early_look.is_steady
+
+    def is_steady(before: Any, after: Any, layout: Any) -> bool:
+        epochs: list[Entry | Directory | Unusable] = [*epochs_among(before, layout)]
+        return real(epochs, after, layout)
+
+    patch.setattr(early_look, "is_steady", is_steady)
+
+
+def counts_a_look_beside_one_that_was_over(patch: pytest.MonkeyPatch) -> None:
+    async def those(*asked: Any) -> Met:
+        met = await those_in_the_way(*asked)
+        return Met(met.in_the_way, all_are_passed=not met.in_the_way)
+
+    patch.setattr(claim, "those_in_the_way", those)
+
+
+def counts_a_look_after_a_wait(patch: pytest.MonkeyPatch) -> None:
+    real = EarlyLook.settle
+
+    async def settle(self: Any, *, met_none: bool) -> None:  # the bug
+        await real(self, met_none=True)
+
+    patch.setattr(EarlyLook, "settle", settle)
+
+
+def lists_first_beside_the_look(patch: pytest.MonkeyPatch) -> None:
+    """A job may end between the look and that listing, and neither listing shows anything of it."""
+    real_list, real_begin = EarlyLook.list_first, EarlyLook.begin
+
+    async def begin(self: Any, claim: Any) -> None:
+        for look in self._looks:
+            look.begin(claim)
+        real_list(self)
+        taken, self._looks = self._looks, []
+        await real_begin(self, claim)
+        self._looks = taken
+
+    patch.setattr(EarlyLook, "list_first", lambda _: None)
+    patch.setattr(EarlyLook, "begin", begin)
+
+
+def counts_a_look_beside_listings_by_pages(patch: pytest.MonkeyPatch) -> None:
+    """Others act between the pages of a listing, however short it is."""
+
+    async def listed(self: Any) -> Any:
+        return await self._job.store.list_area(self._job.layout.destination.areas)
+
+    patch.setattr(EarlyLook, "_list_at_once", listed)
+
+
+BUGS = {
+    "counts a look whatever epochs have come": Bug(counts_a_look_whatever_epochs_have_come),
+    "counts a look whatever areas are gone": Bug(counts_a_look_whatever_areas_are_gone),
+    "counts a look beside one that was over": Bug(counts_a_look_beside_one_that_was_over),
+    "counts a look after a wait": Bug(counts_a_look_after_a_wait),
+    "lists first beside the look": Bug(lists_first_beside_the_look),
+    "counts a look beside listings by pages": Bug(counts_a_look_beside_listings_by_pages),
+}
