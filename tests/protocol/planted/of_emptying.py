@@ -95,7 +95,7 @@ def _dies_in_its_end(call: int) -> Plan:
     """When it has sent so many deletions."""
     return Plan(
         family="s3",
-        schedule=200,
+        schedule=70,
         jobs=(JobPlan(name="a", mode="append"),),
         faults=(FaultAt("a.driver", call, "crash_after", verb="delete"),),
     )
