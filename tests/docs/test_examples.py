@@ -166,6 +166,8 @@ def run_on_terminal(line: str, directory: Path) -> tuple[int, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**kept, "PATH": path, "COLUMNS": "120", "TERM": "xterm", "NO_COLOR": "1"}
+    # Workers of a cluster that ends may complain that nobody hears their heartbeat.
+    environment["DASK_LOGGING__DISTRIBUTED"] = "critical"
     with subprocess.Popen(
         ["bash", "-c", line], cwd=directory, env=environment, stdout=theirs, stderr=subprocess.PIPE
     ) as process:
