@@ -141,8 +141,8 @@ class EarlyLook:
         """Say whether what is seen counts; if not, nothing is looked at any more when it returns.
 
         Args:
-            met_none: Whether each other job that the second listing has shown was passed by the
-                names in its area.
+            met_none: Whether each other job that the second listing has shown was passed by names
+                of one moment, or that came in their order.
         """
         if not (met_none and self._missed_nobody()):
             await self._end()

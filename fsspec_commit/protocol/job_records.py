@@ -4,7 +4,7 @@ The absence of a record ends a job, or lets it be aborted. So one answer is not 
 it, since it may not have come from the store: a listing must agree.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -36,16 +36,25 @@ async def read_record(store: ConfirmedStore, layout: JobLayout) -> JobRecord | N
     return None if standing is None else standing.record
 
 
-async def list_records(store: ConfirmedStore, layout: JobLayout) -> frozenset[StorePath] | None:
+async def list_records(
+    store: ConfirmedStore, layout: JobLayout, shown: Collection[StorePath] | None = None
+) -> frozenset[StorePath] | None:
     """List the area, which includes ``job.json``; ``None`` if the job is over or never was.
+
+    Args:
+        store: Where the job is.
+        layout: The job.
+        shown: What the area has just shown, if that is known.
 
     Raises:
         CommitStateUnknownError: ``job.json`` can be read, but is not listed.
     """
     for _ in range(_LOOKS_MAX):
-        children = frozenset(child.path for child in await store.list_area(layout.area))
-        if layout.spec in children:
-            return children
+        if shown is None:
+            shown = [child.path for child in await store.list_area(layout.area)]
+        if layout.spec in shown:
+            return frozenset(shown)
+        shown = None
         if await read_record(store, layout) is None:
             return None
     raise not_answered(layout, layout.spec, "stands and is not listed")

@@ -93,6 +93,7 @@ async def read_state(
     layout: JobLayout,
     *,
     before: JobState | None = None,
+    shown: Children | None = None,
     is_passed: Callable[[Children], bool] = _reads_all,
 ) -> JobState:
     """The state of the job of *layout*; damaged records are reported, and not raised.
@@ -104,6 +105,7 @@ async def read_state(
         layout: The job.
         before: What an earlier call has returned, for whoever waits for the job. No record is ever
             changed, so if none has come or gone, none is read again.
+        shown: What its area has just shown, where that is known: then it is not listed again.
         is_passed: Whether what the area shows is enough for the caller: then nothing in it is read,
             and the job counts as open.
     """
@@ -111,7 +113,7 @@ async def read_state(
     decision: Standing[Decision] | None = None
     try:
         with refusals_as_damage():
-            children = await list_records(store, layout)
+            children = await list_records(store, layout, shown)
             if children is None:
                 return JobState(layout, "void")
             signs = frozenset(filter(layout.is_sign_of_life, children))

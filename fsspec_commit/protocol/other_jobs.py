@@ -30,8 +30,11 @@ class Met:
 
     Attributes:
         in_the_way: Those that are in the way, oldest first.
-        all_are_passed: Whether one listing of the area of each says that it is not in the way. One
-            that was read as well may have been, and be over by now, or have withdrawn its claim.
+        all_are_passed: Whether names of one moment, or shown in their order, say of each that it is
+            not in the way, and was not over when they did. A listing of several moments in any
+            order may show ``job.json``, and the claim, when it comes to that, no more; and one that
+            was read as well may have been in the way, and be over by now, or have withdrawn its
+            claim.
     """
 
     in_the_way: list[JobLayout]
@@ -65,19 +68,18 @@ async def those_in_the_way(
     """
 
     async def found(other: JobLayout) -> tuple[bool, bool]:
-        """Whether it is in the way, and whether its names alone say that it is not."""
-        passed = False
-
-        def passes(children: Children) -> bool:
-            nonlocal passed
-            passed = is_passed(mine, other, children)
-            return passed
-
+        """Whether it is in the way, and whether names of one moment say that it is not."""
         limit_bytes = JobRecord.limit_bytes
         if other in over and await store.is_not_found(other.spec, limit_bytes=limit_bytes):
             return False, False
-        state = await read_state(store, other, is_passed=passes)
-        return in_the_way(state), passed
+        listed = await store.list_at_once(other.area)
+        shown = None if listed is None else frozenset(child.path for child in listed)
+        if shown is not None and other.spec in shown and is_passed(mine, other, shown):
+            return False, True
+        state = await read_state(
+            store, other, shown=shown, is_passed=lambda children: is_passed(mine, other, children)
+        )
+        return in_the_way(state), False
 
     async def listed(some: Sequence[JobLayout]) -> list[JobLayout]:
         return await _not_passed(store, mine, some, over) if len(some) > 1 else list(some)
@@ -88,7 +90,7 @@ async def those_in_the_way(
     left = list(chain(*await all_of(parts, listed, in_flight_max=store.in_flight_max)))
     states = await all_of(left, found, in_flight_max=store.records_at_once_max)
     in_it = [other for other, (is_in_it, _) in zip(left, states, strict=True) if is_in_it]
-    return Met(in_it, all(passed for _, passed in states))
+    return Met(in_it, all_are_passed=all(passed for _, passed in states))
 
 
 def _cut(others: Sequence[JobLayout], size_max: int) -> Iterator[Sequence[JobLayout]]:

@@ -4,10 +4,11 @@ A job writes its claim, and lists the areas beside that: the first listing. When
 lists them again, and looks at the destination beside that, a name at a time. Then it reads the
 state of each job that it has listed, and waits for those in its way. What it saw counts only if no
 job can have changed the destination meanwhile and have been overlooked: the second listing shows
-the epochs of the first and no others, and all its areas; no job that it shows was found to be over;
-and each listing is one page, which shows one moment. Any listing, however short, may be of two
-pages, the areas on one and the epochs on the other, between which others act: what is seen beside
-it counts for nothing. Else the job looks once more, after all that.
+the epochs of the first and no others, and all its areas; each job that it shows was passed by names
+of one moment, or that came in their order, claims and decision before `job.json`, so that it was
+not over when they did; and each listing is one page, which shows one moment. Any listing, however
+short, may be of two pages, the areas on one and the epochs on the other, between which others act:
+what is seen beside it counts for nothing. Else the job looks once more, after all that.
 
 Each job removes the marker that it saw before it publishes, and leaves one; it marks its key when
 its marker stands, and its epoch may stand before both. A job that overwrites looks for the marker
@@ -30,6 +31,7 @@ Weakened: TypeAlias = Literal[
     "areas_do_not_count",  # nor need the second listing show the areas of the first
     "over_does_not_count",  # a listed job may be found over, also after it was waited for
     "reading_more_counts",  # of a job that had a claim, and is found to be out of the way
+    "passed_in_any_order",  # its area may show `job.json`, and then, when it is over, no claim
     "first_counts_by_pages",  # it shows areas first, and epochs after that, or the other way round
     "second_counts_by_pages",
     "lists_first_beside_the_look",  # and not before it
@@ -217,18 +219,40 @@ class _Model:
             return
         other, *rest = driver.todo
         passes = driver._replace(todo=tuple(rest))
+        counts = self._weakened != "over_does_not_count"  # Nor that it was waited for.
+        over = passes._replace(again=driver.again or counts)
         if isinstance(other, str):
             yield from self._reads(now, job, int(other), passes)
-            return
-        assert isinstance(other, int)
-        if other not in now.areas:
-            counts = self._weakened != "over_does_not_count"  # Nor that it was waited for.
-            yield f"finds {other} over", passes._replace(again=driver.again or counts), now
-        elif self._conflict(job, other) and (other in now.claims or now.decided[other]):
-            reads = driver._replace(todo=(str(other), *rest))
-            yield f"finds a claim of {other}", reads, now
+        elif isinstance(other, tuple):
+            yield from self._lists_area(now, job, driver, over)
+        elif other not in now.areas:
+            yield f"finds {other} over", over, now
+        elif self._weakened == "passed_in_any_order":
+            begins = driver._replace(todo=((other, "claims"), *rest))
+            yield f"finds job.json of {other}", begins, now
+        elif self._in_the_way(now, job, other):
+            yield f"finds a claim of {other}", driver._replace(todo=(str(other), *rest)), now
+        else:
+            begins = driver._replace(todo=((other, "job.json"), *rest))
+            yield f"finds no claim of {other}", begins, now
+
+    def _lists_area(self, now: State, job: int, driver: Driver, over: Driver) -> Iterator[Act]:
+        """The second of two pages of an area, where the first one has shown nothing in the way."""
+        page, *rest = driver.todo
+        assert isinstance(page, tuple)
+        other, names = page
+        passes = driver._replace(todo=tuple(rest))
+        if names == "job.json" and other not in now.areas:
+            yield f"finds {other} over by now", over, now
+        elif names == "claims" and self._in_the_way(now, job, other):
+            yield f"finds a claim of {other}", driver._replace(todo=(str(other), *rest)), now
         else:
             yield f"passes {other}", passes, now
+
+    def _in_the_way(self, now: State, job: int, other: int) -> bool:
+        """Whether there are names in its area that say so."""
+        names = other in now.areas and (other in now.claims or bool(now.decided[other]))
+        return names and self._conflict(job, other)
 
     def _reads(self, now: State, job: int, other: int, passes: Driver) -> Iterator[Act]:
         """What is done about a job that showed a claim in our way, or a decision."""

@@ -228,12 +228,17 @@ class StoreReads(Counted):
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
         """What :meth:`list_area` returns, as of one moment; ``None`` if the store has not said so.
 
-        That is known only where one answer shows all.
+        That is known only where one answer shows all. A refusal is for who lists it otherwise.
         """
         ability = self._store.at_once
         if ability is None:
             return None
-        return await self._ask("op_list_status", lambda: ability.list_at_once(path))
+        try:
+            return await self._ask("op_list_status", lambda: ability.list_at_once(path))
+        except StoreError as error:
+            if error.reply is not Reply.REFUSED:
+                raise
+            return None
 
     async def list_usable(self, path: StorePath) -> list[Entry | Directory]:
         """Every file and directory that :meth:`list_area` shows."""

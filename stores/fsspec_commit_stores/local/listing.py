@@ -37,12 +37,26 @@ async def list_children(
 def list_at_once(
     directories: Directories, path: StorePath
 ) -> list[Entry | Directory | Unusable] | None:
-    """What stands directly in *path*; ``None`` if some C library reads that by several calls."""
-    children = _settled(directories, path)
+    """What stands directly in *path*; ``None`` if some C library reads that by several calls.
+
+    Nor is it known of a directory that was renamed meanwhile: it may have been read afterwards.
+    """
+    directory = directories.relative(path)
+    with reporting("list", path):
+        try:
+            handle = directories.open(directory)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        try:
+            children = list(_read(directories, directory, handle))
+            is_there = _leads_to(directories, directory, handle)
+        finally:
+            os.close(handle)
     shown = [child for child in children if child is not None]
     names = (child.path.rpartition("/")[2] for child in shown)
     size_bytes = sum(len(name.encode(errors="replace")) + _BESIDE_A_NAME_BYTES for name in names)
-    return shown if len(shown) == len(children) and size_bytes <= _READ_AT_ONCE_BYTES else None
+    is_short = size_bytes <= _READ_AT_ONCE_BYTES
+    return shown if is_there and is_short and len(shown) == len(children) else None
 
 
 def _settled(
@@ -89,11 +103,29 @@ def _children(
         except (FileNotFoundError, NotADirectoryError):
             return
         try:
-            with os.scandir(handle) as found:
-                for child in found:
-                    yield _usable(directories, directory, handle, child)
+            yield from _read(directories, directory, handle)
         finally:
             os.close(handle)
+
+
+def _read(
+    directories: Directories, directory: str, handle: int
+) -> Generator[Entry | Directory | Unusable | None, None, None]:
+    with os.scandir(handle) as found:
+        for child in found:
+            yield _usable(directories, directory, handle, child)
+
+
+def _leads_to(directories: Directories, directory: str, handle: int) -> bool:
+    """Whether *directory* is the one that is open."""
+    try:
+        again = directories.open(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        return os.path.samestat(os.fstat(again), os.fstat(handle))
+    finally:
+        os.close(again)
 
 
 def _usable(

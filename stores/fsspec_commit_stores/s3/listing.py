@@ -11,7 +11,7 @@ import errno
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
@@ -28,6 +28,7 @@ from fsspec_commit_stores.s3.answers import Answer, is_overload, reply_of
 from fsspec_commit_stores.s3.contents import etag_of
 from fsspec_commit_stores.s3.pages import (
     ENCODED,
+    Shown,
     contents,
     decode,
     directories_of,
@@ -39,9 +40,6 @@ from fsspec_commit_stores.s3.pages import (
 )
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
-
-Shown: TypeAlias = tuple[list[Directory], dict[str, Entry]]
-"""Directories, and files by their keys."""
 
 _DELETED_AT_ONCE_MAX = 1000
 _SHOWN_AT_ONCE_MAX = 256
@@ -142,7 +140,6 @@ class Listing:
         self, path: StorePath, asked: Mapping[str, str], *, at_once: bool = False
     ) -> Shown | None:
         """What both listings show; ``None`` if that is too much to be held, or for one page."""
-        prefix = asked["Prefix"]
         for tried in range(_TRIES_MAX):
             shown = await (self._on_one_page if at_once else self._on_some_pages)(path, asked)
             if shown is None:
@@ -152,7 +149,7 @@ class Listing:
                 return directories, files
             named = set(files)
             del files, shown
-            _, files = await self._shown(self._version_pages(path, **asked), prefix=prefix)
+            _, files = await self._shown(self._version_pages(path, **asked), prefix=asked["Prefix"])
             if files.keys() == named:
                 return directories, files
             if len(named) > _SHOWN_AT_ONCE_MAX and tried >= _TRIES_OF_MANY:

@@ -2,8 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote_plus
+
+from fsspec_commit.store import Directory, Entry
+
+Shown: TypeAlias = tuple[list[Directory], dict[str, Entry]]
+"""Directories, and files by their keys."""
 
 ENCODED: Mapping[str, Any] = {"EncodingType": "url"}
 """The parameters by which names are asked for that XML cannot say. Who asks so decodes them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fsspec_commit.effects.confirmed.reads import StoreReads
 from fsspec_commit.protocol import claim, early_look
 from fsspec_commit.protocol.early_look import EarlyLook
 from fsspec_commit.protocol.marks import epochs_among
@@ -74,6 +75,17 @@ def counts_a_look_beside_listings_by_pages(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(EarlyLook, "_list_at_once", listed)
 
 
+def passes_jobs_by_listings_by_pages(patch: pytest.MonkeyPatch) -> None:
+    """A page of an area may show ``job.json``, and the next one nothing, for the job is over."""
+    real = StoreReads.list_at_once
+
+    async def listed(self: Any, path: Any) -> Any:
+        found = await real(self, path)
+        return await self.list_area(path) if found is None else found
+
+    patch.setattr(StoreReads, "list_at_once", listed)
+
+
 BUGS = {
     "counts a look whatever epochs have come": Bug(counts_a_look_whatever_epochs_have_come),
     "counts a look whatever areas are gone": Bug(counts_a_look_whatever_areas_are_gone),
@@ -81,4 +93,5 @@ BUGS = {
     "counts a look after a wait": Bug(counts_a_look_after_a_wait),
     "lists first beside the look": Bug(lists_first_beside_the_look),
     "counts a look beside listings by pages": Bug(counts_a_look_beside_listings_by_pages),
+    "passes jobs by listings by pages": Bug(passes_jobs_by_listings_by_pages),
 }

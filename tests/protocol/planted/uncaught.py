@@ -59,6 +59,10 @@ HELD_BY = {
     "counts a look whatever epochs have come": (
         f"{_LOOKS}TestOneThatEnds::test_when_it_began_after_the_first_listing"
     ),
+    "passes jobs by listings by pages": (
+        "tests/protocol/test_early_look_beside_others.py"
+        "::test_a_job_that_ends_while_its_area_is_listed_is_not_missed"
+    ),
     "lists first beside the look": f"{_LOOKS}TestOneThatEnds::test_before_the_first_listing",
     "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
     "finish_job without is_over": (

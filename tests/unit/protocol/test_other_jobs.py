@@ -39,6 +39,9 @@ class Pages:
         names = [StorePath(name) for name in self._names if f"{first}/" <= name < f"{last}0"]
         return names[: self._page_entries], len(names) <= self._page_entries
 
+    async def list_at_once(self, path: StorePath) -> None:
+        assert path in {job.area for job in JOBS}
+
     async def is_not_found(self, path: StorePath, *, limit_bytes: int) -> bool:
         return bool(path and limit_bytes)
 

@@ -179,3 +179,25 @@ def test_a_tree_deeper_than_python_calls_is_listed_in_little_memory(
         sys.setrecursionlimit(limit)
     assert found.path == f"{store.root}/{names_above}old.txt"
     assert peak_bytes < 300_000  # the paths of all levels would be 800,000
+
+
+@pytest.mark.guarantees("P7", "P11")
+def test_a_directory_that_is_renamed_meanwhile_is_not_shown_at_once(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who removes an area renames it first, and then it loses claims that it had in its place."""
+    (root / "area").mkdir(parents=True)
+    (root / "area" / "job.json").touch()
+    (root / "area" / "claim").touch()
+    real = listing._read
+    area = StorePath(f"{store.root}/area")
+    assert len(run(store.list_at_once(area)) or ()) == 2
+
+    def read(*how: Any) -> Any:
+        (root / "area").rename(root / "gone")
+        (root / "gone" / "claim").unlink()
+        yield from real(*how)
+
+    monkeypatch.setattr(listing, "_read", read)
+    assert run(store.list_at_once(area)) is None
+    assert run(store.list_at_once(area)) == []
