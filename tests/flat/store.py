@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 FLAT = "flat"
+PAGE_ENTRIES = 1_000
 
 
 async def by_pages(store: object, path: StorePath) -> None:
@@ -118,7 +119,10 @@ class FlatStore:
         return self
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
-        return [child async for child in self.list_children(path)]
+        children = [child async for child in self.list_children(path)]
+        return (
+            None if len(children) > PAGE_ENTRIES and self.capabilities.paged_listing else children
+        )
 
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
