@@ -119,6 +119,7 @@ class FlatStore:
         return self
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
+        children: list[Entry | Directory | Unusable]
         children = [child async for child in self.list_children(path)]
         return (
             None if len(children) > PAGE_ENTRIES and self.capabilities.paged_listing else children

@@ -142,7 +142,7 @@ class TestS3Jobs:
             assert place.pending() == []
 
     @pytest.mark.guarantees("P11")
-    @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.slow)])
     def test_ten_processes(
         self,
         processes: Processes,

@@ -58,7 +58,7 @@ def test_an_append_of_unique_names_does_not_list_the_destination(tmp_path: Path)
     areas = str(destination / "_commit")
     listed = [call for call in calls if call.verb in {"list_tree", "list_children"}]
     assert {call.path for call in listed} == {areas}, listed
-    assert len(listed) == 1  # The others' claims, and with them the epochs.
+    assert len(listed) == 2  # Beside the claim; then the others' claims, and with them the epochs.
 
 
 SHAPES: dict[str, tuple[list[list[str]], dict[str, Any]]] = {

@@ -102,6 +102,9 @@ class _Putting(NamedTuple):
         else:
             new = self.new if isinstance(self.new, list) else [self.new]
             getattr(self.node, self.field)[self.place : self.place + 1] = new
+        if isinstance(self.node, ast.Try) and not self.node.handlers:
+            self.node.body += self.node.orelse  # which only stands after handlers
+            self.node.orelse = []
         if isinstance(self.node, ast.Try) and not self.node.handlers and not self.node.finalbody:
             self.node.finalbody = [ast.fix_missing_locations(ast.Pass(lineno=1, col_offset=0))]
 
@@ -196,6 +199,8 @@ def _can_do_without(one: ast.Assign, function: Function) -> bool:
     if not all(isinstance(target, ast.Name) for target in one.targets):
         return not any(isinstance(target, ast.Tuple) for target in one.targets)
     names = {target.id for target in one.targets if isinstance(target, ast.Name)}
+    if names & _bound_once_for_inner_functions(function) and one not in _inner_nodes(function):
+        return False
     stored = [
         node.id
         for node in ast.walk(function)
@@ -203,6 +208,24 @@ def _can_do_without(one: ast.Assign, function: Function) -> bool:
     ]
     given = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
     return len(stored) > len(names) or names <= given
+
+
+def _bound_once_for_inner_functions(function: Function) -> set[str]:
+    """Names that inner functions declare as ``nonlocal``: without a binding none compiles."""
+    inner = _inner_nodes(function)
+    bound = [
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in inner
+    ]
+    shared = {name for node in inner if isinstance(node, ast.Nonlocal) for name in node.names}
+    return {name for name in shared if bound.count(name) == 1}
+
+
+def _inner_nodes(function: Function) -> set[ast.AST]:
+    inner = (node for node in ast.walk(function) if node is not function)
+    defined = (node for node in inner if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {node for one in defined for node in ast.walk(one)}
 
 
 def _has_an_opposite(one: ast.expr) -> bool:
