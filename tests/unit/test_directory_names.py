@@ -57,7 +57,7 @@ def test_names_that_each_task_adds_anew_take_no_more(monkeypatch: pytest.MonkeyP
         finally:
             tracemalloc.stop()
 
-    assert peak_of(100) < 1.5 * peak_of(10)
+    assert peak_of(100) < 2 * peak_of(10)
 
 
 @given(st.sets(PATHS, max_size=9), PATHS)

@@ -178,7 +178,7 @@ def test_a_tree_deeper_than_python_calls_is_listed_in_little_memory(
         tracemalloc.stop()
         sys.setrecursionlimit(limit)
     assert found.path == f"{store.root}/{names_above}old.txt"
-    assert peak_bytes < 300_000  # the paths of all levels would be 800,000
+    assert peak_bytes < 400_000  # the paths of all levels would be 800,000
 
 
 @pytest.mark.guarantees("P7", "P11")
