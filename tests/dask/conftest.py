@@ -1,6 +1,7 @@
-"""A real cluster of Dask: two worker processes of one thread each, until its last test has run.
+"""A real cluster of Dask: two worker processes of one thread each, for the tests of one file.
 
-Its threads in this process would take memory beside tests that measure it.
+Its scheduler runs in this process, allocates memory and opens files of ``/proc`` all the time:
+beside tests that count these, it must be gone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ QUIET: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Workers and schedulers leave a folder of theirs behind."""
     own = {
@@ -37,7 +38,7 @@ def _own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cluster(_own_place: None) -> Iterator[LocalCluster]:
     # Without a limit nobody looks at their memory, of which nothing here takes any.
     with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, **QUIET) as cluster:

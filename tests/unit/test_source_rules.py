@@ -72,3 +72,17 @@ def test_simulated_code_imports_no_clock_and_no_thread() -> None:
     }
     # A lock: threads of other jobs decode the same classes.
     assert offenders == {"fsspec_commit/store/json_forms.py": {"threading"}}
+
+
+def test_no_fixture_is_of_a_folder() -> None:
+    """Folders of tests are no packages, and a fixture of one lives as long as the session."""
+    offenders = [
+        shown(path)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.keyword)
+        and node.arg == "scope"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value == "package"
+    ]
+    assert offenders == []
