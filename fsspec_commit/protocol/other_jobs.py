@@ -3,8 +3,9 @@
 The name of a claim says what it holds, and so does a listing that was begun when our claim stood. A
 claim that it does not show came after ours, and so whoever wrote it sees ours. So a job that shows
 none, or none that may conflict, is passed, and nothing of it is read: neither its decision, which
-is about one of those claims or about a later one, nor ``job.json``. Only an area that shows neither
-a claim nor ``job.json`` is looked at more closely, for no listing alone hides a job.
+is about one of those claims or about a later one, nor ``job.json``. Only an area that does not show
+``job.json`` is looked at more closely, whatever claims it shows: when that is gone, they go in any
+order, and the one that the job decided on may have gone before others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,10 +43,12 @@ class Met:
 
 
 def is_passed(mine: Outline, other: JobLayout, children: Children) -> bool:
-    """Whether the names in the area of *other* say that it is not in the way of our claim."""
+    """Whether the names in the area of *other* say that it is not over, nor in our claim's way."""
+    if other.spec not in children:
+        return False
     claims = [nonce for nonce in map(other.claim_nonce, children) if nonce is not None]
     if not claims:
-        return other.spec in children and other.decision not in children
+        return other.decision not in children
     theirs = (Outline.told_by(nonce, other.job_id) for nonce in claims)
     return all(outline is not None and not mine.may_conflict(outline) for outline in theirs)
 
@@ -74,7 +77,7 @@ async def those_in_the_way(
             return False, False
         listed = await store.list_at_once(other.area)
         shown = None if listed is None else frozenset(child.path for child in listed)
-        if shown is not None and other.spec in shown and is_passed(mine, other, shown):
+        if shown is not None and is_passed(mine, other, shown):
             return False, True
         state = await read_state(
             store, other, shown=shown, is_passed=lambda children: is_passed(mine, other, children)

@@ -112,14 +112,14 @@ JOBS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 """What a job must not miss: how it is begun, and another one that leaves that."""
 
 
-async def missed_nothing(bucket: Bucket, driver: Driver, what: str) -> None:
-    """Commit, and see that what the other job has left was seen."""
+async def missed_nothing(bucket: Bucket, driver: Driver, what: str, *, name: str = "a.txt") -> None:
+    """Commit a file of such a name, and see that what the other job has left was seen."""
     if what == "data":
         with pytest.raises(DestinationExistsError, match="already holds data"):
-            await commit(driver, "a.txt")
+            await commit(driver, name)
         return
     job_id = driver.started().layout.job_id
-    await commit(driver, "a.txt")
+    await commit(driver, name)
     if what == "a key":
         assert driver.is_skipped
         return

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
-from tests.protocol.another_job import JOBS, Other, missed_nothing
+from tests.flat.store import FlatStore
+from tests.protocol.another_job import JOBS, SECOND, KeepsItsMarker, Other, missed_nothing
 from tests.protocol.cleaning import url
-from tests.protocol.in_virtual_time import SOME_TIME_S, Before, Clock, started
+from tests.protocol.in_virtual_time import SOME_TIME_S, Before, Clock, Stop, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsspec_commit.layout import StorePath
+    from fsspec_commit.protocol.driver import Driver
     from tests.protocol.in_virtual_time import Call
 
 
@@ -74,5 +76,85 @@ def test_a_job_that_ends_while_its_area_is_listed_is_not_missed(bucket: Bucket, 
         hook.other = other
         await missed_nothing(bucket, driver, what)
         assert hook.other is None, "the other job's area was not listed"
+
+    run(main())
+
+
+class InOrder:
+    """Shows all files of some directories on one page."""
+
+    def __init__(self, store: FlatStore) -> None:
+        self._bucket = store.bucket
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool]:
+        keys = self._bucket.keys(f"{path}/")
+        return [key for key in keys if f"{first}/" <= key < f"{last}0"], True
+
+
+class ClaimsTwice:
+    """A job that has claimed one partition, was interrupted, and then commits into another one.
+
+    It does not publish its marker before it may go on; and of what is in its area the first claim
+    is deleted last, when the other job is done.
+    """
+
+    def __init__(self) -> None:
+        self.hook: Any = Stop("create", "/decision")
+        self.marker = KeepsItsMarker("", "")
+        self.is_over, self.may_end = asyncio.Event(), asyncio.Event()
+        self._first = ""
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if verb == "delete" and path == self._first:
+            self.is_over.set()
+            await self.may_end.wait()
+        return await self.hook(verb, path, call)
+
+    async def begins(self, bucket: Bucket, driver: Driver) -> asyncio.Task[object]:
+        interrupted = await self._commits(driver, "day=1")
+        interrupted.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await interrupted
+        (self._first,) = bucket.keys(driver.started().layout.claim(""))
+        self.hook = self.marker
+        return await self._commits(driver, "day=2")
+
+    async def _commits(self, driver: Driver, day: str) -> asyncio.Task[object]:
+        message = await wrote(driver, f"{day}/b.txt")
+        committing = asyncio.create_task(driver.commit([message], wait_s=60))
+        await self.hook.reached.wait()
+        return committing
+
+    async def ends(self) -> None:
+        await asyncio.sleep(SOME_TIME_S)
+        self.marker.passed.set()
+        await self.is_over.wait()
+        await asyncio.sleep(SOME_TIME_S)
+
+
+@pytest.mark.guarantees("P1", "P11")
+@pytest.mark.parametrize("bucket", ["gcs", "versioned"], indirect=True)
+def test_an_area_that_is_half_deleted_says_nothing_of_its_job(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It shows a claim that is not in the way, and not the one that the job has decided on."""
+    monkeypatch.setattr(FlatStore, "in_order", property(InOrder))
+
+    async def main() -> None:
+        clock, hook, other = Clock(), Before(), ClaimsTwice()
+        await started(url(bucket), clock)  # of two jobs and more the areas are listed together
+        driver = await started(url(bucket), clock, hook, mode="append", success="json")
+        options = {"mode": "overwrite_partitions", "success": "json"}
+        theirs = await started(url(bucket), clock, other, **options)
+        committing = await other.begins(bucket, theirs)
+        await asyncio.sleep(SOME_TIME_S)
+        hook.calls.clear()
+        hook.does[SECOND] = other.ends
+        await missed_nothing(bucket, driver, "a marker", name="day=2/a.txt")
+        assert hook.count("list_tree", "/_commit/"), "no areas were listed together"
+        other.may_end.set()
+        await committing
 
     run(main())

@@ -152,14 +152,16 @@ def test_what_a_name_cannot_say_is_left_open() -> None:
         (("job.json",), True),
         (("job.json", "decision"), False),
         (("job.json", "alive-" + "0" * 32), True),
-        (("other",), True),
-        (("other", "decision", "published"), True),
-        (("other", "same"), False),
-        (("other", "old"), False),
+        (("job.json", "other"), True),
+        (("job.json", "other", "decision", "published"), True),
+        (("job.json", "other", "same"), False),
+        (("job.json", "other", "old"), False),
+        (("other",), False),
+        (("other", "decision", "published"), False),
     ],
 )
 def test_who_is_passed_by_what_a_listing_shows(children: tuple[str, ...], *, passed: bool) -> None:
-    """Where no claim is shown, nothing is known of a decision, or of an area without a job."""
+    """Where no claim is shown, nothing is known of a decision, nor of a job that is over."""
     named = {
         "other": LAYOUT.claim(claim("day=2").outlined().nonce),
         "same": LAYOUT.claim(claim("day=1").outlined().nonce),
