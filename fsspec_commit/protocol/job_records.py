@@ -60,6 +60,31 @@ async def list_records(
     raise not_answered(layout, layout.spec, "stands and is not listed")
 
 
+async def list_conclusively(
+    store: ConfirmedStore, layout: JobLayout
+) -> frozenset[StorePath] | None:
+    """What :func:`list_records` returns: a decision that it lacks was not there as it was called.
+
+    A listing of several moments may show ``job.json`` and then, when the job is over, no decision.
+    So ``job.json`` is looked for after that; what it says does not matter.
+
+    Raises:
+        CommitStateUnknownError: Whether ``job.json`` stands is not known.
+    """
+    listed = await store.list_at_once(layout.area)
+    shown = None if listed is None else frozenset(child.path for child in listed)
+    if shown is not None and layout.spec in shown:
+        return shown
+    children = await list_records(store, layout, shown)
+    if children is None or layout.decision in children:
+        return children
+    try:
+        is_over = await read_record(store, layout) is None
+    except RecordError:
+        is_over = False
+    return None if is_over else children
+
+
 async def recall_listed(
     store: ConfirmedStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:

@@ -37,6 +37,7 @@ from fsspec_commit.protocol.hidden_files import (
     replaced_files_of,
 )
 from fsspec_commit.protocol.job_records import (
+    list_conclusively,
     list_records,
     recall_listed,
     standing_decision,
@@ -266,7 +267,8 @@ async def _look(store: ConfirmedStore) -> Look:
     areas = await store.list_area(destination.areas) if whole is None else whole
 
     async def read(layout: JobLayout) -> SeenJob:
-        return await _read_job(store, layout)
+        # Where epochs are listed afterwards, they tell of a job that ends while its area is listed.
+        return await _read_job(store, layout, list_records if whole is None else list_conclusively)
 
     there, at_once = jobs_among(areas, destination), store.records_at_once_max
     jobs = await all_of(there, read, in_flight_max=at_once)
@@ -281,11 +283,15 @@ async def _look(store: ConfirmedStore) -> Look:
     return Look(epochs, {job.layout.job_id: job for job in jobs})
 
 
-async def _read_job(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
+async def _read_job(
+    store: ConfirmedStore,
+    layout: JobLayout,
+    listing: Callable[[ConfirmedStore, JobLayout], Awaitable[frozenset[StorePath] | None]],
+) -> SeenJob:
     """The state of one job; claims are not read, since they say nothing about files."""
     try:
         with refusals_as_damage():
-            children = await list_records(store, layout)
+            children = await listing(store, layout)
             if children is None:
                 return await _read_void(store, layout)
             if layout.decision in children:

@@ -7,7 +7,8 @@ and may die anywhere: who dies is who never takes another step. Where the looks 
 further step either, since the next try begins with the later one, as if the reader had just come.
 
 Areas and epochs are listed at one moment; where nobody says so, one area after the other, and the
-epochs after the states. What replaces a file in place is not here: its name stays in the answer.
+epochs after the states. A state is of one moment: that there is no decision, only `job.json` after
+that shows. What replaces a file in place is not here: its name stays in the answer.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ Weakened: TypeAlias = Literal[
     "epochs_listed_first",  # before many areas
     "epochs_of_one_listing",  # though one may show neither of two
     "epochs_in_any_order",
+    "undecided_by_pages",  # `job.json` is listed, and then, when the job is over, no decision
     "new_files_shown",  # of a job that has decided
     "old_files_shown",  # of a job that has published
     "old_files_hidden_after_a_loss",  # though they stay
@@ -97,13 +99,14 @@ class Look(NamedTuple):
     """What one look has shown so far: epochs, areas, of some the state; which are still to come.
 
     ``pages`` are the places of epochs in a listing of many, of which there are two; ``shown`` is
-    what these have shown.
+    what these have shown. An area is ``begun`` if a page has shown ``job.json``, and no decision.
     """
 
     to_list: tuple[int, ...] = ()
     pages: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     shown: frozenset[int] = frozenset()
     to_read: frozenset[int] = frozenset()
+    begun: frozenset[int] = frozenset()
     phases: Phases = frozenset()
     epochs: frozenset[int] | None = None
 
@@ -269,17 +272,23 @@ class _Model:
             yield self._turns(now, look, look.pages[0], (look.pages[0][1:], look.pages[1]))
         elif look.to_read:
             for number in look.to_read:
-                phase = PHASES.get(now.jobs[number].at, Phase.OVER)
-                read = look._replace(
-                    to_read=look.to_read - {number}, phases=look.phases | {(number, phase)}
-                )
-                yield f"finds {number} {phase.name.lower()}", read
+                yield from self._finds(now, look, number)
         elif look.pages[1]:
             label, turned = self._turns(now, look, look.pages[1], ((), look.pages[1][1:]))
             is_last = not turned.pages[1]
             yield label, turned._replace(epochs=turned.shown if is_last else None)
         else:
             yield "lists the epochs", look._replace(epochs=now.epochs)
+
+    def _finds(self, now: World, look: Look, number: int) -> Iterator[tuple[str, Look]]:
+        phase = PHASES.get(now.jobs[number].at, Phase.OVER)
+        if phase is Phase.OVER and number in look.begun:
+            phase = Phase.QUIET
+        elif phase is not Phase.OVER and self._weakened == "undecided_by_pages":
+            yield f"lists job.json of {number}", look._replace(begun=look.begun | {number})
+        left = look.to_read - {number}
+        read = look._replace(to_read=left, phases=look.phases | {(number, phase)})
+        yield f"finds {number} {phase.name.lower()}", read
 
     def _place(self) -> tuple[int, ...]:
         """Where epochs stand in a listing of many, if it is no matter of one moment."""
