@@ -17,6 +17,7 @@ from fsspec_commit.errors import (
     Reply,
     StoreError,
 )
+from fsspec_commit.ids import Nonce
 from fsspec_commit.store import Directory, Entry
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore, by_pages
@@ -32,7 +33,7 @@ from tests.protocol.another_job import (
     commit,
     missed_nothing,
 )
-from tests.protocol.cleaning import put, url
+from tests.protocol.cleaning import destination, put, url
 from tests.protocol.in_virtual_time import (
     SOME_TIME_S,
     TRIP_S,
@@ -91,8 +92,13 @@ class TestOneThatEnds:
 
         run(main())
 
-    def test_when_it_began_after_the_first_listing(self, bucket: Bucket, what: str) -> None:
-        """Neither listing shows its area; the second one shows its epoch."""
+    @pytest.mark.parametrize("epochs", [0, 1])
+    def test_when_it_began_after_the_first_listing(
+        self, bucket: Bucket, what: str, epochs: int
+    ) -> None:
+        """Neither listing shows its area; the second one has its epoch, in another's place."""
+        for number in range(epochs):
+            put(bucket, destination(bucket).epoch(Nonce(f"{number:032x}")))
 
         async def main() -> None:
             clock, hook = Clock(), Before()

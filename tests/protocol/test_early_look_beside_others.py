@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.errors import ConcurrentJobError
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
-from tests.protocol.another_job import JOBS, SECOND, KeepsItsMarker, Other, missed_nothing
+from tests.protocol.another_job import (
+    JOBS,
+    SECOND,
+    KeepsItsMarker,
+    Other,
+    commit,
+    missed_nothing,
+)
 from tests.protocol.cleaning import url
-from tests.protocol.in_virtual_time import SOME_TIME_S, Before, Clock, Stop, started, wrote
+from tests.protocol.in_virtual_time import SOME_TIME_S, Before, Clock, Fails, Stop, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -156,5 +164,22 @@ def test_an_area_that_is_half_deleted_says_nothing_of_its_job(
         assert hook.count("list_tree", "/_commit/"), "no areas were listed together"
         other.may_end.set()
         await committing
+
+    run(main())
+
+
+@pytest.mark.guarantees("P11")
+def test_a_job_of_which_the_area_must_not_be_listed_is_in_the_way(bucket: Bucket) -> None:
+    """Nobody knows what it holds; and the error names it."""
+
+    async def main() -> None:
+        clock = Clock()
+        other = Other(bucket, clock, JOBS["a marker"][1])
+        await other.begins()
+        driver = await started(url(bucket), clock, Fails("list_children", other.job_id))
+        with pytest.raises(ConcurrentJobError, match="is damaged") as caught:
+            await commit(driver, "a.txt", wait_s=0)
+        assert caught.value.other_job_id == other.job_id
+        await other.ends()
 
     run(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Literal, TypeVar
 from uuid import uuid4
 
@@ -100,6 +101,19 @@ def test_one_of_many_files_of_a_folded_name_is_refused(place: Place, mode: fc.Mo
     assert "'d/b.txt'" in str(caught.value)
     assert "'d/B.txt'" in str(caught.value)
     place.assert_untouched({"a.txt": b"old", "d/b.txt": b"old"})
+
+
+def test_old_files_are_not_listed_before_it_is_known_which_names_are_one() -> None:
+    """Nobody else is there; and to list the areas takes a while, beside which they could be."""
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        for _ in range(100 if path.endswith("/out/_commit") else 1):
+            await asyncio.sleep(0)
+        return await call()
+
+    place = Place(f"memory://folding-{uuid4().hex}/out")
+    with wrapping(FoldingStore), wrapping(lambda store: WrappedStore(store, carry)):  # type: ignore[arg-type]  # the rest of a store is passed on
+        test_one_of_many_files_of_a_folded_name_is_refused(place, "overwrite")
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])

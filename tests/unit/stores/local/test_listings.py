@@ -201,3 +201,34 @@ def test_a_directory_that_is_renamed_meanwhile_is_not_shown_at_once(
     monkeypatch.setattr(listing, "_read", read)
     assert run(store.list_at_once(area)) is None
     assert run(store.list_at_once(area)) == []
+
+
+@pytest.mark.guarantees("P7", "P11")
+def test_what_may_take_several_calls_is_not_shown_at_once(store: LocalStore, root: Path) -> None:
+    """Some C libraries read two kilobytes by one call; of a name of 36 bytes they take 63."""
+    (root / "area").mkdir(parents=True)
+    area = StorePath(f"{store.root}/area")
+    for number in range(31):
+        (root / "area" / f"{number:036}").touch()
+    assert len(run(store.list_at_once(area)) or ()) == 31
+    (root / "area" / f"{31:036}").touch()
+    assert run(store.list_at_once(area)) is None
+
+
+@pytest.mark.guarantees("P7", "P11")
+def test_a_directory_of_which_a_file_vanishes_is_not_shown_at_once(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood when the names were read, and what it was is not known."""
+    (root / "area").mkdir(parents=True)
+    for name in ("job.json", "claim"):
+        (root / "area" / name).touch()
+    real = listing._usable
+
+    def usable(directories: Any, directory: str, handle: int, child: Any) -> Any:
+        if child.name == "claim":
+            (root / "area" / "claim").unlink()
+        return real(directories, directory, handle, child)
+
+    monkeypatch.setattr(listing, "_usable", usable)
+    assert run(store.list_at_once(StorePath(f"{store.root}/area"))) is None
