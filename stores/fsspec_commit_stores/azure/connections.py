@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from email.utils import formatdate
 from functools import cache, lru_cache
 from http import HTTPStatus
-from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -25,6 +24,8 @@ from azure.core.pipeline.transport import AioHttpTransport, AioHttpTransportResp
 from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
 from fsspec_commit_stores.azure.credentials import Credentials
 from fsspec_commit_stores.http.bodies import WatchedRequest
+from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX
+from fsspec_commit_stores.http.pieces import MemoryBody, Pieces
 from fsspec_commit_stores.http.sessions import HEAD, SHORT, THROUGH_A_PROXY, Session, WholeAnswer
 
 # The first but one that deletes large directories page by page.
@@ -83,7 +84,7 @@ class _Asked:
     endpoint: str
     target: str
     headers: Mapping[str, str]
-    body: bytes
+    body: bytes | Pieces
     is_sent: bool = False
 
 
@@ -94,8 +95,7 @@ class _Request(HttpRequest):
         super().__init__(asked.method, asked.endpoint + asked.target)
         self.headers.update(asked.headers)
         if asked.body:
-            # Of bare bytes aiohttp says that they hold up its loop.
-            self.data = BytesIO(asked.body)  # type: ignore[assignment]  # passed on to aiohttp
+            self.data = MemoryBody(asked.body)  # type: ignore[assignment]  # passed on to aiohttp
         self.asked = asked
 
 
@@ -174,7 +174,7 @@ class Connection:
         query: str,
         *,
         headers: Mapping[str, str],
-        body: bytes | None,
+        body: bytes | Pieces | None,
         limit_bytes: int | None = None,
     ) -> tuple[Answer, Sent]:
         """Send one request, once.
@@ -213,7 +213,8 @@ class Connection:
 
     async def _exchanged(self, asked: _Asked) -> Answer | None:
         """What is answered to a short request, without azure-core; ``None``: it is not sent."""
-        if asked.method not in SHORT or self._session.closed:
+        is_short = asked.method in SHORT and len(asked.body) <= MESSAGE_BYTES_MAX
+        if not is_short or self._session.closed:
             return None
         host, above = _parts_of(asked.endpoint)
         target = above + asked.target
@@ -226,7 +227,7 @@ class Connection:
             host,
             signed.target,
             headers=signed.headers,
-            body=asked.body,
+            body=bytes(asked.body),
             patience=self._patience,
             has_type=bool(asked.body),
         )
@@ -272,12 +273,14 @@ def _parts_of(endpoint: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", parts.path
 
 
-def _checksum_of(url: str, body: bytes) -> dict[str, str]:
+def _checksum_of(url: str, body: bytes | Pieces) -> dict[str, str]:
     """What the service compares with what has arrived; through https TLS has done so."""
     if url.startswith("https:"):
         return {}
-    digest = hashlib.md5(body, usedforsecurity=False).digest()
-    return {"Content-MD5": b64encode(digest).decode()}
+    md5 = hashlib.md5(usedforsecurity=False)
+    for piece in body if isinstance(body, Pieces) else (body,):
+        md5.update(piece)
+    return {"Content-MD5": b64encode(md5.digest()).decode()}
 
 
 def _proxy_for(endpoint: str) -> str | None:

@@ -15,6 +15,7 @@ from fsspec_commit_stores.azure.connections import Connection, UnansweredError
 from fsspec_commit_stores.azure.failures import AzureRequest, is_timeout, refused, unanswered
 from fsspec_commit_stores.azure.operations import OPERATIONS
 from fsspec_commit_stores.http.failures import silent
+from fsspec_commit_stores.http.pieces import Pieces
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
@@ -76,7 +77,7 @@ class Container(Requests):
         path: StorePath,
         headers: Mapping[str, str] | None = None,
         *,
-        body: bytes | None = None,
+        body: bytes | Pieces | None = None,
         query: Mapping[str, str] | None = None,
         limit_bytes: int | None = None,
     ) -> Answer:

@@ -15,6 +15,7 @@ from fsspec_commit_stores.azure.lookup import look
 from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import block_id, block_list
+from fsspec_commit_stores.http.pieces import Pieces
 from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
 _BLOCK_BYTES = 8 << 20
@@ -88,9 +89,9 @@ class BlobWriter:
 
     async def _send(self, length: int) -> None:
         name = block_id(self._own, len(self._blocks) + 1)
-        data = bytes(memoryview(self._file.held)[:length])
+        data = self._file.held.first(length)
         await self._container.send("Put Block", self._file.path, body=data, query={"blockid": name})
-        del self._file.held[:length]
+        self._file.held.drop(length)
         self._blocks.append(name)
 
     async def _on_what_stands(self) -> Token:
@@ -122,9 +123,9 @@ class BlobWriter:
         }
         if self._blocks:
             headers["Content-Type"] = "text/xml; charset=utf-8"
-            operation, body = "Put Block List", block_list(self._blocks)
+            operation, body = "Put Block List", Pieces([block_list(self._blocks)])
         else:
             headers.update(BLOB)
-            operation, body = "Put Blob", bytes(self._file.held)
+            operation, body = "Put Blob", self._file.held.first(len(self._file.held))
         answer = await self._container.request(operation, self._file.path, headers, body=body)
         return token_of(answer.headers["etag"])

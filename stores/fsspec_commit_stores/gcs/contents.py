@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 from fsspec_commit.ids import NONCE, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
+from fsspec_commit_stores.http.pieces import Pieces
 
 NONCE_NAME = "fsspec-commit-nonce"
 """The custom metadata of an object that we wrote."""
@@ -91,7 +92,7 @@ def record_of(nonce: Nonce | None) -> dict[str, Any]:
     return {**metadata_of(nonce), "cacheControl": "no-store", "storageClass": "STANDARD"}
 
 
-def multipart(resource: Mapping[str, Any], data: bytes) -> tuple[str, bytes]:
+def multipart(resource: Mapping[str, Any], data: bytes | Pieces) -> tuple[str, Pieces]:
     """Content type and body of an upload that brings metadata and bytes by one request.
 
     The boundary is drawn for each: content that holds it would be cut there.
@@ -105,4 +106,5 @@ def multipart(resource: Mapping[str, Any], data: bytes) -> tuple[str, bytes]:
         f"--{boundary}\r\nContent-Type: {CONTENT_TYPE}\r\n\r\n"
     )
     tail = f"\r\n--{boundary}--\r\n"
-    return f"multipart/related; boundary={boundary}", head.encode() + data + tail.encode()
+    body = Pieces([head.encode(), *(data if isinstance(data, Pieces) else [data]), tail.encode()])
+    return f"multipart/related; boundary={boundary}", body

@@ -8,6 +8,7 @@ from fsspec_commit.store import Expectation, Token
 from fsspec_commit_stores.gcs.checksums import CHECKSUM, checksum_of
 from fsspec_commit_stores.gcs.contents import Resource, condition_of, multipart, token_of
 from fsspec_commit_stores.gcs.requests import Bucket, Given
+from fsspec_commit_stores.http.pieces import Pieces
 
 _NAME = "objects.insert"
 WRITTEN_FIELDS = f"generation,size,{CHECKSUM}"
@@ -17,7 +18,7 @@ WRITTEN_FIELDS = f"generation,size,{CHECKSUM}"
 async def insert(
     bucket: Bucket,
     path: StorePath,
-    data: bytes,
+    data: bytes | Pieces,
     *,
     resource: Mapping[str, Any],
     expecting: Expectation,

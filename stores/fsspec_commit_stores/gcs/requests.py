@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
-from io import BytesIO
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -32,7 +31,9 @@ from fsspec_commit_stores.gcs.failures import (
 )
 from fsspec_commit_stores.gcs.operations import OPERATIONS
 from fsspec_commit_stores.gcs.provenance import is_marked
+from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX
 from fsspec_commit_stores.http.failures import silent, store_error
+from fsspec_commit_stores.http.pieces import MemoryBody, Pieces
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
     Requests,
@@ -75,7 +76,7 @@ class Given:
     method: str
     target: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    body: bytes | Pieces = b""
     done: tuple[int, ...] = (HTTPStatus.OK,)
     limit_bytes: int | None = None
 
@@ -274,14 +275,16 @@ class Bucket(Requests):
         Raises:
             Exception: Of many kinds: there was no answer, or not all of it.
         """
-        short = await self._session.exchange(
-            given.method,
-            self._host,
-            self._above + given.target,
-            headers=headers,
-            body=given.body,
-            patience=self._patience(),
-        )
+        short = None
+        if len(given.body) <= MESSAGE_BYTES_MAX:
+            short = await self._session.exchange(
+                given.method,
+                self._host,
+                self._above + given.target,
+                headers=headers,
+                body=bytes(given.body),
+                patience=self._patience(),
+            )
         if short is not None:
             self.contact.has_answered = True
             return Answered(short.status, short.told, short.body), True
@@ -289,8 +292,8 @@ class Bucket(Requests):
             given.method,
             URL(self._host + self._above + given.target, encoded=True),
             headers=headers,
-            # A longer one as a stream: sent in pieces, so that the loop is not held up.
-            data=BytesIO(given.body) if given.body else None,
+            # A longer one step by step, so that the loop is not held up.
+            data=MemoryBody(given.body) if given.body else None,
             timeout=self._patience(),
             allow_redirects=False,
             raise_for_status=False,

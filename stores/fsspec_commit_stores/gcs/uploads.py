@@ -27,6 +27,7 @@ from fsspec_commit_stores.gcs.contents import (
 )
 from fsspec_commit_stores.gcs.inserting import WRITTEN_FIELDS
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
+from fsspec_commit_stores.http.pieces import Pieces
 from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NAME = "objects.insert"
@@ -91,7 +92,9 @@ class ResumableUploads:
         # At the endpoint that was asked: behind a proxy or a private one the service names another.
         return ResumableUpload(path, f"{address.path}?{address.query}")
 
-    async def send(self, upload: ResumableUpload, data: bytes, *, is_last: bool) -> Finished | None:
+    async def send(
+        self, upload: ResumableUpload, data: Pieces, *, is_last: bool
+    ) -> Finished | None:
         """Send what follows what is kept; how much of it is kept now, the upload says.
 
         Raises:
@@ -109,7 +112,7 @@ class ResumableUploads:
         Raises:
             StoreError: The store did not answer, or the upload is gone (`Reply.REFUSED`).
         """
-        return await self._put(upload, "bytes */*", b"")
+        return await self._put(upload, "bytes */*", Pieces([]))
 
     @raising_store_errors
     async def cancel(self, upload: ResumableUpload) -> None:
@@ -127,7 +130,7 @@ class ResumableUploads:
             if told is None or told.status not in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
                 raise
 
-    async def _put(self, upload: ResumableUpload, span: str, data: bytes) -> Finished | None:
+    async def _put(self, upload: ResumableUpload, span: str, data: Pieces) -> Finished | None:
         done = (HTTPStatus.OK, HTTPStatus.CREATED, _GOING_ON)
         headers = {"Content-Range": span, "Content-Length": str(len(data))}
         given = Given(_NAME, "PUT", upload.target, headers, data, done=done)

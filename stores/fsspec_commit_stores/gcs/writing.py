@@ -19,6 +19,7 @@ from fsspec_commit_stores.gcs.inserting import insert, is_intact, written
 from fsspec_commit_stores.gcs.lookup import look
 from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.gcs.uploads import Finished, ResumableUpload, ResumableUploads
+from fsspec_commit_stores.http.pieces import Pieces
 from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
@@ -93,6 +94,10 @@ class GcsWriter:
         if getattr(self, "_upload", None) is not None:
             self._file.warn_if_open()
 
+    @property
+    def _held(self) -> Pieces:
+        return self._file.held.first(len(self._file.held))
+
     async def _send(self, *, is_last: bool) -> Finished | None:
         upload = self._upload
         if upload is None:
@@ -102,7 +107,7 @@ class GcsWriter:
             self._is_in_doubt = False
             self._drop(upload)
             return finished
-        data = bytes(memoryview(self._file.held)[:_CHUNK_BYTES])
+        data = self._file.held.first(_CHUNK_BYTES)
         self._is_in_doubt = True
         finished = await self._uploads.send(upload, data, is_last=is_last)
         self._is_in_doubt = False
@@ -120,7 +125,7 @@ class GcsWriter:
         it, and for us to send it again. But it is a working file yet, and nobody publishes it.
         """
         token = written(self._bucket, self._file.path, found, size_bytes)
-        if not is_intact(found, self._checksum.with_rest(bytes(self._file.held))):
+        if not is_intact(found, self._checksum.with_rest(self._held)):
             raise self._refusal("the store keeps another content than was sent; write it again")
         return token
 
@@ -129,15 +134,14 @@ class GcsWriter:
 
     def _drop(self, upload: ResumableUpload) -> None:
         count = upload.kept_bytes - self._dropped_bytes
-        self._checksum.update(bytes(memoryview(self._file.held)[:count]))
-        del self._file.held[:count]
+        self._checksum.update(self._file.held.first(count))
+        self._file.held.drop(count)
         self._dropped_bytes = upload.kept_bytes
 
     async def _insert(self) -> Token:
         resource = metadata_of(self._nonce)
-        data = bytes(self._file.held)
         return await insert(
-            self._bucket, self._file.path, data, resource=resource, expecting=self._expecting
+            self._bucket, self._file.path, self._held, resource=resource, expecting=self._expecting
         )
 
     async def _start(self) -> ResumableUpload:
@@ -145,7 +149,7 @@ class GcsWriter:
 
     def _own(self, there: Resource) -> Token | None:
         """The token of what stands, if it is what is to be written: by nonce and content."""
-        checksum = checksum_of(bytes(self._file.held))
+        checksum = checksum_of(self._held)
         is_own = nonce_of(there) == self._nonce and there.get(CHECKSUM) == checksum
         return token_of(there) if is_own else None
 

@@ -15,6 +15,7 @@ import aiohttp
 from yarl import URL
 
 from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Exchanges
+from fsspec_commit_stores.http.pieces import MemoryBody
 from fsspec_commit_stores.http.plain_answers import Received
 
 HEAD = "HEAD"
@@ -156,7 +157,7 @@ class Session:
             method: Of HTTP.
             url: Encoded, if it is a `URL`.
             headers: Beside those of the session.
-            data: What is sent: a `BytesIO`, or nothing.
+            data: What is sent: a `BytesIO`, a `MemoryBody`, or nothing.
             timeout: How long one waits.
             skip_auto_headers: What aiohttp must not say by itself.
             how: All else that the session is told.
@@ -270,6 +271,8 @@ def _short_body(data: Any) -> bytes | None:
     """What is sent; ``None`` of what is long, and not copied, and where it cannot be known."""
     if data is None:
         return b""
+    if isinstance(data, MemoryBody):
+        return bytes(data.content) if len(data.content) <= MESSAGE_BYTES_MAX else None
     is_short = isinstance(data, BytesIO) and data.getbuffer().nbytes <= MESSAGE_BYTES_MAX
     return data.getvalue() if is_short else None
 

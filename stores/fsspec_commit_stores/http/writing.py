@@ -8,6 +8,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Token
+from fsspec_commit_stores.http.pieces import Held
 
 
 class UnfinishedFile:
@@ -21,7 +22,7 @@ class UnfinishedFile:
 
     def __init__(self, path: StorePath) -> None:
         self.path = path
-        self.held = bytearray()
+        self.held = Held()
         self.size_bytes = 0
         self._state = "open"
 
@@ -37,7 +38,7 @@ class UnfinishedFile:
     def append(self, data: bytes) -> None:
         """Hold *data*, which follows."""
         self.check()
-        self.held += data
+        self.held.append(data)
         self.size_bytes += len(data)
 
     def finish(self, token: Token, nonce: Nonce | None = None) -> Entry:

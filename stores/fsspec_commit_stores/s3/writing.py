@@ -86,9 +86,9 @@ class S3Writer:
             upload = self._upload = await self._uploads.start(
                 self._file.path, self._nonce, as_record=self._as_record
             )
-        data = bytes(memoryview(self._file.held)[:length])
+        data = bytes(self._file.held.first(length))
         part = await self._uploads.put_part(upload, len(upload.parts) + 1, data)
-        del self._file.held[:length]
+        self._file.held.drop(length)
         self._upload = PendingUpload(
             path=upload.path,
             upload_id=upload.upload_id,
