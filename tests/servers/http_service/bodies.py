@@ -16,7 +16,7 @@ class UnreadableError(Exception):
 
 
 class Body:
-    """Takes what comes from the network and holds the payload, in pieces, and its MD5.
+    """Takes what comes from the network and holds the payload, in pieces.
 
     AWS's own chunks (``Content-Encoding: aws-chunked``, with signatures and trailers, which are
     not looked at) have the form of HTTP's, so one may be in the other.
@@ -30,7 +30,6 @@ class Body:
         """
         self.pieces: list[bytes] = []
         self.size_bytes = 0
-        self._md5 = hashlib.md5(usedforsecurity=False)
         self._framed = _Chunks() if "chunked" in headers.get("transfer-encoding", "") else None
         length = headers.get("content-length", "0")
         if not length.isdecimal():
@@ -47,7 +46,11 @@ class Body:
 
     @property
     def md5(self) -> str:
-        return self._md5.hexdigest()
+        """Of the payload so far; only services whose etags it makes pay for it."""
+        digest = hashlib.md5(usedforsecurity=False)
+        for piece in self.pieces:
+            digest.update(piece)
+        return digest.hexdigest()
 
     def take(self, data: bytes) -> bytes:
         """Take what belongs to the body; answers what comes after it.
@@ -64,7 +67,6 @@ class Body:
             found = [mine] if mine else []
         for piece in found:
             for payload in [piece] if self._coded is None else self._coded.take(piece)[0]:
-                self._md5.update(payload)
                 self.pieces.append(payload)
                 self.size_bytes += len(payload)
         return rest

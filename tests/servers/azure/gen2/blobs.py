@@ -5,8 +5,6 @@ https://learn.microsoft.com/rest/api/storageservices/operations-on-blobs
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -122,8 +120,7 @@ def check_md5(request: Request, of_blob: str | None = None) -> None:
     wanted = request.headers.get("content-md5")
     if wanted is None:
         return
-    digest = hashlib.md5(request.body, usedforsecurity=False).digest()
-    if base64.b64encode(digest).decode() != wanted:
+    if request.content_md5 != wanted:
         message = (
             "The MD5 value specified in the request did not match with the MD5 value calculated."
         )
@@ -142,8 +139,7 @@ def blob_headers(request: Request) -> dict[str, str]:
 def written(request: Request, etag: str, now_s: float, status: int = HTTPStatus.CREATED) -> Reply:
     headers = {**stamped(etag, now_s), "x-ms-request-server-encrypted": "true"}
     if request.body:
-        digest = hashlib.md5(request.body, usedforsecurity=False).digest()
-        headers["Content-MD5"] = base64.b64encode(digest).decode()
+        headers["Content-MD5"] = request.content_md5
     return Reply(status, headers)
 
 

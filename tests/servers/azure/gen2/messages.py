@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import secrets
@@ -65,6 +67,12 @@ class Request:
     @cached_property
     def operation(self) -> str | None:
         return operation_name(self.wire_method, self.level, self.query, self.headers)
+
+    @cached_property
+    def content_md5(self) -> str:
+        """Of the body, as headers say it."""
+        digest = hashlib.md5(self.body, usedforsecurity=False).digest()
+        return base64.b64encode(digest).decode()
 
     @property
     def raw_path(self) -> str:

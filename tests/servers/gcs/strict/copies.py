@@ -90,7 +90,8 @@ def rewrite(service: Service, call: Call) -> Reply:
     # "If you supply an object resource, its metadata is applied, and that of the source is not."
     taken_over = {key: value for key, value in source.resource.items() if key in _COPIED}
     said = stated(call.document) or taken_over
-    resource = made(state, bucket, name, said, source.content)
+    size_bytes = len(source.content)
+    resource = made(state, bucket, name, said, size_bytes=size_bytes, found=source.resource)
     place = source.place
     state.commit(*service.parents(bucket, name), ("object", bucket.name, resource, place))
     service.note_write(bucket, name)

@@ -93,9 +93,15 @@ def check_hashes(
 
 
 def made(
-    state: State, bucket: Bucket, name: str, said: Mapping[str, Any], content: bytes
+    state: State,
+    bucket: Bucket,
+    name: str,
+    said: Mapping[str, Any],
+    *,
+    size_bytes: int,
+    found: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The resource of a new generation."""
+    """The resource of a new generation, whose content has the hashes *found*."""
     moment = now()
     return {
         "kind": "storage#object",
@@ -106,8 +112,8 @@ def made(
         "storageClass": bucket.resource["storageClass"],
         "contentType": "application/octet-stream",
         **said,
-        "size": str(len(content)),
-        **hashes(content),
+        "size": str(size_bytes),
+        **{key: found[key] for key in _HASHES.values()},
         "timeCreated": moment,
         "updated": moment,
         "timeStorageClassUpdated": moment,

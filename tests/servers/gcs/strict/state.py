@@ -43,13 +43,30 @@ class Stored:
 
 @dataclass(slots=True)
 class Session:
-    """A resumable upload; `ended` is what it has made, or {} when it was cancelled."""
+    """A resumable upload; `ended` is what it has made, or {} when it was cancelled.
+
+    Its content is joined when it is asked for, once: chunk by chunk it would be copied each time
+    that it no longer fits where it is.
+    """
 
     bucket: str
     resource: dict[str, Any]
     query: dict[str, str]
-    content: bytearray = field(default_factory=bytearray)
     ended: dict[str, Any] | None = None
+    size_bytes: int = 0
+    _pieces: list[bytes] = field(default_factory=list)
+
+    def add(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self.size_bytes += len(data)
+
+    @property
+    def content(self) -> bytes:
+        self._pieces = [b"".join(self._pieces)]
+        return self._pieces[0]
+
+    def end(self, ended: dict[str, Any]) -> None:
+        self.ended, self.size_bytes, self._pieces = ended, 0, []
 
 
 class Bucket:
@@ -158,10 +175,9 @@ class State:
             case ("session", number, bucket, resource, query):
                 self.sessions[number] = Session(bucket, resource, query)
             case ("session data", number):
-                self.sessions[number].content += payload
+                self.sessions[number].add(payload)
             case ("end session", number, ended):
-                session = self.sessions[number]
-                session.ended, session.content = ended, bytearray()
+                self.sessions[number].end(ended)
 
     def _apply_to_access(self, step: Any) -> None:
         match step:
@@ -194,7 +210,7 @@ class State:
             case None:
                 return payload
             case ("session", number):
-                return bytes(self.sessions[number].content)
+                return self.sessions[number].content
             case (bucket, name, generation):
                 return self.buckets[bucket].find(name, generation).content
             case _:

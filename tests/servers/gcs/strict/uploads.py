@@ -66,9 +66,11 @@ def _store(
     state = service.state
     bucket, name = state.bucket(call.bucket), checked_name(name)
     check(call, bucket.objects.get(name))
-    check_hashes(hashes(content), document, call.headers)
+    found = hashes(content)
+    check_hashes(found, document, call.headers)
     service.allow_write(call, bucket, name)
-    resource = made(state, bucket, name, stated(document), content)
+    said, size_bytes = stated(document), len(content)
+    resource = made(state, bucket, name, said, size_bytes=size_bytes, found=found)
     steps = (*service.parents(bucket, name), ("object", bucket.name, resource, None))
     state.commit(*steps, payload=content)
     service.note_write(bucket, name)
@@ -100,20 +102,20 @@ def resume(service: Service, call: Call) -> Reply:
     if session.ended is not None:
         return Reply(document=shown(service.state.bucket(session.bucket), session.ended, call))
     begin, total = _announced(call, session)
-    missing = len(session.content) - begin
+    missing = session.size_bytes - begin
     if missing < 0:
         raise invalid("The chunk begins after what has arrived so far.")
     # What has arrived already is not taken again.
     content = call.body[missing:]
     is_last = total is not None and begin + len(call.body) >= total
     if not is_last:
-        whole = len(session.content) + len(content)
+        whole = session.size_bytes + len(content)
         content = content[: len(content) - whole % _CHUNK_UNIT_BYTES] if content else content
     if content:
         service.state.commit(("session data", number), payload=content)
-    if total is None or len(session.content) < total:
+    if total is None or session.size_bytes < total:
         return _incomplete(session)
-    if len(session.content) > total:
+    if session.size_bytes > total:
         raise invalid("More has arrived than the size that was announced.")
     return _finish(service, call, number, session)
 
@@ -131,7 +133,7 @@ def _announced(call: Call, session: Session) -> tuple[int, int | None]:
     if first is None:
         if call.body:
             raise invalid("A question has no body.")
-        return len(session.content), total
+        return session.size_bytes, total
     if int(last) - int(first) + 1 != len(call.body):
         raise invalid("The body is not as long as Content-Range says.")
     return int(first), total
@@ -139,18 +141,20 @@ def _announced(call: Call, session: Session) -> tuple[int, int | None]:
 
 def _incomplete(session: Session) -> Reply:
     """308; without Range nothing has arrived."""
-    arrived = len(session.content)
+    arrived = session.size_bytes
     headers = {"Range": f"bytes=0-{arrived - 1}"} if arrived else {}
     return Reply(_PERMANENT_REDIRECT, headers=headers)
 
 
 def _finish(service: Service, call: Call, number: str, session: Session) -> Reply:
     state, name = service.state, session.resource["name"]
-    bucket, content = state.bucket(session.bucket), bytes(session.content)
+    bucket, content = state.bucket(session.bucket), session.content
     check(replace(call, query=session.query), bucket.objects.get(name))
-    check_hashes(hashes(content), session.resource, call.headers)
+    found = hashes(content)
+    check_hashes(found, session.resource, call.headers)
     service.protect(bucket, name)
-    resource = made(state, bucket, name, stated(session.resource), content)
+    said, size_bytes = stated(session.resource), len(content)
+    resource = made(state, bucket, name, said, size_bytes=size_bytes, found=found)
     state.commit(
         *service.parents(bucket, name),
         ("object", bucket.name, resource, ("session", number)),
