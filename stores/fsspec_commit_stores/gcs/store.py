@@ -27,6 +27,7 @@ from fsspec_commit.store import (
     Token,
 )
 from fsspec_commit_stores.gcs.buckets import facts_of
+from fsspec_commit_stores.gcs.chunks import Chunks
 from fsspec_commit_stores.gcs.contents import condition_of, record_of
 from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.inserting import insert
@@ -71,6 +72,7 @@ class GcsStore(HttpStore):
     ) -> None:
         self.capabilities = capabilities
         self._bucket = bucket
+        self._chunks = Chunks()
         self._listing = Listing(self._bucket, ask, deletions_max=deletions_max)
         self.bulk_deletion = self.in_order = self._listing
         self.files: RenamesFiles | None = GcsFiles(self._bucket)
@@ -147,7 +149,7 @@ class GcsStore(HttpStore):
         nonce: Nonce | None = None,
     ) -> GcsWriter:
         """Write the file *path*; it appears when it is finished, and carries *nonce*."""
-        return GcsWriter(self._bucket, path, nonce or SYSTEM_IDS.nonce())
+        return GcsWriter(self._bucket, self._chunks, path, nonce or SYSTEM_IDS.nonce())
 
     @raising_store_errors
     async def put(

@@ -1,5 +1,8 @@
 """Files written bit by bit: one request for a small one, a resumable upload for a longer one.
 
+The chunks of an upload go one after the other, so each costs a round trip in which nothing else of
+the file is sent. So its writer goes on meanwhile, and a long file has longer chunks.
+
 Nothing is retried here, but everything can be: after a failure that is not a refusal, `write` and
 `finish` go on where they were, and look before they send anything again.
 """
@@ -14,6 +17,7 @@ from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 from fsspec_commit_stores.gcs.checksums import CHECKSUM, Checksum, checksum_of
+from fsspec_commit_stores.gcs.chunks import Chunks
 from fsspec_commit_stores.gcs.contents import Resource, metadata_of, nonce_of, token_of
 from fsspec_commit_stores.gcs.inserting import insert, is_intact, written
 from fsspec_commit_stores.gcs.lookup import look
@@ -21,12 +25,11 @@ from fsspec_commit_stores.gcs.requests import Bucket, RequestFailedError
 from fsspec_commit_stores.gcs.uploads import Finished, ResumableUpload, ResumableUploads
 from fsspec_commit_stores.http.pieces import Pieces
 from fsspec_commit_stores.http.requests import raising_store_errors
+from fsspec_commit_stores.http.sending import Sending
 from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
 T = TypeVar("T")
 
-_CHUNK_BYTES = 8 << 20
-"""All that is ever held; a multiple of 256 KiB, as all chunks but the last must be."""
 _LOOKS_MAX = 4
 
 _LOOK_FIELDS = f"generation,metadata,{CHECKSUM}"
@@ -40,29 +43,36 @@ class GcsWriter:
     has written itself it knows again by nonce and content.
     """
 
-    def __init__(self, bucket: Bucket, path: StorePath, nonce: Nonce) -> None:
+    def __init__(self, bucket: Bucket, chunks: Chunks, path: StorePath, nonce: Nonce) -> None:
         self._bucket = bucket
+        self._chunks = chunks
         self._uploads = ResumableUploads(bucket)
         self._file = UnfinishedFile(path)
         self._nonce = nonce
         self._checksum = Checksum()
         """Of what is no longer held."""
         self._dropped_bytes = 0
+        self._sending = Sending(at_once_max=1)
+        self._sending_bytes = 0
+        """Of what is held, on its way."""
         self._upload: ResumableUpload | None = None
         self._expecting: Expectation = Expect.ABSENT
         self._is_in_doubt = False
 
     async def write(self, data: bytes) -> None:
-        """Append *data*; what is more than a chunk is sent.
+        """Append *data*; what is more than a chunk is sent, while the caller goes on.
 
         Raises:
-            StoreError: A chunk was not stored; it is sent again by the next call.
+            StoreError: A chunk, of an earlier call perhaps, was not stored; it is sent again by the
+                next one.
         """
         self._file.append(data)
         with going_on():
-            while len(self._file.held) > _CHUNK_BYTES:
-                if await self._send(is_last=False) is not None:
-                    raise self._refusal("the store ended the upload before its last part")
+            while len(self._file.held) - self._sending_bytes > self._chunk_bytes():
+                await self._sending.all_sent()
+                if len(self._file.held) > self._chunk_bytes():
+                    self._sending_bytes = self._chunk_bytes()
+                    self._sending.begin(self._send_ahead())
 
     async def finish(self) -> Entry:
         """Send the rest and make the file visible; in the place of another, if one stands.
@@ -73,17 +83,22 @@ class GcsWriter:
         self._file.check()
         size_bytes = self._file.size_bytes
         with going_on():
-            if self._upload is None and size_bytes <= _CHUNK_BYTES:
+            await self._sending.all_sent()
+            if self._upload is None and size_bytes <= self._chunk_bytes():
                 token = await self._on_what_stands(self._insert, self._own)
             else:
                 finished = None
                 while finished is None:
-                    finished = await self._send(is_last=len(self._file.held) <= _CHUNK_BYTES)
+                    is_last = len(self._file.held) <= self._chunk_bytes()
+                    finished = await self._send(is_last=is_last)
                 token = self._kept(finished.resource, size_bytes)
+        self._chunks.end(self)
         return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; an upload that cannot be dropped expires."""
+        await self._sending.ended()
+        self._chunks.end(self)
         if self._file.discard() and self._upload is not None:
             # It is invisible, and only this process could have finished it.
             with suppress(StoreError):
@@ -98,6 +113,17 @@ class GcsWriter:
     def _held(self) -> Pieces:
         return self._file.held.first(len(self._file.held))
 
+    def _chunk_bytes(self) -> int:
+        return self._chunks.length_bytes(self, self._dropped_bytes)
+
+    async def _send_ahead(self) -> None:
+        try:
+            finished = await self._send(is_last=False)
+        finally:
+            self._sending_bytes = 0
+        if finished is not None:
+            raise self._refusal("the store ended the upload before its last part")
+
     async def _send(self, *, is_last: bool) -> Finished | None:
         upload = self._upload
         if upload is None:
@@ -107,7 +133,7 @@ class GcsWriter:
             self._is_in_doubt = False
             self._drop(upload)
             return finished
-        data = self._file.held.first(_CHUNK_BYTES)
+        data = self._file.held.first(self._chunk_bytes())
         self._is_in_doubt = True
         finished = await self._uploads.send(upload, data, is_last=is_last)
         self._is_in_doubt = False

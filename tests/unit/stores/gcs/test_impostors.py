@@ -8,7 +8,7 @@ import pytest
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.store import Entry, Expect, Token
-from fsspec_commit_stores.gcs import writing
+from fsspec_commit_stores.gcs import chunks
 from tests.unit.stores.gcs.answers import DELETED, MARK, bucket, error, resource, said
 from tests.unit.stores.gcs.uploads import Uploads, persistent
 from tests.unit.stores.responder import Answer, Received
@@ -130,7 +130,7 @@ SMALL = (b"a" * 64, b"b" * 64, b"c" * 9)
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long file only that is looked at that it is sent by four requests."""
-    monkeypatch.setattr(writing, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 64)
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,11 +123,13 @@ def test_an_upload_that_is_gone_is_a_refusal(gcs: ScriptedGcs, uploads: Uploads)
 
     async def written() -> None:
         writer = store.writer(PATH, within=ROOT)
+        await writer.write(b"".join(PIECES))  # The first chunk; and the second is on its way.
         with pytest.raises(StoreError) as caught:
-            await writer.write(b"".join(PIECES))
+            await writer.finish()
         assert caught.value.reply is UNKNOWN
+        assert caught.value.can_go_on
         with pytest.raises(StoreError) as caught:
-            await writer.write(b"")
+            await writer.finish()
         assert caught.value.reply is REFUSED
         await writer.discard()
 
@@ -189,9 +193,16 @@ def test_discard_drops_the_upload(
 
 def test_an_abandoned_upload_is_told_of(gcs: ScriptedGcs, uploads: Uploads) -> None:
     writers = [gcs.store.writer(PATH, within=ROOT)]
+    dropped = weakref.ref(writers[0])
+
+    async def abandoned() -> None:
+        writers.clear()
+        while dropped() is not None:  # What is on its way holds the writer.
+            await asyncio.sleep(0.001)
+            gc.collect()
+
     gcs.run(writers[0].write(b"".join(PIECES)))
     with pytest.warns(ResourceWarning, match="was abandoned"):
-        writers.clear()
-    gc.collect()
+        gcs.run(abandoned())
     assert uploads.content is None
     assert "planted" not in repr(gcs.store)

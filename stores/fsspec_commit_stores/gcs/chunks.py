@@ -1,0 +1,43 @@
+"""How long the chunks of an upload are: the longer the file, the fewer round trips a byte.
+
+A chunk that is not kept is sent again, so a file holds the one that is on its way, and what is to
+follow it. Google's own clients send chunks of 16 MiB in Java and 100 MiB in Python, from whatever
+the file's first byte is; here a file is to hold little of what it has sent, and all files of a
+store little together.
+
+https://cloud.google.com/storage/docs/performing-resumable-uploads#chunked-upload
+"""
+
+from weakref import WeakSet
+
+MIB = 1 << 20
+CHUNK_BYTES = 8 * MIB
+"""A multiple of 256 KiB, as all chunks but the last must be."""
+_LONGER = ((256 * MIB, 32 * MIB), (128 * MIB, 16 * MIB))
+"""From so many bytes that were sent, so long: an eighth of them."""
+_LONG_FILES_MAX = 4
+
+
+class Chunks:
+    """The lengths of the chunks of all files of one store.
+
+    At most four files at a time have longer ones than they begin with.
+    """
+
+    def __init__(self) -> None:
+        self._long = WeakSet[object]()
+
+    def length_bytes(self, file: object, sent_bytes: int) -> int:
+        """How long the next chunk of *file* is, of which so much was sent."""
+        longer = next((length for begin, length in _LONGER if sent_bytes >= begin), 0)
+        if not longer:
+            return CHUNK_BYTES
+        if file not in self._long:
+            if len(self._long) >= _LONG_FILES_MAX:
+                return CHUNK_BYTES
+            self._long.add(file)
+        return longer
+
+    def end(self, file: object) -> None:
+        """Let another file have longer chunks than *file*, which has come to its end."""
+        self._long.discard(file)

@@ -1,0 +1,66 @@
+"""Requests of one file that go on while its writer makes what follows."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+class Sending:
+    """Requests that are under way, at most so many at once.
+
+    One that fails says so to whoever next waits here; what is to be sent again then, its file
+    knows.
+
+    Args:
+        at_once_max: How many.
+    """
+
+    def __init__(self, at_once_max: int) -> None:
+        self._at_once_max = at_once_max
+        self._under_way = set[asyncio.Task[None]]()
+        self._failed: BaseException | None = None
+
+    def begin(self, request: Coroutine[Any, Any, None]) -> None:
+        """Send *request* from now on; there is room for it."""
+        task = asyncio.get_running_loop().create_task(request)
+        # A program may end while it goes on, and what it would have sent is visible to nobody.
+        task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001  # as asyncio does
+        self._under_way.add(task)
+        task.add_done_callback(self._end)
+
+    async def room(self) -> None:
+        """Wait until one more may be sent.
+
+        Raises:
+            StoreError: One of those before has failed.
+        """
+        while len(self._under_way) >= self._at_once_max and self._failed is None:
+            await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
+        self._raise()
+
+    async def all_sent(self) -> None:
+        """Wait until nothing is under way.
+
+        Raises:
+            StoreError: One has failed.
+        """
+        await self.ended()
+        self._raise()
+
+    async def ended(self) -> None:
+        """Wait until nothing is under way, however it ends."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self._failed = self._failed or error
+
+    def _raise(self) -> None:
+        failed, self._failed = self._failed, None
+        if failed is not None:
+            try:
+                raise failed
+            finally:
+                del failed  # It would lead back to this frame, and from it to what was sent.
