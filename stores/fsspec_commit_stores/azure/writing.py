@@ -1,4 +1,8 @@
-"""Files written bit by bit: one request for a small one, blocks for a longer one."""
+"""Files written bit by bit: one request for a small one, blocks for a longer one.
+
+Blocks are put together by name, so several are on their way at once, and their writer goes on
+meanwhile.
+"""
 
 import errno
 
@@ -16,10 +20,13 @@ from fsspec_commit_stores.azure.names import trouble_with
 from fsspec_commit_stores.azure.requests import Container, RequestFailedError
 from fsspec_commit_stores.azure.uploads import block_id, block_list
 from fsspec_commit_stores.http.pieces import Pieces
+from fsspec_commit_stores.http.sending import Sending
 from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
 _BLOCK_BYTES = 8 << 20
-"""One block is all that is ever held; 50,000 of them are 390 GiB."""
+"""50,000 of them are 390 GiB."""
+_BLOCKS_AT_ONCE_MAX = 4
+"""So many are on their way, and two at most are held beside them."""
 _LOOKS_MAX = 3
 # What is said where something stands that was not expected, or the blocks have been consumed.
 _CONFLICTS = ("BlobAlreadyExists", "ConditionNotMet", "InvalidBlockList", "TargetConditionNotMet")
@@ -55,17 +62,23 @@ class BlobWriter:
         self._own = SYSTEM_IDS.nonce()
         self._expecting: Expectation = Expect.ABSENT
         self._blocks: list[str] = []
+        self._unsent: dict[str, Pieces] = {}
+        """Blocks that are on their way, and those that failed."""
+        self._failed: list[str] = []
+        self._sending = Sending(_BLOCKS_AT_ONCE_MAX)
 
     async def write(self, data: bytes) -> None:
-        """Append *data*; what is more than a block is sent.
+        """Append *data*; what is more than a block is sent, while the caller goes on.
 
         Raises:
-            StoreError: A block was not stored; it is sent again by the next call.
+            StoreError: A block, of an earlier call perhaps, was not stored; it is sent again by the
+                next one.
         """
         self._file.append(data)
         with going_on():
+            await self._send_again()
             while len(self._file.held) > _BLOCK_BYTES:
-                await self._send(_BLOCK_BYTES)
+                await self._send_block()
 
     async def finish(self) -> Entry:
         """Send the rest and make the file visible.
@@ -78,21 +91,43 @@ class BlobWriter:
         if trouble is not None:
             raise self._container.refusal("Put Blob", self._file.path, trouble, errno.EINVAL)
         with going_on():
+            await self._send_again()
             while self._blocks and self._file.held:
-                await self._send(_BLOCK_BYTES)
+                await self._send_block()
+            await self._sending.all_sent()
             token = await self._on_what_stands()
         return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; blocks that were sent go by themselves."""
-        self._file.discard()
+        await self._sending.ended()
+        if self._file.discard():
+            self._unsent.clear()
 
-    async def _send(self, length: int) -> None:
+    async def _send_block(self) -> None:
+        """Have the next block on its way, once there is room for it."""
+        await self._sending.room()
         name = block_id(self._own, len(self._blocks) + 1)
-        data = self._file.held.first(length)
-        await self._container.send("Put Block", self._file.path, body=data, query={"blockid": name})
-        self._file.held.drop(length)
+        self._unsent[name] = self._file.held.first(_BLOCK_BYTES)
+        self._file.held.drop(_BLOCK_BYTES)
         self._blocks.append(name)
+        self._sending.begin(self._put(name))
+
+    async def _send_again(self) -> None:
+        """Have every block on its way that failed."""
+        while self._failed:
+            await self._sending.room()
+            self._sending.begin(self._put(self._failed.pop()))
+
+    async def _put(self, name: str) -> None:
+        try:
+            await self._container.send(
+                "Put Block", self._file.path, body=self._unsent[name], query={"blockid": name}
+            )
+        except BaseException:
+            self._failed.append(name)
+            raise
+        del self._unsent[name]
 
     async def _on_what_stands(self) -> Token:
         """Make it visible; where something else stands than was expected, look, and once more."""

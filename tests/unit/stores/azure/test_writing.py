@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,12 +11,14 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure import writing
+from fsspec_commit_stores.azure.requests import Container
 from tests.unit.stores.azure.answers import said, told
 from tests.unit.stores.responder import CLOSED, Answer, Received
 
 if TYPE_CHECKING:
     from fsspec_commit.store import Entry
     from fsspec_commit_stores.azure import AzureStore
+    from fsspec_commit_stores.azure.answers import Answer as Told
     from tests.unit.stores.azure.scripted import ScriptedAzure
 
 
@@ -140,7 +142,8 @@ def test_a_refusal_is_final(flat: ScriptedAzure, data: bytes) -> None:
         flat.run(write(flat.store, data))
     assert caught.value.reply is Reply.REFUSED
     assert not caught.value.can_go_on
-    assert len(flat.received) == 1
+    # Nothing after it, but the blocks that were on their way with it.
+    assert len(flat.received) == (1 if len(data) <= writing._BLOCK_BYTES else 3)
 
 
 def test_a_late_request_does_not_replace_what_came_after_it(
@@ -171,3 +174,96 @@ def test_two_contents_of_one_nonce_are_told_apart(
     assert blob.content == data
     assert (written.token, written.nonce) == ("2", nonce)
     assert blob.metadata[NONCE] == nonce
+
+
+class TestBlocks:
+    """Of one file several are on their way at once."""
+
+    @pytest.fixture(autouse=True)
+    def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(writing, "_BLOCK_BYTES", 4)
+
+    @pytest.fixture
+    def under_way(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """How many there were, whenever one more was sent."""
+        seen, now, send = list[int](), 0, Container.send
+
+        async def watched(container: Container, operation: str, *given: Any, **more: Any) -> Told:
+            nonlocal now
+            now += 1
+            seen.append(now)
+            try:
+                return await send(container, operation, *given, **more)
+            finally:
+                now -= 1
+
+        monkeypatch.setattr(Container, "send", watched)
+        return seen
+
+    def test_four_at_once(self, gen2: ScriptedAzure, blob: Blob, under_way: list[int]) -> None:
+        gen2.answering = blob
+        gen2.run(write(gen2.store, bytes(range(42))))
+        assert blob.content == bytes(range(42))
+        assert max(under_way) == 4
+        blocks = [one for one in gen2.received if one.query.get("comp") == "block"]
+        assert [len(one.body) for one in blocks].count(4) == 10
+        assert len(blocks) == 11
+        assert len(gen2.received) == len(blocks) + 1
+
+    @pytest.mark.parametrize("busy", range(1, 8))
+    def test_those_that_fail_are_sent_again_and_no_others(
+        self, gen2: ScriptedAzure, blob: Blob, under_way: list[int], busy: int
+    ) -> None:
+        gen2.answering, blob.busy = blob, busy
+        store, content, may_go_on = gen2.store, bytes(range(42)), list[bool]()
+
+        async def written() -> None:
+            writer, calls = store.writer(PATH, within=StorePath("bucket")), 0
+            pending = [content[at : at + 6] for at in range(0, 42, 6)]
+            while pending or calls < 40:
+                calls += 1
+                try:
+                    if not pending:
+                        await writer.finish()
+                        return
+                    await writer.write(pending.pop(0))
+                except StoreError as error:
+                    may_go_on.append(error.can_go_on)
+                    pending.insert(0, b"")
+
+        gen2.run(written())
+        assert all(may_go_on)
+        assert blob.content == content
+        assert len(gen2.received) == 12 + busy
+        assert max(under_way) <= 4
+
+    def test_what_is_held_is_bounded(self, gen2: ScriptedAzure, blob: Blob) -> None:
+        """A writer that is faster than the store waits for it."""
+        gen2.answering = blob
+        store, sent = gen2.store, 0
+
+        async def written() -> None:
+            nonlocal sent
+            writer = store.writer(PATH, within=StorePath("bucket"))
+            for at in range(0, 400, 4):
+                await writer.write(bytes(4))
+                stored = sum(map(len, blob.blocks.values()))
+                assert at + 4 - stored <= 4 * (4 + 2)
+                sent += 1
+            await writer.finish()
+
+        gen2.run(written())
+        assert (sent, blob.content) == (100, bytes(400))
+
+    def test_nothing_arrives_after_a_discard(self, gen2: ScriptedAzure, blob: Blob) -> None:
+        gen2.answering = blob
+        store = gen2.store
+
+        async def discarded() -> int:
+            writer = store.writer(PATH, within=StorePath("bucket"))
+            await writer.write(bytes(40))
+            await writer.discard()
+            return len(gen2.received)
+
+        assert gen2.run(discarded()) == len(gen2.received) == 9
+        assert blob.content is None
