@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import fsspec_commit as fc
 from tests.scenes.attempts import learn
 from tests.scenes.costs import ONE_FILE, directories_of, exchanged, requests_of, shapes
 from tests.sweeps import some_tests_by_day
@@ -131,3 +132,31 @@ def test_an_append_of_unique_names_lists_no_files(
         listed = [one.query.get("prefix") or one.query.get("directory", "") for one in listings]
         elsewhere = [name for name in listed if not name.startswith(f"{root}/_commit")]
         assert set(elsewhere) <= {f"{root}/_SUCCESS/"}, elsewhere
+
+
+OF_LONG_FILES = frozenset({"uploads.start", "uploads.put", "block.put", "blocklist.put"})
+
+
+@pytest.mark.parametrize(
+    ("remote", "sent"),
+    [
+        pytest.param("strict-gcs", {"uploads.start": 1, "uploads.put": 3}, id="strict-gcs"),
+        pytest.param("gen2", {"block.put": 3, "blocklist.put": 1}, id="gen2"),
+    ],
+    indirect=["remote"],
+)
+def test_a_long_file_of_a_store_that_renames(
+    place: RemotePlace, proxy: FaultProxy, sent: dict[str, int]
+) -> None:
+    """However small the pieces are that it is written in: of 8 MiB each, and the rest."""
+    piece = bytes(range(256)) * 4096
+    with fc.Job(place.url, mode="append", names="exact", **place.how) as job, job.task() as task:
+        with task.open("long.bin", "wb") as file:
+            for _ in range(20):
+                file.write(piece)
+            file.write(b"end")
+        with task.open("short.bin", "wb") as file:
+            file.write(piece)
+    asked = {name: n for name, n in proxy.operations().items() if name in OF_LONG_FILES}
+    assert asked == sent
+    assert place.snapshot()["long.bin"] == piece * 20 + b"end"
