@@ -70,9 +70,10 @@ class GcsWriter:
         with going_on():
             while len(self._file.held) - self._sending_bytes > self._chunk_bytes():
                 await self._sending.all_sent()
-                if len(self._file.held) > self._chunk_bytes():
-                    self._sending_bytes = self._chunk_bytes()
-                    self._sending.begin(self._send_ahead())
+                length = self._chunk_bytes()
+                if len(self._file.held) > length:
+                    self._sending_bytes = length
+                    self._sending.begin(self._send_ahead(length))
 
     async def finish(self) -> Entry:
         """Send the rest and make the file visible; in the place of another, if one stands.
@@ -89,8 +90,9 @@ class GcsWriter:
             else:
                 finished = None
                 while finished is None:
-                    is_last = len(self._file.held) <= self._chunk_bytes()
-                    finished = await self._send(is_last=is_last)
+                    length = self._chunk_bytes()
+                    is_last = len(self._file.held) <= length
+                    finished = await self._send(length, is_last=is_last)
                 token = self._kept(finished.resource, size_bytes)
         self._chunks.end(self)
         return self._file.finish(token, self._nonce)
@@ -116,15 +118,20 @@ class GcsWriter:
     def _chunk_bytes(self) -> int:
         return self._chunks.length_bytes(self, self._dropped_bytes)
 
-    async def _send_ahead(self) -> None:
+    async def _send_ahead(self, length: int) -> None:
         try:
-            finished = await self._send(is_last=False)
+            finished = await self._send(length, is_last=False)
         finally:
             self._sending_bytes = 0
         if finished is not None:
             raise self._refusal("the store ended the upload before its last part")
 
-    async def _send(self, *, is_last: bool) -> Finished | None:
+    async def _send(self, length: int, *, is_last: bool) -> Finished | None:
+        """Send the next *length* bytes, or what is left of the file; or look, if that is in doubt.
+
+        Whoever has seen that so much is held says how much: what a chunk may have can change until
+        it is sent, and one that is not the last must have its whole length.
+        """
         upload = self._upload
         if upload is None:
             upload = self._upload = await self._on_what_stands(self._start, lambda _: None)
@@ -133,7 +140,7 @@ class GcsWriter:
             self._is_in_doubt = False
             self._drop(upload)
             return finished
-        data = self._file.held.first(self._chunk_bytes())
+        data = self._file.held.first(length)
         self._is_in_doubt = True
         finished = await self._uploads.send(upload, data, is_last=is_last)
         self._is_in_doubt = False

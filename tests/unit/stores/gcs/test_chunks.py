@@ -128,3 +128,28 @@ def test_a_chunk_does_not_wait_for_more_than_it_holds(gcs: ScriptedGcs, uploads:
 
     gcs.run(written())
     assert uploads.sent == ["resumable 0", *SPANS[:2], "cancel"]
+
+
+@pytest.mark.usefixtures("growing")
+def test_a_chunk_is_as_long_as_was_held_when_it_was_begun(
+    gcs: ScriptedGcs, uploads: Uploads
+) -> None:
+    """Also where another file ends before it is sent, so that it might be longer."""
+    store, long_files = gcs.store, [File() for _ in range(4)]
+
+    async def written() -> None:
+        for file in long_files:
+            store._chunks.length_bytes(file, 8)
+        writer = store.writer(PATH, within=ROOT)
+        for begin in (0, 4, 8):
+            await writer.write(CONTENT[begin : begin + 4])
+            await writer._sending.ended()
+        await writer.write(CONTENT[12:13])
+        store._chunks.end(long_files[0])
+        await writer._sending.ended()
+        assert uploads.sent == ["resumable 0", "0-3/*", "4-7/*", "8-11/*"]
+        await writer.write(CONTENT[13:])
+        await writer.finish()
+
+    gcs.run(written())
+    assert uploads.content == CONTENT
