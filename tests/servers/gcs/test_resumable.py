@@ -44,12 +44,14 @@ def test_chunks_make_an_object(raw: Raw) -> None:
     assert put(raw, session, b"", f"*/{UNIT + 3}").document == last.document
 
 
-def test_only_whole_units_are_kept_before_the_last(raw: Raw) -> None:
+@pytest.mark.parametrize("whole", ["*", 3 * UNIT])
+def test_only_whole_units_come_before_the_last(raw: Raw, whole: object) -> None:
     session = start(raw)
-    part = put(raw, session, b"1" * (UNIT + 5), f"0-{UNIT + 4}/*")
-    assert part.headers["Range"] == f"bytes=0-{UNIT - 1}"
-    less = put(raw, session, b"2" * 5, f"{UNIT}-{UNIT + 4}/*")
-    assert less.headers["Range"] == f"bytes=0-{UNIT - 1}"
+    assert put(raw, session, b"1" * UNIT, f"0-{UNIT - 1}/{whole}").status == 308
+    for count in (5, UNIT - 1, UNIT + 5):
+        content_range = f"{UNIT}-{UNIT + count - 1}/{whole}"
+        assert put(raw, session, b"2" * count, content_range).status == 400
+        assert put(raw, session, b"", "*/*").headers["Range"] == f"bytes=0-{UNIT - 1}"
 
 
 def test_what_has_arrived_is_not_taken_again(raw: Raw) -> None:
