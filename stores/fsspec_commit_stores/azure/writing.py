@@ -100,13 +100,13 @@ class BlobWriter:
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; blocks that were sent go by themselves."""
+        self._file.discard()
         await self._sending.ended()
-        if self._file.discard():
-            self._unsent.clear()
+        self._unsent.clear()
 
     async def _send_block(self) -> None:
         """Have the next block on its way, once there is room for it."""
-        await self._sending.room()
+        await self._room()
         name = block_id(self._own, len(self._blocks) + 1)
         self._unsent[name] = self._file.held.first(_BLOCK_BYTES)
         self._file.held.drop(_BLOCK_BYTES)
@@ -116,8 +116,13 @@ class BlobWriter:
     async def _send_again(self) -> None:
         """Have every block on its way that failed."""
         while self._failed:
-            await self._sending.room()
+            await self._room()
             self._sending.begin(self._put(self._failed.pop()))
+
+    async def _room(self) -> None:
+        """Wait until one more block may be sent; the file may have been discarded meanwhile."""
+        await self._sending.room()
+        self._file.check()
 
     async def _put(self, name: str) -> None:
         try:
@@ -133,6 +138,7 @@ class BlobWriter:
         """Make it visible; where something else stands than was expected, look, and once more."""
         looks = 0
         while True:
+            self._file.check()
             try:
                 return await self._show()
             except RequestFailedError as error:

@@ -99,9 +99,10 @@ class GcsWriter:
 
     async def discard(self) -> None:
         """Leave nothing of it, unless it is finished; an upload that cannot be dropped expires."""
+        is_dropped = self._file.discard()
         await self._sending.ended()
         self._chunks.end(self)
-        if self._file.discard() and self._upload is not None:
+        if is_dropped and self._upload is not None:
             # It is invisible, and only this process could have finished it.
             with suppress(StoreError):
                 await self._uploads.cancel(self._upload)
@@ -140,6 +141,7 @@ class GcsWriter:
             self._is_in_doubt = False
             self._drop(upload)
             return finished
+        self._file.check()
         data = self._file.held.first(length)
         self._is_in_doubt = True
         finished = await self._uploads.send(upload, data, is_last=is_last)
@@ -209,6 +211,7 @@ class GcsWriter:
                 if before is not None:
                     return before
                 self._expecting = token_of(there) or Expect.ABSENT
+            self._file.check()
             self._is_in_doubt = True
             try:
                 sent = await sending()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -267,3 +268,39 @@ class TestBlocks:
 
         assert gen2.run(discarded()) == len(gen2.received) == 9
         assert blob.content is None
+
+    @pytest.mark.parametrize("call", ["write", "finish"])
+    def test_nothing_is_begun_after_a_discard(
+        self, gen2: ScriptedAzure, blob: Blob, monkeypatch: pytest.MonkeyPatch, call: str
+    ) -> None:
+        """Not by a call either that waits meanwhile, and that nobody waits for any more."""
+        gen2.answering = blob
+        store, sent, send = gen2.store, list[str](), Container.send
+
+        async def discarded() -> None:
+            all_begun, may_go = asyncio.Event(), asyncio.Event()
+
+            async def slow(container: Container, operation: str, *given: Any, **more: Any) -> Told:
+                sent.append(operation)
+                if len(sent) == 4:
+                    all_begun.set()
+                await may_go.wait()
+                return await send(container, operation, *given, **more)
+
+            monkeypatch.setattr(Container, "send", slow)
+            writer = store.writer(PATH, within=StorePath("bucket"))
+            await writer.write(bytes(4 * 4))
+            going_on = asyncio.ensure_future(
+                writer.finish() if call == "finish" else writer.write(bytes(4 * 4))
+            )
+            await all_begun.wait()
+            discarding = asyncio.ensure_future(writer.discard())
+            await asyncio.sleep(0)
+            may_go.set()
+            await discarding
+            with pytest.raises(ValueError, match="is discarded"):
+                await going_on
+
+        gen2.run(discarded())
+        assert sent == ["Put Block"] * 4
+        assert (len(gen2.received), blob.content) == (4, None)

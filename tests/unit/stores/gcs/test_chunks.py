@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,3 +154,32 @@ def test_a_chunk_is_as_long_as_was_held_when_it_was_begun(
 
     gcs.run(written())
     assert uploads.content == CONTENT
+
+
+@pytest.mark.usefixtures("growing")
+@pytest.mark.parametrize("call", ["write", "finish"])
+def test_nothing_is_begun_after_a_discard(gcs: ScriptedGcs, uploads: Uploads, call: str) -> None:
+    """Not by a call either that waits meanwhile, and that nobody waits for any more."""
+    store = gcs.store
+
+    async def discarded() -> None:
+        begun = asyncio.Event()
+
+        def answering(request: Received) -> Answer:
+            begun.set()
+            return uploads(request)
+
+        gcs.answering = answering
+        writer = store.writer(PATH, within=ROOT)
+        await writer.write(CONTENT[:6])
+        going_on = asyncio.ensure_future(
+            writer.finish() if call == "finish" else writer.write(CONTENT[6:])
+        )
+        await begun.wait()
+        await writer.discard()
+        with suppress(ValueError):
+            await going_on
+
+    gcs.run(discarded())
+    assert uploads.sent == ["resumable 0", "cancel"]
+    assert uploads.content is None

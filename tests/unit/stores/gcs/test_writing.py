@@ -168,7 +168,7 @@ def test_an_upload_without_an_address_is_in_doubt(
 
 @pytest.mark.parametrize(
     "faults",
-    [{}, {3: error(403, "forbidden")}, {3: error(404, "notFound")}, {3: CLOSED}],
+    [{}, {2: error(403, "forbidden")}, {2: error(404, "notFound")}, {2: CLOSED}],
     ids=["dropped", "denied", "gone", "lost"],
 )
 def test_discard_drops_the_upload(
@@ -187,7 +187,7 @@ def test_discard_drops_the_upload(
             await writer.write(b"1")
 
     gcs.run(discarded())
-    assert uploads.sent[3:] == ["cancel"]
+    assert uploads.sent[2:] == ["cancel"]
     assert uploads.content is None
 
 
