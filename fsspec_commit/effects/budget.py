@@ -1,4 +1,8 @@
-"""What may be on its way to a store at once, whoever writes it: so much memory writing takes."""
+"""What of parts and of closed files may be on its way to one store at once.
+
+So much memory these take, whoever writes them. A file that is written by the store's own writer, as
+on GCS and Azure Gen2, is counted here only after it was closed; before that, its adapter bounds it.
+"""
 
 import asyncio
 from collections import deque

@@ -24,6 +24,7 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
+from fsspec_commit_stores.azure.ahead import BlocksAhead
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import (
     condition_of,
@@ -63,6 +64,7 @@ class AzureStore(HttpStore):
         single_writer: bool,
     ) -> None:
         self._container = Container(client.made.connection, place.container)
+        self._ahead = BlocksAhead()
         endpoint = self._container.endpoint
         self.capabilities = capabilities_of(
             endpoint, is_hierarchical=is_hierarchical, single_writer=single_writer
@@ -166,7 +168,7 @@ class AzureStore(HttpStore):
         nonce: Nonce | None = None,
     ) -> BlobWriter:
         """Write the file *path*, which carries *nonce*; it appears when it is finished."""
-        return BlobWriter(self._container, path, nonce)
+        return BlobWriter(self._container, self._ahead, path, nonce)
 
     async def put(
         self,

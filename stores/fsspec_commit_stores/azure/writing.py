@@ -9,6 +9,7 @@ import errno
 from fsspec_commit.ids import SYSTEM_IDS, Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, Expectation, Token
+from fsspec_commit_stores.azure.ahead import BlocksAhead
 from fsspec_commit_stores.azure.contents import (
     WRITER_NAME,
     condition_of,
@@ -25,8 +26,6 @@ from fsspec_commit_stores.http.writing import UnfinishedFile, going_on
 
 _BLOCK_BYTES = 8 << 20
 """50,000 of them are 390 GiB."""
-_BLOCKS_AT_ONCE_MAX = 4
-"""So many are on their way, and two at most are held beside them."""
 _LOOKS_MAX = 3
 # What is said where something stands that was not expected, or the blocks have been consumed.
 _CONFLICTS = ("BlobAlreadyExists", "ConditionNotMet", "InvalidBlockList", "TargetConditionNotMet")
@@ -46,6 +45,7 @@ class BlobWriter:
     def __init__(
         self,
         container: Container,
+        ahead: BlocksAhead,
         path: StorePath,
         nonce: Nonce | None,
     ) -> None:
@@ -53,10 +53,12 @@ class BlobWriter:
 
         Args:
             container: Where to.
+            ahead: How many of its blocks may be on their way beside those of other files.
             path: Its path.
             nonce: What it carries besides, as other files of one attempt do.
         """
         self._container = container
+        self._ahead = ahead
         self._file = UnfinishedFile(path)
         self._nonce = nonce
         self._own = SYSTEM_IDS.nonce()
@@ -65,7 +67,7 @@ class BlobWriter:
         self._unsent: dict[str, Pieces] = {}
         """Blocks that are on their way, and those that failed."""
         self._failed: list[str] = []
-        self._sending = Sending(_BLOCKS_AT_ONCE_MAX)
+        self._sending = Sending()
 
     async def write(self, data: bytes) -> None:
         """Append *data*; what is more than a block is sent, while the caller goes on.
@@ -103,6 +105,7 @@ class BlobWriter:
         self._file.discard()
         await self._sending.ended()
         self._unsent.clear()
+        self._ahead.note(self, 0)
 
     async def _send_block(self) -> None:
         """Have the next block on its way, once there is room for it."""
@@ -110,6 +113,7 @@ class BlobWriter:
         name = block_id(self._own, len(self._blocks) + 1)
         self._unsent[name] = self._file.held.first(_BLOCK_BYTES)
         self._file.held.drop(_BLOCK_BYTES)
+        self._ahead.note(self, len(self._unsent))
         self._blocks.append(name)
         self._sending.begin(self._put(name))
 
@@ -121,7 +125,7 @@ class BlobWriter:
 
     async def _room(self) -> None:
         """Wait until one more block may be sent; the file may have been discarded meanwhile."""
-        await self._sending.room()
+        await self._sending.room(self._ahead.at_once_max)
         self._file.check()
 
     async def _put(self, name: str) -> None:
@@ -133,6 +137,7 @@ class BlobWriter:
             self._failed.append(name)
             raise
         del self._unsent[name]
+        self._ahead.note(self, len(self._unsent))
 
     async def _on_what_stands(self) -> Token:
         """Make it visible; where something else stands than was expected, look, and once more."""

@@ -52,7 +52,7 @@ class GcsWriter:
         self._checksum = Checksum()
         """Of what is no longer held."""
         self._dropped_bytes = 0
-        self._sending = Sending(at_once_max=1)
+        self._sending = Sending()
         self._sending_bytes = 0
         """Of what is held, on its way."""
         self._upload: ResumableUpload | None = None

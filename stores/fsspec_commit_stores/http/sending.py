@@ -1,22 +1,18 @@
 """Requests of one file that go on while its writer makes what follows."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 
 class Sending:
-    """Requests that are under way, at most so many at once.
+    """Requests that are under way.
 
     One that fails says so to whoever next waits here; what is to be sent again then, its file
     knows.
-
-    Args:
-        at_once_max: How many.
     """
 
-    def __init__(self, at_once_max: int) -> None:
-        self._at_once_max = at_once_max
+    def __init__(self) -> None:
         self._under_way = set[asyncio.Task[None]]()
         self._failed: BaseException | None = None
 
@@ -28,13 +24,16 @@ class Sending:
         self._under_way.add(task)
         task.add_done_callback(self._end)
 
-    async def room(self) -> None:
+    async def room(self, at_once_max: Callable[[], int]) -> None:
         """Wait until one more may be sent.
+
+        Args:
+            at_once_max: How many may be under way, asked anew whenever one of them has ended.
 
         Raises:
             StoreError: One of those before has failed.
         """
-        while len(self._under_way) >= self._at_once_max and self._failed is None:
+        while len(self._under_way) >= at_once_max() and self._failed is None:
             await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
         self._raise()
 

@@ -1,0 +1,32 @@
+"""How many blocks are sent side by side: of one file, and of all files of a store together.
+
+A block is held until it is stored, so what is on its way takes as much memory. One block of each
+file may always be, so that no file waits for another. What goes beside it makes a file faster, and
+is bounded for all files together.
+"""
+
+from weakref import WeakKeyDictionary
+
+AT_ONCE_MAX = 4
+"""Of one file."""
+AHEAD_MAX = 8
+"""Beside the first of each file, of all together: of 8 MiB each they take 64 MiB."""
+
+
+class BlocksAhead:
+    """What the files of one store hold that is not stored, beside the first block of each."""
+
+    def __init__(self) -> None:
+        self._ahead = WeakKeyDictionary[object, int]()
+        """Of the files that have any: few."""
+
+    def at_once_max(self) -> int:
+        """How many blocks of a file may be on their way, as things stand."""
+        return AT_ONCE_MAX if sum(self._ahead.values()) < AHEAD_MAX else 1
+
+    def note(self, file: object, blocks: int) -> None:
+        """So many blocks of *file* are on their way now, or have failed and are held."""
+        if blocks > 1:
+            self._ahead[file] = blocks - 1
+        else:
+            self._ahead.pop(file, None)
