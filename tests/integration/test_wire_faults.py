@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.wire_faults import KilledServer, LongFiles, WireFaults, commit_over
+from tests.integration.wire_faults import (
+    OF_A_PART,
+    KilledServer,
+    LongFiles,
+    WireFaults,
+    commit_over,
+    some_slow,
+)
 from tests.protocol.invariants import check_under_way, job_ids, state_of, visible
 from tests.scenes.attempts import clean, settled
 from tests.scenes.remotes import on
 from tests.scenes.requests_of_jobs import AZURITE, GCS, GEN2, S3, S3_UNVERSIONED
-from tests.servers.faults import Rule
+from tests.servers.faults import AnswerInstead, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,6 +110,23 @@ class TestGcs(WireFaults, LongFiles, KilledServer):
         commit_over(wire, Rule(operation="objects.move", before=revoke, times=2))
 
 
+PIECE = bytes(range(251)) * 4177
+"""A MiB or so; no two blocks of such are alike."""
+PIECES = 33
+"""Four blocks of 8 MiB, which go while the file is written, and the rest."""
+
+
+def write_long_file(place: RemotePlace) -> None:
+    """Bit by bit, as Arrow does."""
+    with (
+        fc.Job(place.url, mode="append", names="exact", **place.how) as job,
+        job.task() as task,
+        task.open("long.bin", "wb") as file,
+    ):
+        for _ in range(PIECES):
+            file.write(PIECE)
+
+
 class OnAzure(WireFaults):
     asked_by_day: ClassVar[Mapping[str, int]] = {}
     first_by_day = ("reply lost",)
@@ -110,12 +134,31 @@ class OnAzure(WireFaults):
 
 
 @on("gen2")
-class TestGen2(OnAzure, KilledServer):
+class TestGen2(OnAzure, LongFiles, KilledServer):
     """Killed is our own server alone: Azurite keeps its blobs in memory."""
 
     requests = GEN2
     by_day: ClassVar = {"reply lost": 8, "503": 18}
     killed_by_day = ("after the decision", "after the second file")
+
+    @pytest.mark.parametrize("fault", some_slow(OF_A_PART, ["reset in the body"]))
+    def test_blocks_that_fail_side_by_side_are_sent_again(self, wire: Wire, fault: str) -> None:
+        """Four of five, which are on their way at once."""
+        rules = [Rule(OF_A_PART[fault], operation="block.put", nth=nth) for nth in range(1, 5)]
+        place = wire.ready("out", *rules)
+        write_long_file(place)
+        assert all(rule.met for rule in rules)
+        assert wire.direct("out").snapshot()["long.bin"] == PIECE * PIECES
+        assert wire.direct("out").pending() == []
+
+    def test_a_block_that_is_refused_is_the_end_of_its_file(self, wire: Wire) -> None:
+        """Nothing of it is ever seen, though others were on their way with it."""
+        refused = Rule(AnswerInstead(403), operation="block.put", nth=2)
+        place = wire.ready("out", refused)
+        with pytest.raises(OSError, match=r"long\.bin"):
+            write_long_file(place)
+        assert refused.met
+        assert wire.direct("out").snapshot() == wire.scene.laid_out
 
 
 @on("azurite")

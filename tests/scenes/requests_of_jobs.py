@@ -250,6 +250,15 @@ GEN2 = Requests(
         published=At("blob.put", "/published"),
         over=At("path.delete", "/_commit/"),
     ),
+    busy=(
+        AnswerInstead(503, "ServerBusy", retry_after_s=1),
+        ("blob.put", "path.rename", "blob.delete"),
+    ),
+    parts=(
+        {"operation": "block.put", "nth": 1},
+        {"operation": "block.put", "nth": 2},
+        {"operation": "blocklist.put"},
+    ),
 )
 AZURITE = replace(
     GEN2,
