@@ -121,13 +121,22 @@ class GcsWriter:
 
     async def _send_ahead(self, length: int) -> None:
         try:
-            finished = await self._send(length, is_last=False)
+            await self._send(length, is_last=False)
         finally:
             self._sending_bytes = 0
-        if finished is not None:
-            raise self._refusal("the store ended the upload before its last part")
 
     async def _send(self, length: int, *, is_last: bool) -> Finished | None:
+        """The object that the upload has become, if it has, by the chunk that is the last.
+
+        Raises:
+            StoreError: That was not done, or it is not known; or it was done too early.
+        """
+        finished = await self._sent(length, is_last=is_last)
+        if finished is not None and not is_last:
+            raise self._refusal("the store ended the upload before its last part")
+        return finished
+
+    async def _sent(self, length: int, *, is_last: bool) -> Finished | None:
         """Send the next *length* bytes, or what is left of the file; or look, if that is in doubt.
 
         Whoever has seen that so much is held says how much: what a chunk may have can change until

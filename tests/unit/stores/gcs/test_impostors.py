@@ -178,3 +178,29 @@ def test_a_chunk_that_is_always_answered_by_somebody_else_ends(
     gcs.answering = lambda one: uploads(one) if one.method == "POST" else answer
     gcs.run(written())
     assert uploads.content is None
+
+
+@pytest.mark.parametrize("number", [3, 4], ids=["to a look", "to a chunk"])
+@pytest.mark.parametrize("shown", [{"generation": "7"}, resource(size=5)], ids=["bare", "whole"])
+@pytest.mark.usefixtures("small_chunks")
+def test_an_upload_that_has_ended_before_its_last_part_is_refused(
+    gcs: ScriptedGcs, uploads: Uploads, number: int, shown: dict[str, str]
+) -> None:
+    """Also where a chunk that has failed is sent again at the end of its file."""
+    store = gcs.store
+
+    async def written() -> StoreError:
+        writer = store.writer(PATH, within=ROOT)
+        for piece in SMALL:
+            await writer.write(piece)
+        with pytest.raises(StoreError) as caught:
+            await writer.finish()
+        assert caught.value.can_go_on
+        with pytest.raises(StoreError, match="before its last part") as caught:
+            await writer.finish()
+        await writer.discard()
+        return caught.value
+
+    uploads.faults = {2: error(503, "backendError"), number: said(shown)}
+    assert gcs.run(written()).reply is Reply.REFUSED
+    assert uploads.sent[number + 1 :] == ["cancel"]
