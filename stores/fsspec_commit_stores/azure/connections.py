@@ -25,6 +25,7 @@ from fsspec_commit_stores.azure.answers import Answer, Sent, answer_of
 from fsspec_commit_stores.azure.credentials import Credentials
 from fsspec_commit_stores.http.bodies import WatchedRequest
 from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX
+from fsspec_commit_stores.http.failures import let_go_of_frames
 from fsspec_commit_stores.http.pieces import MemoryBody, Pieces
 from fsspec_commit_stores.http.sessions import HEAD, SHORT, THROUGH_A_PROXY, Session, WholeAnswer
 
@@ -207,9 +208,13 @@ class Connection:
         # Whatever it is, there was no answer; a credential of the user's may raise anything.
         except Exception as error:  # noqa: BLE001
             failure = UnansweredError(error, is_sent=asked.is_sent)
+            let_go_of_frames(error)
         else:
             return answer, Sent(date, self.credentials.expires)
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure  # It leads back to this frame, and from it to what was sent.
 
     async def _exchanged(self, asked: _Asked) -> Answer | None:
         """What is answered to a short request, without azure-core; ``None``: it is not sent."""

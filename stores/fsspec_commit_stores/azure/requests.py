@@ -123,7 +123,10 @@ class Container(Requests):
                 self.contact.is_sound = False
             failure = RequestFailedError(refused(described, answer, sent), told)
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure  # It leads back to this frame, and from it to what was sent.
 
     send = raising_store_errors(request)
     """Send one request for a caller that treats every failure alike: as a `StoreError`."""

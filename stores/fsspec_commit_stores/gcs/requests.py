@@ -32,7 +32,7 @@ from fsspec_commit_stores.gcs.failures import (
 from fsspec_commit_stores.gcs.operations import OPERATIONS
 from fsspec_commit_stores.gcs.provenance import is_marked
 from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX
-from fsspec_commit_stores.http.failures import silent, store_error
+from fsspec_commit_stores.http.failures import let_go_of_frames, silent, store_error
 from fsspec_commit_stores.http.pieces import MemoryBody, Pieces
 from fsspec_commit_stores.http.requests import (
     FailedRequestError,
@@ -212,11 +212,15 @@ class Bucket(Requests):
             if isinstance(sent, Answered):
                 return sent
             failed = sent
+            del sent
             answer = failed.answer
             if answer is None or not answer.is_from_store or failed.is_unauthorized:
                 self.contact.is_sound = False
         # Outside, so that the exception of the client, which may hold secrets, is no context of it.
-        raise failed
+        try:
+            raise failed
+        finally:
+            del failed  # It leads back to this frame, and from it to what was sent.
 
     send = raising_store_errors(request)
     """Send one request for a caller that treats every failure alike: as a `StoreError`."""
@@ -261,6 +265,7 @@ class Bucket(Requests):
         except Exception as error:  # noqa: BLE001
             first_tries = self.contact.failed(is_timeout=is_timeout(error))
             failure = unanswered(described, error, first_tries=first_tries)
+            let_go_of_frames(error)
             return RequestFailedError(failure, None)
         if told.status not in given.done:
             answer = answer_of(told.status, told.headers, told.body)

@@ -132,3 +132,15 @@ def after_first_tries(
         # Nobody is there: to go on would only keep the user waiting.
         failure.reply = Reply.REFUSED
     return failure
+
+
+def let_go_of_frames(error: BaseException) -> None:
+    """Keep nothing of what was sent for the sake of a client's *error*, which nobody looks into.
+
+    Some releases of aiohttp keep it beside the connection that it came from, to which its frames
+    lead back.
+    """
+    at: BaseException | None = error
+    while at is not None and at.__traceback__ is not None:
+        at.__traceback__ = None
+        at = at.__cause__ or at.__context__

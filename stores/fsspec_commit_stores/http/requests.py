@@ -58,7 +58,10 @@ def raising_store_errors(
             return await call(*args, **kwargs)
         except FailedRequestError as error:
             failure = error.failure
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure  # It leads back to this frame, and from it to what was sent.
 
     return run
 

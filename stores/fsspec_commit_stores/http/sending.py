@@ -43,13 +43,15 @@ class Sending:
         Raises:
             StoreError: One has failed.
         """
-        await self.ended()
+        while self._under_way:
+            await asyncio.wait(self._under_way)
         self._raise()
 
     async def ended(self) -> None:
-        """Wait until nothing is under way, however it ends."""
+        """Wait until nothing is under way, however it ends: nobody is told."""
         while self._under_way:
             await asyncio.wait(self._under_way)
+        self._failed = None
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)
