@@ -21,15 +21,21 @@ _LONG_FILES_MAX = 4
 class Chunks:
     """The lengths of the chunks of all files of one store.
 
-    At most four files at a time have longer ones than they begin with.
+    At most four files at a time have longer ones than they begin with. Once a file has been told
+    one it is never told a shorter one.
+
+    Args:
+        may_grow: Whether any has. Where a request must be over in a given time, a chunk that takes
+            longer would fail each time that it is sent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_grow: bool = True) -> None:
+        self._longer = _LONGER if may_grow else ()
         self._long = WeakSet[object]()
 
     def length_bytes(self, file: object, sent_bytes: int) -> int:
         """How long the next chunk of *file* is, of which so much was sent."""
-        longer = next((length for begin, length in _LONGER if sent_bytes >= begin), 0)
+        longer = next((length for begin, length in self._longer if sent_bytes >= begin), 0)
         if not longer:
             return CHUNK_BYTES
         if file not in self._long:

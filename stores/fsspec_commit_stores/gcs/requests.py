@@ -222,6 +222,11 @@ class Bucket(Requests):
         finally:
             del failed  # It leads back to this frame, and from it to what was sent.
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether a request has a time in which all of it must be over, its content sent."""
+        return self._timeout is not None and self._timeout.total is not None
+
     send = raising_store_errors(request)
     """Send one request for a caller that treats every failure alike: as a `StoreError`."""
 

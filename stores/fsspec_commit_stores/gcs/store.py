@@ -72,7 +72,7 @@ class GcsStore(HttpStore):
     ) -> None:
         self.capabilities = capabilities
         self._bucket = bucket
-        self._chunks = Chunks()
+        self._chunks = Chunks(may_grow=not bucket.is_timed)
         self._listing = Listing(self._bucket, ask, deletions_max=deletions_max)
         self.bulk_deletion = self.in_order = self._listing
         self.files: RenamesFiles | None = GcsFiles(self._bucket)

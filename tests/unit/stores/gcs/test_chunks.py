@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import ClientTimeout
 
 from fsspec_commit_stores.gcs import chunks
 from fsspec_commit_stores.gcs.chunks import CHUNK_BYTES, MIB, Chunks
@@ -69,6 +70,20 @@ def test_however_it_comes_the_same_chunks_are_sent(
     gcs.run(write(gcs.store, *pieces))
     assert uploads.content == CONTENT
     assert uploads.sent == ["resumable 0", *SPANS]
+
+
+@pytest.mark.usefixtures("growing")
+@pytest.mark.parametrize(
+    ("timeout", "longest"),
+    [(20, 4), (ClientTimeout(total=20), 4), (ClientTimeout(sock_read=20), 16)],
+)
+def test_none_is_longer_where_it_has_to_be_over_in_time(
+    gcs: ScriptedGcs, uploads: Uploads, timeout: object, longest: int
+) -> None:
+    """On a slow network it never would be, whereas a shorter one is."""
+    gcs.run(write(gcs.open(requests_timeout=timeout), CONTENT))
+    assert uploads.content == CONTENT
+    assert max(len(one.body) for one in gcs.received if one.method == "PUT") == longest
 
 
 @pytest.mark.usefixtures("growing")
