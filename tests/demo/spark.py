@@ -166,7 +166,7 @@ class Running:
     def _processes(self, named: str) -> list[int]:
         """Its processes whose command line has a text, by their parents: a session may be new."""
         listed = subprocess.run(
-            ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+            ["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
         )
         rows = [re.split(r"\s+", line.strip(), maxsplit=2) for line in listed.stdout.splitlines()]
         found = {self._process.pid}

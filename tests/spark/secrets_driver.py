@@ -65,7 +65,7 @@ def failed(call: Callable[[], object]) -> None:
 
 def kill_driver_process() -> None:
     found = subprocess.run(
-        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
     )
     jvm = {line.split()[0] for line in found.stdout.splitlines() if f" {os.getpid()} " in line}
     for line in found.stdout.splitlines():
