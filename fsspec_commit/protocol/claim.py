@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.parallel import both
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import (
     CommitError,
@@ -155,7 +156,7 @@ async def take_claim(
         alive.begin()
         try:
             await early.begin(claim)
-            areas = await _list_areas(job, early)
+            areas, _ = await both(_list_areas(job, early), _find_job(job))
             for unusable in unusable_among(areas, job.layout.destination):
                 raise _concurrent(job, unusable)
             others = jobs_among(areas, job.layout.destination)
@@ -190,6 +191,20 @@ async def _list_areas(job: BoundJob, early: EarlyLook) -> list[Listed]:
         if await read_record(job.store, job.layout) is None:
             raise inactive(job.layout, "claim")
     raise not_answered(job.layout, job.layout.area, "stands and is not listed")
+
+
+async def _find_job(job: BoundJob) -> None:
+    """Find ``job.json``: so whoever removes the area from now on lists every manifest that counts.
+
+    If the job was aborted and this driver dies when it has decided, what is left must not look like
+    a loss: the manifests that its decision names have gone before such a decision can be created.
+
+    Raises:
+        JobNotActiveError: The job is over.
+    """
+    stands = await job.store.stat(job.layout.spec) is not None
+    if not stands and await read_record(job.store, job.layout) is None:
+        raise inactive(job.layout, "claim")
 
 
 async def withdraw_claim(job: BoundJob, claim: Claim) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PER_JOB = 22
+PER_JOB = 23
 PER_COMMIT = 18
 UPLOADING = ["unversioned", "versioned", "by path"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.errors import CommitError
+from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.protocol import chosen
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.commit import commit_job
@@ -137,6 +137,75 @@ def test_whatever_has_gone_the_rest_is_no_loss(bucket: Bucket, how: str, late: s
         for size in range(len(NAMES) + 1):
             for done in combinations(NAMES, size):
                 await left(done, clock)
+
+    run(main())
+
+
+@pytest.mark.guarantees("P5", "P8")
+def test_what_a_task_commits_while_its_job_is_aborted_is_no_loss(bucket: Bucket) -> None:
+    """Its driver decides when all of that is over, and dies."""
+
+    async def main() -> None:
+        clock, sleeper = Clock(), Sleeper()
+        driver = await started(url(bucket), clock, sleeper)
+
+        async def commits() -> None:
+            await asyncio.sleep(1)  # What an abort lists beside this is listed by then.
+            message = await wrote(driver, "a.txt")
+            sleeper.ended = asyncio.ensure_future(driver.commit([message], wait_s=0))
+            await sleeper.stands.wait()
+
+        hook = Then("delete", "/job.json", commits)
+        job = (await opened(url(bucket), clock, hook)).bind(driver.started().record)
+        await abort_job(job, by="an aborter")
+        assert hook.done
+        await sleeper.wake()
+        assert job.layout.decision in bucket.keys(f"{job.layout.area}/")
+        report = await cleaned(bucket, clock)
+        assert report.shown == ()
+        assert not bucket.keys(f"{job.layout.area}/")
+
+    run(main())
+
+
+@pytest.mark.guarantees("P5", "P8")
+def test_no_decision_names_a_manifest_that_comes_when_the_area_is_listed(bucket: Bucket) -> None:
+    """Its task has found ``job.json``, and the driver that has its message finds none."""
+
+    async def main() -> None:
+        clock, sleeper, is_listed = Clock(), Sleeper(), asyncio.Event()
+        driver = await started(url(bucket), clock, sleeper)
+        record = driver.started().record
+
+        async def is_slow(verb: str, path: StorePath, call: Call) -> Any:
+            if verb == "create" and "/manifests/" in path:
+                await is_listed.wait()
+            return await call()
+
+        task = asyncio.ensure_future(
+            attempt((await opened(url(bucket), clock, is_slow)).bind(record), ["a.txt"])
+        )
+        await asyncio.sleep(1)
+
+        async def aborts(verb: str, path: StorePath, call: Call) -> Any:
+            is_first = verb.startswith("delete") and not path.endswith("/job.json")
+            if is_first and not is_listed.is_set():
+                is_listed.set()
+                committing = driver.commit([await task], wait_s=0)
+                sleeper.ended = asyncio.ensure_future(committing)
+                await asyncio.sleep(1)
+            return await call()
+
+        job = (await opened(url(bucket), clock, aborts)).bind(record)
+        await abort_job(job, by="an aborter")
+        assert is_listed.is_set()
+        assert sleeper.ended is not None
+        assert not sleeper.stands.is_set()
+        with pytest.raises(JobNotActiveError):
+            await sleeper.ended
+        report = await cleaned(bucket, clock)
+        assert report.shown == ()
+        assert not bucket.keys(f"{job.layout.area}/")
 
     run(main())
 

@@ -1,10 +1,15 @@
 """How an area goes whose job is settled: every interleaving of those who remove it.
 
-``job.json`` goes first; what else is there is listed meanwhile. Then goes what needs no order, all
-at once; and at last what keeps the rest from looking like the area of a committed job whose files
-were lost: ``published``, or the decision of a job that has none. A driver of the job that has
-decided nothing may wake up at any time and create a decision, find the job over and take it back,
-or die before that. An attempt that nobody waits for may create its manifest at any time.
+``job.json`` goes first; what else is there is listed then, or meanwhile where ``published`` stands.
+Then goes what needs no order, all at once; and at last what keeps the rest from looking like that
+of a committed job whose files were lost: ``published``, or the decision of a job that has none. A
+driver of the job that has decided nothing may wake up at any time and create a decision, find the
+job over and take it back, or die before that. An attempt that nobody waits for may create its
+manifest at any time.
+
+A job may be aborted by another while it runs. So its task may commit at any time: it looks for
+``job.json``, and beside that creates its manifest, and the driver has its message if both went
+well. The driver then finds ``job.json`` in its turn, when it has claimed, and goes to sleep.
 
 What they leave must never look like a loss, of which a person is asked: neither what one of them
 leaves, nor what both do. It looks like one where a manifest stands that the decision names. No late
@@ -25,10 +30,12 @@ Weakened: TypeAlias = Literal[
     "decision_beside_manifests",  # of a job that was aborted
     "published_beside_manifests",  # it goes with all that needs no order
     "begun_beside_job",  # the rest begins to go before job.json is known to be gone
+    "listed_beside_job",  # where published does not stand, too
+    "claims_unseen",  # the driver goes by the message alone, and looks for no job.json
 ]
-Settled: TypeAlias = Literal["committed", "aborted"]
+Settled: TypeAlias = Literal["committed", "aborted", "aborted as it runs"]
 File: TypeAlias = Literal["manifest", "late manifest", "decision", "published"]
-SETTLED: tuple[Settled, ...] = ("committed", "aborted")
+SETTLED: tuple[Settled, ...] = ("committed", "aborted", "aborted as it runs")
 
 
 @dataclass(frozen=True)
@@ -48,14 +55,17 @@ class Area:
     Attributes:
         decides: What the decision says that stands.
         counted: How many decisions were created while ``job.json`` stood.
+        task: Whether it has found ``job.json``, with its manifest to come, or is done.
+        sleeper: What the driver does next that has decided nothing.
     """
 
     files: frozenset[File]
-    decides: Settled | None
+    decides: Literal["committed", "aborted"] | None
     removers: tuple[Remover, ...] = (Remover("driver"), Remover("another"))
     job: bool = True
     counted: int = 1
-    sleeper: Literal["decide", "look", "take back", "end"] = "decide"
+    task: Literal["look", "create", "end"] = "end"
+    sleeper: Literal["find", "decide", "look", "take back", "end"] = "decide"
 
     def without(self, file: File) -> "Area":
         """It is deleted, if it is there."""
@@ -74,6 +84,8 @@ class Model:
 
     def start(self, settled: Settled) -> Area:
         """A settled job, whose end has come."""
+        if settled == "aborted as it runs":
+            return Area(frozenset({"decision"}), "aborted", task="look", sleeper="find")
         of_all: set[File] = {"manifest", "decision"}
         of_committed: set[File] = {"published"} if settled == "committed" else set()
         return Area(frozenset(of_all | of_committed), settled)
@@ -82,15 +94,27 @@ class Model:
         """Everything that can happen next."""
         if "late manifest" not in area.files:
             yield "a late manifest comes", replace(area, files=area.files | {"late manifest"})
+        yield from self._task_commits(area)
         yield from self._wakes_up(area)
         for number, one in enumerate(area.removers):
             for label, after, moved in self._removes(area, one):
                 removers = (*area.removers[:number], moved, *area.removers[number + 1 :])
                 yield f"{one.name} {label}", replace(after, removers=removers)
 
+    def _task_commits(self, area: Area) -> Iterator[Step]:
+        """If its manifest comes first, and it then finds no job, that is a late one."""
+        if area.task == "look" and area.job:
+            yield "a task finds job.json", replace(area, task="create")
+        elif area.task == "create":
+            created = replace(area, files=area.files | {"manifest"}, task="end")
+            yield "a task's manifest comes", created
+
     def _wakes_up(self, area: Area) -> Iterator[Step]:
         """One who has decided nothing: refused by a decision that stands, else it is theirs."""
-        if area.sleeper == "decide" and area.decides is not None:
+        if area.sleeper == "find":
+            if area.task == "end" and (area.job or self._weakened == "claims_unseen"):
+                yield "a driver has the message, and claims", replace(area, sleeper="decide")
+        elif area.sleeper == "decide" and area.decides is not None:
             yield "a sleeper is refused", replace(area, sleeper="end")
         elif area.sleeper == "decide":
             made = replace(area, files=area.files | {"decision"}, decides="committed")
@@ -104,7 +128,9 @@ class Model:
             yield "a sleeper takes the decision back", taken
 
     def _removes(self, area: Area, me: Remover) -> Iterator[tuple[str, Area, Remover]]:
-        if not me.has_listed:
+        is_published = "published" in area.files
+        lists_beside = is_published or self._weakened in {"listed_beside_job", "begun_beside_job"}
+        if not me.has_listed and (me.has_deleted_job or lists_beside):
             listed = replace(me, has_listed=True, steps=self._in_order(area.files))
             yield f"lists {sorted(area.files)}", area, listed
         if not me.has_deleted_job:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fsspec_commit.effects import emptying, retirement
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads, nothing_published
 from fsspec_commit.effects.parallel import both
-from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
+from fsspec_commit.protocol import claim
+from fsspec_commit.testing.simulation import AttemptPlan, CleanerPlan, FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
 
 if TYPE_CHECKING:
@@ -91,6 +92,34 @@ def lists_uploads_before_its_job_goes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LeftoverUploads, "abort_of", aborted)
 
 
+def lists_an_aborted_area_before_its_job_goes(patch: pytest.MonkeyPatch) -> None:
+    """A task that commits meanwhile has found ``job.json``; its driver decides later, and dies."""
+    retire, contents_of = retirement.RetiringInOrder.retire, emptying.contents_of
+    listed: dict[Any, Any] = {}
+
+    async def retired(self: Any, layout: Any, permit: Any, **how: Any) -> None:
+        if how["published"] is nothing_published:
+            listed[layout] = await contents_of(self._store, layout, is_published=False)
+        await retire(self, layout, permit, **how)
+
+    async def contents(store: Any, layout: Any, *, is_published: bool) -> Any:
+        if layout in listed:
+            return listed.pop(layout)
+        return await contents_of(store, layout, is_published=is_published)
+
+    patch.setattr(retirement.RetiringInOrder, "retire", retired)
+    patch.setattr(retirement, "contents_of", contents)
+
+
+def claims_without_a_look_for_its_job(patch: pytest.MonkeyPatch) -> None:
+    """A manifest that it names may have come when the area of an aborted job had been listed."""
+
+    async def find(job: Any) -> None:
+        """Take it for there."""
+
+    patch.setattr(claim, "_find_job", find)
+
+
 def _dies_in_its_end(call: int) -> Plan:
     """When it has sent so many deletions."""
     return Plan(
@@ -98,6 +127,28 @@ def _dies_in_its_end(call: int) -> Plan:
         schedule=70,
         jobs=(JobPlan(name="a", mode="append"),),
         faults=(FaultAt("a.driver", call, "crash_after", verb="delete"),),
+    )
+
+
+def _aborted_while_it_commits() -> Plan:
+    """A cleaner stands still when it has fenced the job; the driver before it decides, and dies."""
+    job = JobPlan(
+        name="a",
+        mode="append",
+        success="none",
+        attempts=(AttemptPlan(task=0, at_s=0.9),),
+        at_s=0.05,
+        wait_s=0.0,
+    )
+    return Plan(
+        family="gcs",
+        jobs=(job,),
+        cleaners=(CleanerPlan(at_s=0.1, older_than_s=0.0, skew_s=30.0),),
+        faults=(
+            FaultAt("cleaner0", 1, "halt", delay_s=2.0, verb="delete"),
+            FaultAt("a.driver", 3, "halt", delay_s=10.0, verb="create"),
+            FaultAt("a.driver", 2, "crash_before", verb="read"),
+        ),
     )
 
 
@@ -113,6 +164,12 @@ BUGS = {
     ),
     "begins before the job has gone": Bug(begins_before_the_job_has_gone, ("P7",), family="s3"),
     "forgets uploads before it aborts them": Bug(forgets_uploads_before_it_aborts_them, ("P5",)),
+    "lists an aborted area before its job goes": Bug(
+        lists_an_aborted_area_before_its_job_goes, ("P8",), plan=_aborted_while_it_commits()
+    ),
+    "claims without a look for its job": Bug(
+        claims_without_a_look_for_its_job, ("P8",), family="gcs"
+    ),
     "lists uploads before its job goes": Bug(
         lists_uploads_before_its_job_goes, ("P5",), family="s3"
     ),

@@ -72,6 +72,10 @@ HELD_BY = {
         "tests/protocol/hostile/test_forged_records.py"
         "::test_p10_a_manifest_that_its_message_does_not_name_is_not_believed"
     ),
+    "claims without a look for its job": (
+        "tests/protocol/test_emptying.py"
+        "::test_no_decision_names_a_manifest_that_comes_when_the_area_is_listed"
+    ),
     "forgets what it has decided": (
         "tests/protocol/test_commit_again.py::test_a_decision_that_may_still_come_is_not_called_off"
     ),

@@ -332,7 +332,7 @@ def test_p1_what_begins_inside_a_destination_may_go_unnoticed_that_once() -> Non
     outer = JobPlan(name="a", mode="overwrite", files=(("day=1/a.txt",),), then="abort", wait_s=0.0)
     plan = Plan(
         family="hdfs",
-        schedule=34592036648,
+        schedule=70,
         old=("day=1/a.txt",),
         jobs=(
             outer,
@@ -363,4 +363,33 @@ def test_p11_where_names_are_folded_values_are_not(written: str, told: str) -> N
     )
     found = run(Plan(family="disk-folding", old=("day=1/a.txt",), jobs=(job,)))
     assert found.told.get(told) == 1, found
+    assert not found.violations, found
+
+
+@pytest.mark.parametrize("family", ["gcs", "s3", "s3-versioned", "gen2", "hdfs"])
+@pytest.mark.parametrize("schedule", range(12))
+def test_p8_a_driver_that_decides_when_its_job_was_aborted_leaves_no_damage(
+    family: str, schedule: int
+) -> None:
+    """A task commits while an area is removed that was listed before, and its driver dies late."""
+    job = JobPlan(
+        name="a",
+        mode="append",
+        success="none",
+        attempts=(AttemptPlan(task=0, at_s=0.9),),
+        at_s=0.05,
+        wait_s=0.0,
+    )
+    plan = Plan(
+        family=family,
+        schedule=schedule,
+        jobs=(job,),
+        cleaners=(CleanerPlan(at_s=0.1, older_than_s=0.0, skew_s=30.0),),
+        faults=(
+            FaultAt("cleaner0", 1, "halt", delay_s=2.0, verb="delete"),
+            FaultAt("a.driver", 3, "halt", delay_s=10.0, verb="create"),
+            FaultAt("a.driver", 2, "crash_before", verb="read"),
+        ),
+    )
+    found = run(plan)
     assert not found.violations, found
