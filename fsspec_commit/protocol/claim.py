@@ -202,6 +202,7 @@ async def _find_job(job: BoundJob) -> None:
     Raises:
         JobNotActiveError: The job is over.
     """
+    # Looked at, and not read: a damaged one is there, too.
     stands = await job.store.stat(job.layout.spec) is not None
     if not stands and await read_record(job.store, job.layout) is None:
         raise inactive(job.layout, "claim")

@@ -24,8 +24,7 @@ _SCOPE = "https://storage.azure.com/.default"
 class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
     """Signs with an access token. Where another one is wanted, the next request has it.
 
-    azure-core would send the same request again at once: one request of ours would be two, and the
-    second without its body, which has been read to its end by then.
+    azure-core would send the same request again at once: one request of ours would be two.
     """
 
     def __init__(self, credential: Any, scope: str) -> None:

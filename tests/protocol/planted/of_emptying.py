@@ -8,8 +8,9 @@ from fsspec_commit.effects import emptying, retirement
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads, nothing_published
 from fsspec_commit.effects.parallel import both
 from fsspec_commit.protocol import claim
-from fsspec_commit.testing.simulation import AttemptPlan, CleanerPlan, FaultAt, JobPlan, Plan
+from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
+from tests.protocol.simulation.scenes import aborted_while_it_commits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,28 +131,6 @@ def _dies_in_its_end(call: int) -> Plan:
     )
 
 
-def _aborted_while_it_commits() -> Plan:
-    """A cleaner stands still when it has fenced the job; the driver before it decides, and dies."""
-    job = JobPlan(
-        name="a",
-        mode="append",
-        success="none",
-        attempts=(AttemptPlan(task=0, at_s=0.9),),
-        at_s=0.05,
-        wait_s=0.0,
-    )
-    return Plan(
-        family="gcs",
-        jobs=(job,),
-        cleaners=(CleanerPlan(at_s=0.1, older_than_s=0.0, skew_s=30.0),),
-        faults=(
-            FaultAt("cleaner0", 1, "halt", delay_s=2.0, verb="delete"),
-            FaultAt("a.driver", 3, "halt", delay_s=10.0, verb="create"),
-            FaultAt("a.driver", 2, "crash_before", verb="read"),
-        ),
-    )
-
-
 BUGS = {
     "removes published with the rest": Bug(
         removes_published_with_the_rest, ("P8",), plan=_dies_in_its_end(4)
@@ -165,7 +144,7 @@ BUGS = {
     "begins before the job has gone": Bug(begins_before_the_job_has_gone, ("P7",), family="s3"),
     "forgets uploads before it aborts them": Bug(forgets_uploads_before_it_aborts_them, ("P5",)),
     "lists an aborted area before its job goes": Bug(
-        lists_an_aborted_area_before_its_job_goes, ("P8",), plan=_aborted_while_it_commits()
+        lists_an_aborted_area_before_its_job_goes, ("P8",), plan=aborted_while_it_commits("gcs")
     ),
     "claims without a look for its job": Bug(
         claims_without_a_look_for_its_job, ("P8",), family="gcs"

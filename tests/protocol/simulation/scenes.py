@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from fsspec_commit.testing.simulation import (
     FAMILIES,
     AttemptPlan,
+    CleanerPlan,
+    FaultAt,
     HelperPlan,
     JobPlan,
     Plan,
@@ -94,3 +96,26 @@ def again(plan: Plan, times: int) -> Iterator[Plan]:
     """The same with other schedules."""
     for number in range(times):
         yield replace(plan, schedule=number)
+
+
+def aborted_while_it_commits(family: str, schedule: int = 0) -> Plan:
+    """A cleaner stands still when it has fenced the job; the driver before it decides, and dies."""
+    job = JobPlan(
+        name="a",
+        mode="append",
+        success="none",
+        attempts=(AttemptPlan(task=0, at_s=0.9),),
+        at_s=0.05,
+        wait_s=0.0,
+    )
+    return Plan(
+        family=family,
+        schedule=schedule,
+        jobs=(job,),
+        cleaners=(CleanerPlan(at_s=0.1, older_than_s=0.0, skew_s=30.0),),
+        faults=(
+            FaultAt("cleaner0", 1, "halt", delay_s=2.0, verb="delete"),
+            FaultAt("a.driver", 3, "halt", delay_s=10.0, verb="create"),
+            FaultAt("a.driver", 2, "crash_before", verb="read"),
+        ),
+    )

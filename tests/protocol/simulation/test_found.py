@@ -19,7 +19,7 @@ from fsspec_commit.testing.simulation import (
     ReaderPlan,
     run,
 )
-from tests.protocol.simulation.scenes import again
+from tests.protocol.simulation.scenes import aborted_while_it_commits, again
 
 
 @pytest.mark.parametrize("family", ["disk", "gcs", "s3-versioned", "s3"])
@@ -372,24 +372,5 @@ def test_p8_a_driver_that_decides_when_its_job_was_aborted_leaves_no_damage(
     family: str, schedule: int
 ) -> None:
     """A task commits while an area is removed that was listed before, and its driver dies late."""
-    job = JobPlan(
-        name="a",
-        mode="append",
-        success="none",
-        attempts=(AttemptPlan(task=0, at_s=0.9),),
-        at_s=0.05,
-        wait_s=0.0,
-    )
-    plan = Plan(
-        family=family,
-        schedule=schedule,
-        jobs=(job,),
-        cleaners=(CleanerPlan(at_s=0.1, older_than_s=0.0, skew_s=30.0),),
-        faults=(
-            FaultAt("cleaner0", 1, "halt", delay_s=2.0, verb="delete"),
-            FaultAt("a.driver", 3, "halt", delay_s=10.0, verb="create"),
-            FaultAt("a.driver", 2, "crash_before", verb="read"),
-        ),
-    )
-    found = run(plan)
+    found = run(aborted_while_it_commits(family, schedule))
     assert not found.violations, found
